@@ -52,6 +52,11 @@ def as_json(data: Mapping[str, object]) -> str:
     return json.dumps({"schema": SCHEMA, **data}, indent=2)
 
 
+def print_result(arguments: argparse.Namespace, data: Mapping[str, object], words: str) -> None:
+    """Print what a command gives back, as `--json` asks for it or for people."""
+    print(as_json(data) if arguments.json else words)
+
+
 def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
     """Whether marks help: a terminal that knows them, and nobody who set NO_COLOR (https://no-color.org)."""
     return tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"

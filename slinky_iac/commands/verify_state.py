@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
-from slinky_iac.commands.output import FOUND, add_json, add_stack, as_json
+from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
@@ -215,10 +215,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Look and tell. Raises StateError; returns the exit code."""
     found = look(arguments.stack, decrypted=not arguments.encrypted, allow=arguments.allow, pulumi=pulumi)
-    if arguments.json:
-        print(as_json({"foreign": list(found)}))
-    else:
-        print("\n".join([*found, NEXT]) if found else "the state holds no foreign code")
+    words = "\n".join([*found, NEXT]) if found else "the state holds no foreign code"
+    print_result(arguments, {"foreign": list(found)}, words)
     return FOUND if found else 0
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.commands.keys import import_key, report
 from slinky_iac.commands.keys.report import Agreement, Held
-from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, as_json, columns
+from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, columns, print_result
 from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
@@ -110,7 +110,7 @@ def _generate(arguments: argparse.Namespace) -> int:
     known_by = import_key.generate(key, out)
     made = "RSA key, mode 0600, kid" if key is TOKENS else f"key of {GENERATED_LENGTH} characters, mode 0600,"
     name = "kid" if key is TOKENS else "fingerprint"
-    _print_result(arguments, {"file": str(out), name: known_by}, f"{out}: a new {made} {known_by}")
+    print_result(arguments, {"file": str(out), name: known_by}, f"{out}: a new {made} {known_by}")
     return 0
 
 
@@ -122,7 +122,7 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
         found = import_key.read_token_key(arguments.file)
         import_key.import_key(context.engine, values, key, found.pem, replace=arguments.replace)
         words = f"{key.config}: an RSA key of {found.private.key_size} bits, kid {found.kid}"
-        _print_result(arguments, {"name": key.config, "kid": found.kid}, words)
+        print_result(arguments, {"name": key.config, "kid": found.kid}, words)
         return 0
     if arguments.file is not None:
         raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
@@ -131,7 +131,7 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
     import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
     known_by = fingerprint(raw)
-    _print_result(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
+    print_result(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
     return 0
 
 
@@ -141,7 +141,7 @@ def _show(arguments: argparse.Namespace, context: RotationContext) -> int:
         rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in snapshot.keys.rsa.items()]
         rows += _held(snapshot, int(time.time()))
     table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
-    _print_result(arguments, {"keys": report.plain(rows)}, _table(table))
+    print_result(arguments, {"keys": report.plain(rows)}, _table(table))
     return 0
 
 
@@ -174,7 +174,7 @@ def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
             rows += report.token_agreements(tokens.facts_of(snapshot))
             rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
-    _print_result(arguments, {"checks": report.plain(rows)}, _table(table))
+    print_result(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
 
 
@@ -224,7 +224,7 @@ def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
         return 0
     may_start = arguments.stop if isinstance(runner.rotation, PlannedStop) else arguments.start
     plan = runner.plan() if arguments.plan else runner.run(start=may_start)
-    _print_result(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
+    print_result(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
     due = plan.due
     return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
 
@@ -245,10 +245,6 @@ def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotat
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(columns(rows, Paint(colour=False)))
-
-
-def _print_result(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
-    print(as_json(data) if arguments.json else words)
 
 
 def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:

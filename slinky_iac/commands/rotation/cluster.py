@@ -8,7 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,10 +63,9 @@ class Cluster:
 
     def secret(self, name: str, namespace: str | None = None) -> Mapping[str, bytes]:
         """The entries of a Secret, by default of the cluster's namespace; none where there is no such Secret."""
-        try:
+        with suppress(KubeNotFound):
             return self.session.kube.secret_data(namespace or self.config.cluster.namespace, name)
-        except KubeNotFound:
-            return {}
+        return {}
 
     def secret_made_at(self, name: str) -> int | None:
         """When a Secret was made."""
@@ -74,10 +73,9 @@ class Cluster:
 
     def config_map(self, name: str) -> Mapping[str, str] | None:
         """The entries of a ConfigMap; None where there is none."""
-        try:
+        with suppress(KubeNotFound):
             return self.session.kube.config_map_data(self.config.cluster.namespace, name)
-        except KubeNotFound:
-            return None
+        return None
 
     def takes(self, key: SigningKey, *, slurmdbd: bool) -> bool | None:
         """Whether slurmctld, or slurmdbd, takes a token made with ``key``; None: it couldn't be asked."""
@@ -124,10 +122,8 @@ class Cluster:
         pods += [(f"{space}/{pod.name}", space, pod) for space, pod in self._client_pods()]
         for name, space, pod in pods:
             if files.get(name) != wanted and pod.metadata.annotations.get(SLURM.annotation) != wanted[:16]:
-                try:
+                with suppress(KubeConflict, KubeNotFound):  # changed or gone since we looked: the next look tells
                     self.session.kube.annotate_pod(space, pod, {SLURM.annotation: wanted[:16]})
-                except (KubeConflict, KubeNotFound):
-                    continue  # changed or gone since we looked: the next look tells
 
     def _pods_of_nodesets(self) -> tuple[Pod, ...]:
         cluster, kube = self.config.cluster, self.session.kube

@@ -172,7 +172,7 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
             "nothing uses it before everything else is stopped",
             commands=(
                 f"slinky keys generate {key.name} --out {file}",
-                _line(f"base64 -w0 {file} | pulumi config set --secret {key.next}", own),
+                " ".join([f"base64 -w0 {file} | pulumi config set --secret {key.next}", *own]),
                 f"rm {file}",
             ),
         )
@@ -240,12 +240,11 @@ def first_removed(facts: StopFacts) -> tuple[Resource, ...]:
 
 
 def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
-    wanted = first_removed(facts)
-    protected = [shlex.quote(each.urn) for each in facts.holders if each.protect]
-    lines = [" ".join(["pulumi state unprotect", *protected])] if protected else []
-    if wanted:
-        targets = " ".join(f"--target {shlex.quote(each.urn)}" for each in wanted)
-        lines.append(f"pulumi destroy {targets} --target-dependents")
+    lines = []
+    if protected := [shlex.quote(each.urn) for each in facts.holders if each.protect]:
+        lines.append(" ".join(["pulumi state unprotect", *protected]))
+    if targets := [f"--target {shlex.quote(each.urn)}" for each in first_removed(facts)]:
+        lines.append(" ".join(["pulumi destroy", *targets, "--target-dependents"]))
     return (*_lines(lines, own), shlex.join(awaiting(facts.config)))
 
 
@@ -265,7 +264,7 @@ def awaiting(config: StackConfig) -> list[str]:
 def _scripts(key: Key, hosts: Iterable[Host], facts: StopFacts) -> tuple[str, ...]:
     own = [*_own(facts), *(f"--backup {shlex.quote(host)}" for host in facts.backups)]
     own += [f"--folder {shlex.quote(facts.folder)}"] if facts.folder != FOLDER else []
-    words = _line(f"slinky keys rotate {key.name}", own)
+    words = " ".join([f"slinky keys rotate {key.name}", *own])
     return tuple(f"{words} --script {host.name} | ssh root@{host.name} sh -s" for host in hosts)
 
 
@@ -274,8 +273,4 @@ def _own(facts: StopFacts) -> list[str]:
 
 
 def _lines(lines: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_line(line, own) for line in lines)
-
-
-def _line(line: str, own: Sequence[str]) -> str:
-    return " ".join([line, *own])
+    return tuple(" ".join([line, *own]) for line in lines)

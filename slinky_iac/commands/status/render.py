@@ -38,22 +38,25 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
     paint = Paint(colour)
     head = f"{plain(status.stack) or 'the selected stack'}: cluster {plain(status.cluster) or 'unknown'}"
     lines = [paint(f"{head}, {full(status.taken_at)}", "bold"), *_summary(status, width)]
+    sections: dict[str, Iterable[str]] = {}
     if not status.endpoints:
         what = "holds no Slurm to ask" if status.holds else "holds nothing: `pulumi up` has not run, or all was destroyed"
         lines.append(f"  the stack {what}")
     else:
-        lines += _section("Endpoints", _endpoints(status.endpoints, paint, width), paint)
-        lines += _section("Versions", _versions(status.versions, paint, width), paint)
-        lines += _section("Nodes", _groups(status.groups, paint, width), paint)
+        sections["Endpoints"] = _endpoints(status.endpoints, paint, width)
+        sections["Versions"] = _versions(status.versions, paint, width)
+        sections["Nodes"] = _groups(status.groups, paint, width)
         if status.fence is not None:
-            lines += _section("Fence", _fence(status.fence, paint, width), paint)
-        lines += _section("Drains", _drains(status.drains, paint, width), paint)
-        lines += _section("Keys", _keys(status, paint, width), paint)
+            sections["Fence"] = _fence(status.fence, paint, width)
+        sections["Drains"] = _drains(status.drains, paint, width)
+        sections["Keys"] = _keys(status, paint, width)
     if status.key_changes != ():
-        lines += _section("Keys being replaced", _changes(status.key_changes, paint, width), paint)
-    lines += _section("Last up", _last(status.last, status, paint), paint)
+        sections["Keys being replaced"] = _changes(status.key_changes, paint, width)
+    sections["Last up"] = _last(status.last, status, paint)
     if status.unknown:
-        lines += ["", paint("Not known", "bold"), *(paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)]
+        sections["Not known"] = (paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)
+    for title, body in sections.items():
+        lines += ["", paint(title, "bold"), *body]
     return "\n".join(lines) + "\n"
 
 
@@ -76,10 +79,6 @@ def _summary(status: Status, width: int) -> list[str]:
     if status.key_changes:
         words.append(f"{' and '.join(each.key for each in status.key_changes)} being replaced")
     return textwrap.wrap(f"{', '.join(words)}{'; not all could be asked' if status.unknown else ''}", width)
-
-
-def _section(title: str, lines: Iterable[str], paint: Paint) -> list[str]:
-    return ["", paint(title, "bold"), *lines]
 
 
 def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands import cli as top
+from slinky_iac.commands import output
 from slinky_iac.commands.keys import cli
 from slinky_iac.commands.keys.report import age, jwt_agreements, slurm_agreements
 from slinky_iac.commands.rotation import host_scripts
@@ -146,7 +147,7 @@ def test_a_plan_at_rest_has_no_mark_and_says_how_to_begin() -> None:
 
 
 def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._print_result(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_plan(BOTH), arguments("jwt"))}, "")
+    output.print_result(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_plan(BOTH), arguments("jwt"))}, "")
     shown = json.loads(capsys.readouterr().out)
     assert shown["schema"] == 1
     assert [step["state"] for step in shown["rotation"]["steps"]] == ["done", "done", "now", "later"]
