@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 from slinky_iac.commands import children
@@ -47,42 +48,9 @@ _UNITS = {
 """All daemons' units, in the order in which a host with several of them starts them."""
 
 
-_FOLLOWS = """\
-# Does the running daemon look for slurm.jwks when it is reconfigured?
-follows() {
-    for process in /proc/[0-9]*; do
-        [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] || continue
-        case $(find "$process" -maxdepth 0 -printf %U 2>/dev/null) in # any user can call a program so
-            0 | "$(find slurm.key -maxdepth 0 -printf %U 2>/dev/null || echo none)") ;;
-            *) continue ;;
-        esac
-        [ "$(readlink "$process/ns/pid")" = "$(readlink /proc/self/ns/pid)" ] || continue # a container's
-        tr '\\0' '\\n' < "$process/environ" | grep -q '^SLURM_SACK_JWKS=' && return 0
-        tr '\\0' '\\n' < "$process/cmdline" | grep -q '^--conf-server' && return 1
-    done
-    [ -f slurm.conf ]
-}"""
-
-_FUNCTIONS = f"""\
-{TRUSTED}\
-fresh() {{ # NAME: a new file, whose name no other user could know; those of a run that was cut short go
-    rm -f -- ".$1".??????
-    mktemp "./.$1.XXXXXX"
-}}
-place() {{ # NAME DIGEST REFERENCE: standard input, base64 of the file with that digest, becomes NAME, REFERENCE's owner's
-    new=$(fresh "$1")
-    base64 -d > "$new"
-    chown -h --reference="$3" "$new"
-    chmod 600 "$new"
-    [ "$(sha256sum < "$new" | cut -d" " -f1)" = "$2" ]
-    mv -fT "$new" "$1"
-}}
-mark() {{ # NAME WORD
-    new=$(fresh "$1")
-    echo "$2" > "$new"
-    mv -fT "$new" "$1"
-}}"""
-
+_SHELL: Final = Path(__file__).parent
+_FUNCTIONS: Final = TRUSTED + (_SHELL / "place.sh").read_text().rstrip("\n")
+_FOLLOWS: Final = (_SHELL / "follows.sh").read_text().rstrip("\n")
 _FOLLOWED = {
     # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
     # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it starts itself anew, and keeps its socket.
