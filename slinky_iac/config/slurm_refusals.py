@@ -63,8 +63,7 @@ class Conf:
 
     def number(self, key: str, default: int) -> int:
         """A number's value; ``default`` where it isn't one."""
-        text = self[key]
-        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else default
+        return int(self[key]) if self[key].isdigit() else default
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -24,8 +23,6 @@ from slinky_iac.config.fields import (
     Url,
 )
 from slinky_iac.config.sections import PodSettings, Service
-
-_PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
 class Resources(Section):
@@ -62,7 +59,7 @@ class RollingUpdate(Section):
     def _above_zero(self) -> RollingUpdate:
         value = self.max_unavailable
         if isinstance(value, str):
-            if _PERCENT.fullmatch(value) is None:
+            if not value.endswith("%") or not value[:-1].isdigit() or not 0 < int(value[:-1]) <= 100:
                 raise ValueError("maxUnavailable is a number above 0 or a percentage from 1% to 100%")
         elif value < 1:
             raise ValueError("maxUnavailable must be above 0, else no pod is ever updated (the webhook refuses it)")

@@ -38,8 +38,6 @@ def nodeset(most: int = 3, autoscale: Mapping[str, object] | None = AUTOSCALE) -
 class Autoscaled(Gated):
     """The stack, and what KEDA does to it."""
 
-    metrics: bool = True
-
     @property
     def replicas(self) -> int:
         """What was asked for last."""

@@ -12,7 +12,7 @@ import pytest
 
 from lab import apt, keda, supervise
 from lab import slurm as outside
-from slinky_iac.names import ANNOTATION_PAUSED_BY, ANNOTATION_POD_DEADLINE, KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY, KEDA_PAUSED
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World
@@ -21,6 +21,10 @@ from tests.faults.prepare import PROMETHEUS
 from tests.faults.prometheus import Prometheus
 
 __all__ = ["autoscaled"]
+
+LABEL_BUSY = "nodeset.slinky.slurm.net/pod-protect"
+"""On pods on which slurm-operator sees jobs; its PodDisruptionBudget counts these."""
+OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
 
 
 @pytest.fixture(autouse=True)
@@ -184,12 +188,12 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
     """Without slurmrestd a restarted operator takes every node for drained and its marks off busy pods: a lower number would
     cost the pods with the highest numbers. So the number stays, and falls when slurmrestd is there again."""
     jobs = {autoscaled.nodes_of(job): job for job in _three_jobs(autoscaled)}
-    await_true("the operator has marked the busy pods", lambda: all(_deadline(autoscaled, node) for node in NODES), 60)
+    await_true("the operator has marked the busy pods", lambda: _marked(autoscaled) == set(NODES), 60)
     try:
         world.take_the_fence_away()
         world.kubectl("delete", "restapi", "-n", NAMESPACE, "slurm")
-        world.kubectl("rollout", "restart", "deployment", "-n", "slinky", "slurm-operator")
-        await_true("the operator is blind", lambda: not any(_deadline(autoscaled, node) for node in NODES), 120)
+        _restart_operator(world)
+        await_true("the operator is blind", lambda: not _marked(autoscaled), 120)
         autoscaled.slurm.finish(jobs["gpu-0"], jobs["gpu-1"])
         completed(autoscaled, jobs["gpu-0"], jobs["gpu-1"])
         with Witness(autoscaled) as seen:
@@ -205,9 +209,16 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
     completed(autoscaled, jobs["gpu-2"])
 
 
-def _deadline(found: Autoscaled, node: str) -> str:
-    annotations = found.world.pods(NAMESPACE, NODESET)[node]["metadata"].get("annotations", {})
-    return str(annotations.get(ANNOTATION_POD_DEADLINE, ""))
+def _restart_operator(world: World) -> None:
+    world.kubectl("rollout", "restart", *OPERATOR)
+    world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
+
+
+def _marked(found: Autoscaled) -> set[str]:
+    """Nodes on whose pods the operator sees jobs. Its `pod-deadline` may stay away: it is written by a list of jobs that the
+    operator keeps for a while, and no sync need follow (watched, 1.0.1)."""
+    pods = found.world.pods(NAMESPACE, NODESET)
+    return {node for node, pod in pods.items() if pod["metadata"]["labels"].get(LABEL_BUSY) == "true"}
 
 
 def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:

@@ -99,6 +99,8 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     if len(seen.pods) > len(pods):
         notes.append(f"{len(seen.pods) - len(pods)} terminating")
     notes += [f"{pod.name}: {pod.trouble}" for pod in pods if pod.trouble][:1]
+    if not seen.nodeset.observed:
+        notes.append("slurm-operator has not acted on the NodeSet's last change")
     if settings.scaler == "autoscaler":
         notes.append(f"an autoscaler's, up to {settings.target}")
     ready = sum(pod.ready for pod in pods)

@@ -116,6 +116,14 @@ def test_nodes_by_nodeset_and_state() -> None:
     assert (others.kind, others.states) == ("other", {"allocated": 1, "drained": 1})
 
 
+def test_a_change_that_the_operator_has_not_acted_on_is_told() -> None:
+    """It may wait for slurmrestd, or not run, or hang in an earlier look."""
+    late = builders.nodeset("slurm-worker-gpu", 3, generation=8, observed_generation=5)
+    gpu = made(workers={"gpu": Answer(Workers(late, ()), 5)}).groups[0]
+    assert "slurm-operator has not acted on the NodeSet's last change" in gpu.text
+    assert "has not acted" not in made().groups[0].text
+
+
 def test_every_node_that_slurmctld_lists_is_counted_once() -> None:
     counted = sum(sum(each.states.values()) for each in made().groups if each.states)
     unregistered = sum(each.states.get("not registered", 0) for each in made().groups if each.states)
