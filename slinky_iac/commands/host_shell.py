@@ -60,4 +60,4 @@ def known(config: Mapping[str, str], key: str) -> str:
 def number(config: Mapping[str, str], key: str, otherwise: int) -> int:
     """A number; SlurmctldPort may be a range, of which the first counts."""
     text = known(config, key).partition("-")[0]
-    return int(text) if text.isdigit() and len(text) < 10 else otherwise
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise

@@ -63,7 +63,8 @@ class Conf:
 
     def number(self, key: str, default: int) -> int:
         """A number's value; ``default`` where it isn't one."""
-        return int(self[key]) if self[key].isdigit() else default
+        text = self[key]
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else default
 
 
 @dataclass(frozen=True)

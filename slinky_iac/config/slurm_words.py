@@ -46,7 +46,7 @@ class Words:
         bits = self.numbers.get(name)
         if bits is None or text in _UNLIMITED:
             return ""
-        fits = _NUMBER.fullmatch(text) is not None and _as_c(text) < 1 << bits
+        fits = len(text) < 40 and _NUMBER.fullmatch(text) is not None and _as_c(text) < 1 << bits
         return "" if fits else f"a whole number from 0 to {(1 << bits) - 1}, or UNLIMITED"
 
 

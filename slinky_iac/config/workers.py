@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -23,6 +24,8 @@ from slinky_iac.config.fields import (
     Url,
 )
 from slinky_iac.config.sections import PodSettings, Service
+
+_PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
 class Resources(Section):
@@ -59,7 +62,7 @@ class RollingUpdate(Section):
     def _above_zero(self) -> RollingUpdate:
         value = self.max_unavailable
         if isinstance(value, str):
-            if not value.endswith("%") or not value[:-1].isdigit() or not 0 < int(value[:-1]) <= 100:
+            if _PERCENT.fullmatch(value) is None:
                 raise ValueError("maxUnavailable is a number above 0 or a percentage from 1% to 100%")
         elif value < 1:
             raise ValueError("maxUnavailable must be above 0, else no pod is ever updated (the webhook refuses it)")

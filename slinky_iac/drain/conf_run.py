@@ -30,20 +30,17 @@ from slinky_iac.drain.conf_steps import (
     remembered,
 )
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.observe import Met, conf_look, partition_states, prove
+from slinky_iac.drain.observe import LASTING, Met, conf_look, partition_states, prove
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import Owner, Settings
 from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
-    SlurmrestAuthError,
-    SlurmrestElsewhere,
     SlurmrestError,
     SlurmrestGarbage,
     SlurmrestRefused,
     SlurmrestUnreachable,
-    SlurmrestVersionError,
 )
 
 _ONE_AT_A_TIME: Final = Lock()
@@ -152,7 +149,7 @@ class ConfTask(Task[ConfLook]):
         """Slurm's passing silence is part of what is seen."""
         try:
             return conf_look(self.session, self.settings)
-        except (SlurmrestAuthError, SlurmrestElsewhere, SlurmrestVersionError):
+        except LASTING:
             raise
         except SlurmrestError as error:
             return ConfLook(self.session.now(), problem=str(error))

@@ -35,22 +35,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import protocol
 from slinky_iac.drain.cost import INT32_MIN, predicted_victims
 from slinky_iac.drain.free import LEFT_BEHIND
-from slinky_iac.drain.protocol import (
-    Done,
-    Mark,
-    Observation,
-    Release,
-    Resume,
-    RevokePermit,
-    SetReason,
-    Step,
-    Stop,
-    Undrain,
-    Unmark,
-    Wait,
-)
+from slinky_iac.drain.protocol import Done, Mark, Observation, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
@@ -172,7 +160,7 @@ FOR_A_CORDON: Final = "Pod ("
 def undo_steps(seen: Observation, owner: Owner, keep: Collection[str] = ()) -> tuple[Step, ...]:
     """All that is left to give back, but for what is on these pods, in order; a Wait at the end where something can't be
     given back yet. Empty when nothing of ours is there. A run that was cut off before its write leaves a permission."""
-    permit = (RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
+    permit = (protocol.RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
     return (*permit, *release_steps(seen, owner, keep, podless=True))
 
 
@@ -187,7 +175,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     marked = [(pod, tag) for pod, tag in tagged if tag is not None]
     unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:
-        steps.append(Release(unmarks))
+        steps.append(protocol.Release(unmarks))
     if seen.cluster is None and seen.nodeset is None and not seen.pods:
         return ()  # no NodeSet, so nobody asked: its pods took the marks with them, and nothing is behind its nodes
     if seen.cluster is None:
@@ -200,9 +188,9 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
     down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))
     if drained:
-        steps.append(Undrain(drained))
+        steps.append(protocol.Undrain(drained))
     if down:
-        steps.append(SetReason(down, RELEASED_REASON))
+        steps.append(protocol.SetReason(down, RELEASED_REASON))
     withheld = sorted({pod.name for pod, _ in marked} & doomed | {node.name for node in ours} & doomed_nodes)
     if withheld:
         steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))
@@ -363,9 +351,11 @@ def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
         return None
     stale = stale_records(seen, settings.owner)
     if stale:
-        return Resume(stale)
+        return protocol.Resume(stale)
     if seen.cordoned:
-        return Release(tuple(Unmark(name, restore_cost=False, was=None, uncordon=True) for name in sorted(seen.cordoned)))
+        return protocol.Release(
+            tuple(Unmark(name, restore_cost=False, was=None, uncordon=True) for name in sorted(seen.cordoned))
+        )
     held = _held(seen, settings)
     steps = release_steps(seen, settings.owner, {pod.name for pod in seen.pods if pod.slurm_node in held})
     return None if not steps or isinstance(steps[0], Wait) else steps[0]

@@ -36,6 +36,8 @@ from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 if TYPE_CHECKING:
     from slinky_iac.drain.session import Session
 
+LASTING: Final = (SlurmrestAuthError, SlurmrestElsewhere, SlurmrestVersionError)
+"""A refused token, another cluster's slurmctld, an unsuitable slurmrestd: no later look would be better."""
 REUSED_S: Final = 30.0
 """Age up to which a look that only continues to wait takes an earlier list of jobs again."""
 REST: Final = 4.0
@@ -119,7 +121,7 @@ def _ask(
 ) -> tuple[Answers | None, str]:
     try:
         return _answers(slurm(), members, last, hide, queue=queue), ""
-    except (SlurmrestAuthError, SlurmrestVersionError):
+    except LASTING:
         raise
     except SlurmrestError as error:
         return None, str(error)

@@ -10,25 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_run, scaler
+from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import counted, iso, named, records_without_pods
 from slinky_iac.drain.members import members_step, undo_steps
 from slinky_iac.drain.observe import Met, cluster_view, still_running
-from slinky_iac.drain.protocol import (
-    NEXT_STEP,
-    DeleteNodeSet,
-    DeletePod,
-    Done,
-    Drain,
-    Goal,
-    Observation,
-    Release,
-    SetReplicas,
-    Step,
-    Stop,
-    Wait,
-)
+from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.scaler import standing_still, stop_for_removal
@@ -119,9 +106,9 @@ class ScaleTask(NodeSetTask):
     def _accounts_first(self, seen: Observation, step: Step) -> Step:
         """A step that ends pods, once no job runs there by slurmdbd where slurmctld has no record of their nodes."""
         match step:
-            case SetReplicas(pods=going) | DeleteNodeSet(pods=going):
+            case protocol.SetReplicas(pods=going) | protocol.DeleteNodeSet(pods=going):
                 ending = set(going)
-            case DeletePod(pod):
+            case protocol.DeletePod(pod):
                 ending = {pod}
             case _:
                 return step
@@ -144,10 +131,10 @@ class ScaleTask(NodeSetTask):
         until the nodes are drained.
         """
         session, settings = self.session, self.settings
-        state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
+        state = session.nodeset(settings.resource) if isinstance(step, protocol.Drain | protocol.DeleteNodeSet) else None
         if state is None or not state.spec.partition.enabled:
             return step
-        name, waiting_only = settings.owner.nodeset, isinstance(step, Drain)
+        name, waiting_only = settings.owner.nodeset, isinstance(step, protocol.Drain)
         why = conf_run.partition_holds(session, settings, settings.controller, name, waiting_only=waiting_only)
         if not why:
             return step
@@ -178,9 +165,9 @@ class RollTask(ScaleTask):
     def did(self, step: Step) -> None:
         """A new batch has a deadline and a bound of its own."""
         super().did(step)
-        if isinstance(step, Drain):
+        if isinstance(step, protocol.Drain):
             self.deadline_at = self.session.now() + self.policy.deadline_s
-        if isinstance(step, Drain | DeletePod):
+        if isinstance(step, protocol.Drain | protocol.DeletePod):
             self.bound_at = self.session.now() + self.policy.bound_s
 
 
@@ -197,7 +184,7 @@ class MembersTask(NodeSetTask):
         return members_step(left, self.settings, self.deadline_at)
 
     def did(self, step: Step) -> None:
-        if isinstance(step, Release):
+        if isinstance(step, protocol.Release):
             self._uncordoned |= {each.pod for each in step.pods}
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:

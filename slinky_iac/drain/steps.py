@@ -40,6 +40,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import protocol
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
 from slinky_iac.drain.members import (
@@ -53,22 +54,7 @@ from slinky_iac.drain.members import (
     undo_steps,
 )
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
-from slinky_iac.drain.protocol import (
-    CordonAnnotate,
-    DeleteNodeSet,
-    Done,
-    Drain,
-    Goal,
-    Observation,
-    RenewHold,
-    SetCosts,
-    SetReason,
-    SetReplicas,
-    Step,
-    Stop,
-    TriggerSync,
-    Wait,
-)
+from slinky_iac.drain.protocol import Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.kube.objects import NodeSet, Pod
 
@@ -120,7 +106,7 @@ def _first_pods(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
     if seen.now < began + FIRST_ANSWER_S:
         why = f"slurmrestd doesn't answer yet, and is asked first whether the first pods' names are in use: {seen.problem}"
         return Wait(why, soon=True)
-    return SetReplicas(goal.target)
+    return protocol.SetReplicas(goal.target)
 
 
 def gone() -> Stop:
@@ -139,7 +125,7 @@ def _raise_step(seen: Observation, goal: Goal, cluster: ClusterView, state: Node
     if state.spec.replicas != goal.current:
         return _other_writer(goal, state)
     used = names_in_use(seen, goal.owner, goal.target)
-    return wait(seen, goal, used) if used else SetReplicas(goal.target)
+    return wait(seen, goal, used) if used else protocol.SetReplicas(goal.target)
 
 
 def _other_writer(goal: Goal, state: NodeSet) -> Stop:
@@ -224,13 +210,13 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
         return wait(seen, goal, why)
     stage = judge(seen, goal, cluster)
     pods = tuple(each.name for each in stage.selected)
-    return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or DeleteNodeSet(pods)
+    return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or protocol.DeleteNodeSet(pods)
 
 
 def _hold_on(stage: ScaleInState, pods: Collection[str]) -> Step | None:
     """A long hold on nodes whose pods may be deleted from now on, None where it is set."""
     ending = tuple(node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods)
-    return RenewHold(ending, HANDED_OVER_S) if ending else None
+    return protocol.RenewHold(ending, HANDED_OVER_S) if ending else None
 
 
 def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
@@ -277,20 +263,20 @@ def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterabl
         return Stop(f"{first}: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked")
     marks = (mark(each.pod, stage.goal.owner, cost) for each in selected)
     missing = tuple(wanted for wanted in marks if not is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
-    return SetCosts(missing) if missing else None
+    return protocol.SetCosts(missing) if missing else None
 
 
 def drained_by_us(stage: ScaleInState) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
-        return Drain(tuple(each.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
+        return protocol.Drain(tuple(each.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
-        return SetReason(unstamped, goal.reason)
+        return protocol.SetReason(unstamped, goal.reason)
     hold = goal.policy.hold_s or goal.policy.min_hold_s
     ending = _ours_until(stage, stage.seen.now + hold // 2)
-    return RenewHold(ending, hold) if ending else None
+    return protocol.RenewHold(ending, hold) if ending else None
 
 
 def _cordon(stage: ScaleInState) -> Step | None:
@@ -306,7 +292,7 @@ def _cordon(stage: ScaleInState) -> Step | None:
         and not each.pod.cordon
         and not each.pod.terminating
     )
-    return CordonAnnotate(pods) if pods else None
+    return protocol.CordonAnnotate(pods) if pods else None
 
 
 def _wait_for_jobs(stage: ScaleInState) -> Step | None:
@@ -335,7 +321,7 @@ def _hand_over(stage: ScaleInState) -> Step:
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
     if not stage.goal.writes:
         return Done(selected)
-    return _hold_on(stage, selected) or SetReplicas(stage.goal.target, selected)
+    return _hold_on(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
 
 
 def trigger_sync(stage: ScaleInState) -> Step | None:
@@ -343,7 +329,7 @@ def trigger_sync(stage: ScaleInState) -> Step | None:
     if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
     wanted = triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
-    return TriggerSync((wanted,)) if wanted is not None else None
+    return protocol.TriggerSync((wanted,)) if wanted is not None else None
 
 
 def answer_is_due(stage: ScaleInState) -> bool:

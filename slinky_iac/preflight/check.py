@@ -14,12 +14,18 @@ from typing import Final
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.facts import Facts
 
-SLURM_CONF: Final = "in slurm.conf on slurmctld's host, then run `scontrol reconfigure` there"
-"""Where most lines go."""
-RESTARTED: Final = "in slurm.conf on slurmctld's host, then restart slurmctld"
-"""Where lines go that slurmctld reads only when it starts."""
-ON_SLURMCTLD: Final = "on slurmctld's host"
-EVERYWHERE: Final = "on every outside host"
+
+class At:
+    """Where lines are pasted, or commands run."""
+
+    SLURM_CONF: Final = "in slurm.conf on slurmctld's host, then run `scontrol reconfigure` there"
+    """Most lines."""
+    RESTARTED: Final = "in slurm.conf on slurmctld's host, then restart slurmctld"
+    """Lines that slurmctld reads only when it starts."""
+    SLURMCTLD: Final = "on slurmctld's host"
+    HOSTS: Final = "on every outside host"
+
+
 BY_HAND: Final = "by hand"
 """The source of checks that no daemon can answer."""
 

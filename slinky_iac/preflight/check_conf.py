@@ -10,20 +10,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import (
-    EVERYWHERE,
-    ON_SLURMCTLD,
-    RESTARTED,
-    SLURM_CONF,
-    Answer,
-    Answers,
-    Expect,
-    Run,
-    fine,
-    problem,
-    unknown,
-    warning,
-)
+from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.specs.slurm_conf import Compared, line, parameter
 
@@ -36,7 +23,7 @@ _BOTH_FILES: Final = "in slurm.conf and slurmdbd.conf"
 def unread(facts: Facts, wanted: str, keys: str) -> Answer:
     """Parameters that could not be read, with the command that shows them."""
     show = f"scontrol show config | grep -iE '^({keys}) '"
-    return unknown(facts.slurm.unknown("conf"), f"{wanted}; this shows it", show, at=ON_SLURMCTLD)
+    return unknown(facts.slurm.unknown("conf"), f"{wanted}; this shows it", show, at=At.SLURMCTLD)
 
 
 def _required(
@@ -61,7 +48,7 @@ def _required(
         shown = repr(got) if isinstance(got, str) else ",".join(got) or "unset"
         told = said.format(got=shown, missing=",".join(missing))
         paste = ",".join(filter(None, [*there, *missing])) if is_list else value
-        yield make(f"{told}: {row.without}", "Set", f"{key}={paste}", at=RESTARTED if row.restart else SLURM_CONF)
+        yield make(f"{told}: {row.without}", "Set", f"{key}={paste}", at=At.RESTARTED if row.restart else At.SLURM_CONF)
 
     return judge
 
@@ -86,7 +73,7 @@ def _cluster_name(config: StackConfig, facts: Facts) -> Answers:
             f"slurmdbd has no cluster {ours!r}; it has {known}",
             "Set cluster.name to the outside slurm.conf's ClusterName",
             "scontrol show config | grep -i '^ClusterName '",
-            at=ON_SLURMCTLD,
+            at=At.SLURMCTLD,
             source="slurmdbd",
         )
     else:
@@ -118,7 +105,7 @@ def _auth(config: StackConfig, facts: Facts) -> Answers:
         yield fine(f"are {' and '.join(wanted)}")
     else:
         said = f"are {got[0]} and {got[1]}: {parameter('AuthType').without}"
-        yield problem(said, TO_SLURM, *(line(key, config) for key in keys), at=RESTARTED)
+        yield problem(said, TO_SLURM, *(line(key, config) for key in keys), at=At.RESTARTED)
 
 
 def _jwt(config: StackConfig, facts: Facts) -> Answers:
@@ -148,10 +135,10 @@ def _max_node_count(config: StackConfig, facts: Facts) -> Answers:
         yield unread(facts, f"It must be {need} at least", "MaxNodeCount")
     elif got < need:
         said = f"is {got or 'unset'}, and the stack asks for {need} nodes: {row.without}"
-        yield problem(said, "Set", paste, at=RESTARTED)
+        yield problem(said, "Set", paste, at=At.RESTARTED)
     elif got < wanted:
         said = f"is {got}: enough for {need} nodes, and less than cluster.maxNodeCount says"
-        yield warning(said, "Set it before the NodeSets grow", paste, at=RESTARTED)
+        yield warning(said, "Set it before the NodeSets grow", paste, at=At.RESTARTED)
     else:
         yield fine(f"is {got}; the stack asks for {need} nodes")
 
@@ -167,7 +154,7 @@ def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
         said = f"slurmctld's is {theirs}" if theirs is not None else "slurmctld's isn't known"
         ids = ", ".join(str(each) for each in set(seen.values()))
         expected = f"it must be {ids}" if seen else "it must be the images' own"
-        yield unknown(f"{said}; {expected}", "This shows it", "id -u slurm", at=EVERYWHERE)
+        yield unknown(f"{said}; {expected}", "This shows it", "id -u slurm", at=At.HOSTS)
     elif differing := {where: uid for where, uid in seen.items() if uid != theirs}:
         others = ", ".join(f"{uid} in {where}" for where, uid in differing.items())
         yield problem(

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, Key
-from slinky_iac.preflight.check import (
-    EVERYWHERE,
-    ON_SLURMCTLD,
-    Answer,
-    Answers,
-    Expect,
-    Run,
-    fine,
-    of,
-    problem,
-    unknown,
-    warning,
-)
+from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts
 
@@ -66,7 +54,7 @@ def _slurmctld(_: StackConfig, facts: Facts) -> Answers:
     """slurmctld answers slurmrestd: a token refused is an answer, too."""
     said, advice = facts.slurm.silent.get("slurmctld", ""), "Start slurmctld, or open the route from slurmrestd to it"
     if said:
-        yield problem(said, advice, "scontrol ping; systemctl status slurmctld", at=ON_SLURMCTLD)
+        yield problem(said, advice, "scontrol ping; systemctl status slurmctld", at=At.SLURMCTLD)
     elif {"accepted", "refused"} & set(facts.slurm.tokens.values()):
         yield fine("answers it")
 
@@ -90,7 +78,7 @@ def _token(_: StackConfig, facts: Facts) -> Answers:
                 "Compare fingerprints (without SHA256: and the = at the end). Where they differ, import slurmctld's file",
                 by_hand,
                 f"base64 -w0 {file} | pulumi config set --secret jwtKey",
-                at=f"{ON_SLURMCTLD}; the second where you run pulumi",
+                at=f"{At.SLURMCTLD}; the second where you run pulumi",
                 about=what,
             )
         else:
@@ -104,7 +92,7 @@ def _token(_: StackConfig, facts: Facts) -> Answers:
             f"not known: {slurm.token_trouble or 'there is no slurmrestd to ask, or no key yet'}",
             f"The fingerprint there must be {expected}; this shows it" if expected else "Compare after `pulumi up`",
             by_hand,
-            at=ON_SLURMCTLD,
+            at=At.SLURMCTLD,
         )
 
 
@@ -169,7 +157,7 @@ def _same_key(config: StackConfig, facts: Facts, key: Key) -> Answers:
             f"holds {theirs}, and {key.config} of the configuration is {ours}",
             "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
             f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
-            at=ON_SLURMCTLD,
+            at=At.SLURMCTLD,
         )
     elif ours and theirs:
         yield fine(f"holds the key of the configuration ({ours})")
@@ -202,17 +190,17 @@ def _unproved(config: StackConfig, facts: Facts, mine: str) -> Answers:
             " slurmctld's side it looks like this",
             f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
             show,
-            at=EVERYWHERE,
+            at=At.HOSTS,
         )
     else:
         why = "not known: only a registered slurmd proves it, and no pod's is registered yet"
-        yield unknown(why, compare, show, at=EVERYWHERE)
+        yield unknown(why, compare, show, at=At.HOSTS)
     if config.keys.allow_trailing_newline:
         yield warning(
             "keys.allowTrailingNewline is on",
             "This is right only if the outside file ends with a line break too: compare the number of bytes",
             f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
-            at=EVERYWHERE,
+            at=At.HOSTS,
             source="here",
         )
 
@@ -238,7 +226,7 @@ def _clocks(_: StackConfig, facts: Facts) -> Answers:
     controller = facts.slurm.clock
     if controller is None:
         compare, show = "Compare: tokens live five minutes, auth/slurm credentials one", f"date -u; {_NTP}"
-        yield unknown(facts.slurm.unknown("clock"), compare, show, at=f"{ON_SLURMCTLD} and here")
+        yield unknown(facts.slurm.unknown("clock"), compare, show, at=f"{At.SLURMCTLD} and here")
     else:
         yield from of([_clock(controller)], source="here")
 

@@ -8,18 +8,7 @@ from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.topology import Place, blocks, places_of, switches
-from slinky_iac.preflight.check import (
-    ON_SLURMCTLD,
-    RESTARTED,
-    SLURM_CONF,
-    Answers,
-    Expect,
-    Run,
-    fine,
-    problem,
-    unknown,
-    warning,
-)
+from slinky_iac.preflight.check import Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.specs.slurm_conf import line, nodeset_lines, parameter, partition_lines
 
@@ -43,7 +32,7 @@ def _partitions(config: StackConfig, facts: Facts) -> Answers:
         return
     if facts.slurm.partitions is None:
         both = (*own.values(), *wanted.values())
-        yield unknown(facts.slurm.unknown("partitions"), "slurm.conf must have these lines", *both, at=SLURM_CONF)
+        yield unknown(facts.slurm.unknown("partitions"), "slurm.conf must have these lines", *both, at=At.SLURM_CONF)
     elif missing := _missing(config, facts):
         also = [own[name] for name in _unseen(config, facts) if _needed(config, name, missing)]
         yield problem(
@@ -51,7 +40,7 @@ def _partitions(config: StackConfig, facts: Facts) -> Answers:
             "Add",
             *also,
             *(wanted[name] for name in missing),
-            at=SLURM_CONF,
+            at=At.SLURM_CONF,
             about=f"partitions {', '.join(missing)}",
         )
     elif wanted:
@@ -88,7 +77,7 @@ def _nodesets(config: StackConfig, facts: Facts) -> Answers:
             "their partitions don't name them: unless they hold ALL nodes, the pods are in no partition",
             "Add, and name them in their partitions' Nodes=",
             *(own[name] for name in expected),
-            at=SLURM_CONF,
+            at=At.SLURM_CONF,
             about=f"NodeSet= lines of {', '.join(expected)}",
         )
     if hidden := [name for name in unseen if not config.nodesets[name].partition.enabled]:
@@ -96,7 +85,7 @@ def _nodesets(config: StackConfig, facts: Facts) -> Answers:
             "not known: slurmctld reports them through partitions that name them, and these have none of their own",
             "slurm.conf must have them",
             *(own[name] for name in hidden),
-            at=SLURM_CONF,
+            at=At.SLURM_CONF,
             about=f"NodeSet= lines of {', '.join(hidden)}",
         )
     if shown := [name for name in own if name not in unseen]:
@@ -114,7 +103,7 @@ def _left(config: StackConfig, facts: Facts) -> Answers:
                 f"has it with {', '.join(own)}, and the stack hasn't: if its line goes, {losing([each.name], (), named)}",
                 "Add it to partitions, or close and empty it before its line is removed",
                 *closing_steps([each.name], ()),
-                at=ON_SLURMCTLD,
+                at=At.SLURMCTLD,
                 about=f"partition {each.name}",
             )
 
@@ -131,7 +120,7 @@ def _storage(config: StackConfig, facts: Facts) -> Answers:
             "Set it, or accounting.enabled: false",
             "AccountingStorageType=accounting_storage/slurmdbd",
             *(line(key, config) for key in keys),
-            at=RESTARTED,
+            at=At.RESTARTED,
         )
     elif external is not None and conf.AccountingStoragePort not in (None, external.port):
         yield problem(
@@ -165,16 +154,16 @@ def _registered(config: StackConfig, facts: Facts) -> Answers:
     elif rows is None:
         why = facts.slurm.unknown("clusters", "slurmdbd was not asked")
         change = "It must list the cluster with slurmctld's address and port"
-        yield unknown(why, change, by_hand, at=ON_SLURMCTLD, about=subject)
+        yield unknown(why, change, by_hand, at=At.SLURMCTLD, about=subject)
     elif row is None:
         known = ", ".join(sorted(each.name for each in rows)) or "none"
         change = "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log"
-        yield problem(f"isn't there; it has {known}", change, by_hand, at=ON_SLURMCTLD, about=subject)
+        yield problem(f"isn't there; it has {known}", change, by_hand, at=At.SLURMCTLD, about=subject)
     elif not row.controller.host or not row.controller.port:
         said = "is there, and no slurmctld is registered (host empty, port 0)"
         lost = "job records wait in its queue, and are lost when it is full"
         change = f"Start slurmctld, or repair its route to slurmdbd: {lost}"
-        yield problem(said, change, by_hand, at=ON_SLURMCTLD, about=subject)
+        yield problem(said, change, by_hand, at=At.SLURMCTLD, about=subject)
     else:
         yield fine(f"slurmctld is registered from {row.controller.host} port {row.controller.port}", about=subject)
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight.check import BY_HAND, EVERYWHERE, ON_SLURMCTLD, Answers, Expect, Run, fine, problem, unknown
+from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
 
@@ -43,7 +43,7 @@ def _key(_: StackConfig, facts: Facts) -> Answers:
         "not known: no daemon of this stack can show that the outside hosts have the same key",
         f"The fingerprint there must be {expected}; this shows it" if expected else "Compare with mungeKeyFingerprint",
         f"openssl dgst -sha256 -binary /etc/munge/{MUNGE.file} | base64",
-        at=EVERYWHERE,
+        at=At.HOSTS,
         about=f"{MUNGE.label} ({expected or 'no fingerprint'})",
     )
 
@@ -61,7 +61,7 @@ def _daemons(_: StackConfig, __: Facts) -> Answers:
 def _clocks(_: StackConfig, __: Facts) -> Answers:
     """slurmctld's clock is compared by hand."""
     compare, show = "Compare: munge's credentials live five minutes", "date -u; timedatectl show -p NTPSynchronized"
-    yield unknown("not known: slurmctld was not asked", compare, show, at=f"{ON_SLURMCTLD} and here")
+    yield unknown("not known: slurmctld was not asked", compare, show, at=f"{At.SLURMCTLD} and here")
 
 
 EXPECTED: Final = (

@@ -10,20 +10,7 @@ from slinky_iac.config.rules_autoscale import asks_slurmctld
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.demand import METRICS_TYPE
 from slinky_iac.names import Part
-from slinky_iac.preflight.check import (
-    BY_HAND,
-    ON_SLURMCTLD,
-    SLURM_CONF,
-    Answer,
-    Answers,
-    Expect,
-    Run,
-    fine,
-    of,
-    problem,
-    unknown,
-    warning,
-)
+from slinky_iac.preflight.check import BY_HAND, Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Place, Tried
 from slinky_iac.specs.autoscale import metrics_url
 from slinky_iac.specs.slurm_conf import host_line
@@ -177,13 +164,13 @@ def _pods_reached(config: StackConfig, facts: Facts) -> Answers:
     if not expected or facts.slurm.nodes is None:
         why = facts.slurm.unknown("nodes") if expected else "not known: no NodeSet pod is ready yet"
         advice = "Run preflight again after `pulumi up`, or try a pod's address (`kubectl get pods -A -o wide`)"
-        yield unknown(why, advice, try_it, at=ON_SLURMCTLD)
+        yield unknown(why, advice, try_it, at=At.SLURMCTLD)
     elif lost:
         yield problem(
             "; ".join(f"{name} is {known[name].state_text}" for name in lost),
             "slurmctld calls pods at their own addresses: route the pod network to its host, without NAT; open 6818/tcp",
             try_it,
-            at=ON_SLURMCTLD,
+            at=At.SLURMCTLD,
             about=f"nodes {', '.join(lost)}",
         )
     elif known.keys() >= set(expected):
@@ -200,13 +187,13 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Answers:
     every = f"bare-metal hosts {', '.join(lines)}"
     if facts.slurm.nodes is None:
         must = "slurm.conf must have their lines"
-        yield unknown(facts.slurm.unknown("nodes"), must, *lines.values(), at=SLURM_CONF, about=every)
+        yield unknown(facts.slurm.unknown("nodes"), must, *lines.values(), at=At.SLURM_CONF, about=every)
         return
     known = {node.name: node for node in facts.slurm.nodes}
     missing = [line for name, line in lines.items() if name not in known]
     if missing:
         names = ", ".join(name for name in lines if name not in known)
-        yield problem("has no such node", "Add", *missing, at=SLURM_CONF, about=f"bare-metal hosts {names}")
+        yield problem("has no such node", "Add", *missing, at=At.SLURM_CONF, about=f"bare-metal hosts {names}")
     there = [known[name] for name in lines if name in known]
     lost = [node for node in there if node.state & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
     for node in lost:
@@ -264,7 +251,7 @@ def _answered(code: int, partitions: int, ask: tuple[str, str]) -> Answers:
         yield fine(f"answers them for {partitions} partitions")
     elif code == 200:
         said = "answers an empty page: MetricsType isn't set, so the autoscaler changes nothing"
-        yield problem(said, "Add", f"MetricsType={METRICS_TYPE}", at=SLURM_CONF)
+        yield problem(said, "Add", f"MetricsType={METRICS_TYPE}", at=At.SLURM_CONF)
     elif code == DENIED:
         yield problem(
             f"answers {DENIED}: PrivateData is set, and Slurm then serves no metrics, so the autoscaler changes nothing",

@@ -10,7 +10,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.jwks import difference
-from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Answers, Expect, Run, fine, of, problem, unknown, warning
+from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
 from slinky_iac.slurmrest.level import ALWAYS
 from slinky_iac.specs.slurm_conf import line
@@ -62,7 +62,7 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
     if conf is None or conf.AuthAltParameters is None:
         why = facts.slurm.unknown("conf", "slurmctld doesn't tell it")
         show = "scontrol show config | grep -i '^AuthAltParameters '"
-        yield unknown(why, f"It must be {line('AuthAltParameters', config)}", show, at=ON_SLURMCTLD)
+        yield unknown(why, f"It must be {line('AuthAltParameters', config)}", show, at=At.SLURMCTLD)
         return
     parts = conf.AuthAltParameters.split(",")
     lacking = [word for word in ("jwt_key=", "jwks=") if not any(part.startswith(word) for part in parts)]
@@ -121,9 +121,9 @@ def _admin_level(config: StackConfig, facts: Facts) -> Answers:
     if slurm.admin is None:
         why = slurm.failed.get("admin") or slurm.trouble or "Slurm was not asked"
         look = f"sacctmgr show user {user} format=user,adminlevel"
-        yield unknown(f"not known: {why}", "Look by hand", look, at=ON_SLURMCTLD, about=subject)
+        yield unknown(f"not known: {why}", "Look by hand", look, at=At.SLURMCTLD, about=subject)
     elif slurm.admin:
-        yield problem(slurm.admin, "Give it the level", modify, at=ON_SLURMCTLD, about=subject)
+        yield problem(slurm.admin, "Give it the level", modify, at=At.SLURMCTLD, about=subject)
     else:
         yield fine("is an administrator of Slurm, which drains need", about=subject)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Answers, Expect, Run, fine, of, problem, unknown, warning
+from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.preflight.kube_questions import CHANGE, FENCE, UNSERVED
 from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal
@@ -42,7 +42,7 @@ def _slurmctld(config: StackConfig, facts: Facts) -> Answers:
             "not known: no daemon that was asked reports it",
             f"It must be {least} or newer, and no older than {wanted}, the release of the stack's images; this shows it",
             "slurmctld -V",
-            at=ON_SLURMCTLD,
+            at=At.SLURMCTLD,
         )
     elif mine < (ordinal(least) or 0):
         yield problem(f"is {release}", f"slurm-operator needs {least} or newer: update slurmdbd, then slurmctld")

@@ -18,7 +18,7 @@ from slinky_iac.preflight import (
     check_tokens,
     check_versions,
 )
-from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Expect, Run, Verdict
+from slinky_iac.preflight.check import At, Check, Expect, Run, Verdict
 from slinky_iac.preflight.facts import Facts
 
 EXPECTED: Final[tuple[Expect, ...]] = (
@@ -38,7 +38,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
 )
 """Every row, in the order in which they are told."""
 _WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; lines without a setting go under controller.extraConf"
-_INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in slurmctld's pod"}
+_INSIDE: Final = {At.SLURM_CONF: _WRITTEN, At.RESTARTED: _WRITTEN, At.SLURMCTLD: "in slurmctld's pod"}
 """Where lines go that belong to a slurmctld in Kubernetes, which has no host and no admin of its own."""
 
 

@@ -13,9 +13,10 @@ import yaml
 
 from lab import docs_site
 from slinky_iac.commands.check import judge
-from slinky_iac.commands.drift.compare import Kind
+from slinky_iac.commands.drift.compare import CHECKS
 from slinky_iac.config.findings import Level
 from slinky_iac.monitoring.rules import alerts
+from slinky_iac.preflight.check_resources import Kind
 from tests.stacks import FORMS, ROOT, merged
 from tests.tree import tracked
 
@@ -88,7 +89,7 @@ def test_on_call_says_what_to_do_for_each_alert_within_a_screen() -> None:
 def test_each_finding_of_drift_has_its_row(page: str) -> None:
     text = (ROOT / "docs" / page).read_text()
     rows = set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE))
-    assert set(get_args(Kind)) - rows == set()
+    assert {*CHECKS, *get_args(Kind)} - rows == set()
 
 
 def test_a_diagram_of_an_example_becomes_its_picture() -> None:

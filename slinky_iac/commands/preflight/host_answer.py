@@ -61,7 +61,7 @@ def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts
         partitions=None if partitions == ["-"] else tuple(filter(None, map(_partition, partitions))),
         clusters=tuple(filter(None, map(_cluster, clusters))) if answers else None,
         slurmdbd_answers=True if answers else None,
-        clock=Clock("slurmctld", int(said), before, after) if said.isdigit() and len(said) < 12 else None,
+        clock=Clock("slurmctld", int(said), before, after) if said.isascii() and said.isdigit() and len(said) < 12 else None,
     )
     cgroup = found.get("cgroup", [])
     return HostFacts(
@@ -120,7 +120,7 @@ def _cluster(line: str) -> Cluster | None:
     name, host, port, protocol, *_ = [*line.split("|"), "", "", ""]
     if not _NAME.fullmatch(name):
         return None
-    numbers = [int(each) if each.isdigit() and len(each) < 7 else 0 for each in (port, protocol)]
+    numbers = [int(each) if each.isascii() and each.isdigit() and len(each) < 7 else 0 for each in (port, protocol)]
     return Cluster(name, Controller(host if _NAME.fullmatch(host) else "", numbers[0]), numbers[1])
 
 

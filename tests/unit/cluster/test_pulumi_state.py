@@ -35,6 +35,8 @@ def test_a_state_that_somebody_edited_is_said_to_be_so(edited: dict[str, Any]) -
 def test_drift_says_the_same() -> None:
     with pytest.raises(StateError, match="isn't as this program writes it"):
         State.read([*resources(), {"type": type_of("Controller"), "inputs": 3}])
-    edited = State.read([*resources(), custom("NodeSet", {"partition": 3})])
+    nodeset = custom("NodeSet", {"partition": 3})
+    nodeset["inputs"]["metadata"]["name"] = next(iter(gates(State.read(resources())).values())).resource
+    edited = State.read([*resources(), nodeset])
     with pytest.raises(StateError, match="isn't as this program writes it"):
         expected(edited, gates(edited), outside_hosts(edited))

@@ -111,6 +111,10 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
             "keys.source: must be one of 'generated', 'imported', 'existing' or 'external', got 'made'",
         ),
         (
+            minimal(nodesets={"gpu": {"replicas": 1, "updateStrategy": {"maxUnavailable": "\u00b9%"}}}),
+            "nodesets.gpu.updateStrategy: maxUnavailable is a number above 0 or a percentage from 1% to 100%",
+        ),
+        (
             minimal(slurmKey=SENTINEL),
             "slurmKey: is a secret and must not be in plain text; run `pulumi config set --secret slurmKey`",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slinky_iac.config import slurm_refusals, slurm_words
@@ -87,6 +87,8 @@ VALUES = st.text(max_size=20) | st.lists(st.sampled_from(["none", "GANG", "suspe
 
 
 @given(st.dictionaries(KEYS, VALUES, max_size=6))
+@example({"MaxDBDMsgs": "\u00b9"})  # a digit to str.isdigit, and none to int
+@example({"MaxDBDMsgs": "9" * 5000})
 def test_any_text_is_judged_and_only_what_is_given_is_named(given_: dict[str, str]) -> None:
     assert {key for key, _ in slurm_refusals.refused({}, given_)} <= given_.keys()
     assert {key for key, _ in slurm_refusals.refused_of_partition(given_)} <= given_.keys()
