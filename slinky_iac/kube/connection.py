@@ -258,6 +258,8 @@ class KubeTransport(httpx.BaseTransport):
 
     def _tls(self, credential: Credential) -> ssl.SSLContext:
         access = self._access
+        if access.server.startswith("http://") and access.ca is None and credential.cert is None:
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no TLS is spoken: no need to load all the machine's CAs
         return tls_context(
             ca=access.ca, insecure=access.insecure, cert=credential.cert, key=credential.key, where=access.origin
         )

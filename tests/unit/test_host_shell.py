@@ -15,11 +15,12 @@ from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.keys.catalogue import Role
+from tests.unit.examples import examples
 from tests.unit.handoff.made import KEYS
 from tests.unit.handoff.scratch import Scratch, scratch
 
 __all__ = ["scratch"]
-RUNS = 50
+RUNS = examples(50)
 VICTIM = "root:x:0:0\n"
 FILES = (File("slurm.key", b"k" * 64), File("slurm.jwks", b"{}" * 40))
 Script = Callable[[], subprocess.CompletedProcess[str]]

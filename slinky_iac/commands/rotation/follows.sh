@@ -1,7 +1,8 @@
 # Does the running daemon look for slurm.jwks when it is reconfigured?
 follows() {
     for process in /proc/[0-9]*; do
-        [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] || continue
+        { IFS= read -r name <"$process/comm"; } 2>/dev/null || continue # no process of its own for each
+        [ "$name" = "$1" ] || continue
         case $(find "$process" -maxdepth 0 -printf %U 2>/dev/null) in # any user can call a program so
             0 | "$(find slurm.key -maxdepth 0 -printf %U 2>/dev/null || echo none)") ;;
             *) continue ;;

@@ -20,6 +20,7 @@ from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
 from tests.clusters import MUNGE, STACKS, stack_sections
 from tests.stacks import merged, minimal
+from tests.unit.examples import SHARE
 
 CODED = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZSBlbHNl"
 PLAIN = "nobodyshouldeverseethiskeyinanymessageofanyprogramanywhere0x"
@@ -57,10 +58,13 @@ def places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def broken(data: dict[str, Any], where: tuple[Any, ...], edit: Callable[[Any, Any], None]) -> dict[str, Any]:
-    copied = copy.deepcopy(data)
+    """What isn't on the way to ``where`` is the same objects."""
+    copied = dict(data)
     inner: Any = copied
     for part in where[:-1]:
+        inner[part] = copy.copy(inner[part])
         inner = inner[part]
+    inner[where[-1]] = copy.copy(inner[where[-1]])
     edit(inner, where[-1])
     return copied
 
@@ -80,9 +84,15 @@ def said(data: dict[str, Any]) -> str:
     return "\n".join(texts)
 
 
-@pytest.mark.parametrize("stack", [*STACKS, MUNGE])
-@pytest.mark.parametrize("marker", [CODED, PLAIN, LINES, KUBECONFIG], ids=["base64", "a name", "lines", "kubeconfig"])
-def test_a_key_at_any_place_of_a_configuration_is_in_no_message(stack: str, marker: str) -> None:
+MARKERS = {"base64": CODED, "a name": PLAIN, "lines": LINES, "kubeconfig": KUBECONFIG}
+FIRST = [(stack, "base64") for stack in (*STACKS, MUNGE)] + [(STACKS[0], each) for each in MARKERS if each != "base64"]
+ALL = [(stack, each) for each in MARKERS for stack in (*STACKS, MUNGE)]
+
+
+@pytest.mark.hypothesis  # the fuzz tier, which runs these, has every pair; :data:`FULL` gives all stacks the same places
+@pytest.mark.parametrize(("stack", "kind"), ALL if SHARE >= 1 else FIRST)
+def test_a_key_at_any_place_of_a_configuration_is_in_no_message(stack: str, kind: str) -> None:
+    marker = MARKERS[kind]
     data = json.loads(json.dumps(merged(stack_sections(stack), FULL)))
     piece = marker.splitlines()[-1] if "\n" in marker else marker
 

@@ -36,8 +36,11 @@ class Scratch:
         self, role: str, example: Path = OUTSIDE, known: Known = KNOWN, *, arguments: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
         """Carry a role's folder there, anew, and run its install.sh."""
-        script = self.carry(texts(render("folder", made(example, known), None)), role)
-        return self._run(script, *arguments)
+        return self._run(self.carry_role(role, example, known), *arguments)
+
+    def carry_role(self, role: str, example: Path = OUTSIDE, known: Known = KNOWN) -> Path:
+        """Carry a role's folder there, anew; its install.sh, which has not run."""
+        return self.carry(texts(render("folder", made(example, known), None)), role)
 
     def call(self, rendered: dict[str, str], role: str, *words: str) -> str:
         """Carry a role's folder there and run one function of its install.sh; what it says."""

@@ -58,9 +58,7 @@ def placed(scratch: Scratch) -> list[Path]:
 @pytest.mark.parametrize("umask", [0, 0o002, 0o077, 0o777])
 def test_folders_on_the_way_are_root_s_alone_to_change_and_all_may_look_into_them(scratch: Scratch, umask: int) -> None:
     """A unit's folder that anybody may write to makes anybody root."""
-    with_key(scratch).install("slurmd")
-    for made in ("etc/systemd", "usr"):
-        shutil.rmtree(scratch.root / made)
+    with_key(scratch).carry_role("slurmd")
     again(scratch, str(carried(scratch) / "install.sh"), scratch.root, umask=umask)
     found = {path: path.stat().st_mode & 0o777 for path in placed(scratch) if path.is_dir()}
     assert (scratch.root / "etc/systemd/system/slurmd.service.d") in found
@@ -93,8 +91,7 @@ def test_the_mark_of_a_change_is_not_made_through_a_link(scratch: Scratch, tmp_p
 
 @pytest.mark.parametrize("name", ["a b", "-rf", "new\nline\n", "$(touch pwned)", "'q\"", "*"])
 def test_a_folder_by_any_name_is_installed_from(scratch: Scratch, name: str) -> None:
-    with_key(scratch).install("slurmd")
-    shutil.rmtree(scratch.root / "etc/systemd")
+    with_key(scratch).carry_role("slurmd")
     carried(scratch, name)
     done = again(scratch, f"{name}/install.sh", scratch.root)
     assert (scratch.root / "etc/systemd/system/slurmd.service.d/10-slinky-iac.conf").exists(), done.stderr
