@@ -11,24 +11,8 @@ from typing import Final
 
 from slinky_iac import closing
 from slinky_iac.closing import ENTRY, Held, place
-from slinky_iac.drain.conf_steps import (
-    CLOSED,
-    REMEMBER_S,
-    TAKES_NONE,
-    ConfGoal,
-    ConfLines,
-    ConfLook,
-    ConfSettings,
-    Leaving,
-    WaitToForget,
-    held_by,
-    leaving,
-    leaving_in_words,
-    lines,
-    next_step,
-    read_lines,
-    remembered,
-)
+from slinky_iac.drain import conf_steps
+from slinky_iac.drain.conf_steps import ConfGoal, ConfLines, ConfLook, ConfSettings, Leaving
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.observe import LASTING, Met, conf_look, partition_states, prove
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
@@ -98,7 +82,7 @@ def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, fro
 
 def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
     for name, before in sorted(partitions.items()):
-        if CLOSED.get(before, "") in states.get(name, frozenset()):
+        if conf_steps.CLOSED.get(before, "") in states.get(name, frozenset()):
             session.slurm.set_partition_state(name, before)
             session.report(f"partition {name} is {before} again", keep=True)
 
@@ -110,7 +94,7 @@ POLL_S: Final = 5
 def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
     """What the Controller that is there was given; no line where there is none."""
     try:
-        return read_lines(session.kube.controller(session.reach.namespace, settings.controller).spec.extra_conf)
+        return conf_steps.read_lines(session.kube.controller(session.reach.namespace, settings.controller).spec.extra_conf)
     except KubeNotFound:
         return ConfLines()
 
@@ -155,13 +139,13 @@ class ConfTask(Task[ConfLook]):
             return ConfLook(self.session.now(), problem=str(error))
 
     def decide(self, seen: ConfLook) -> Step:
-        return next_step(seen, self.goal)
+        return conf_steps.next_step(seen, self.goal)
 
     def check(self, seen: ConfLook, step: Step) -> Step:
         """Limits are judged by the first look that has an answer."""
         if not seen.problem:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for((each for each in held_by(seen, self.goal)), seen.now)
+            self.met.wait_for((each for each in conf_steps.held_by(seen, self.goal)), seen.now)
         return step
 
     def act(self, step: Step) -> None:
@@ -185,8 +169,8 @@ class ConfTask(Task[ConfLook]):
         self.met.did(step)
         if isinstance(step, Signal):
             self._goal = replace(self._goal, signalled_at=self.session.now())
-        if isinstance(step, WaitToForget) and self._goal.forget_at is None:
-            self._goal = replace(self._goal, forget_at=self.session.now() + REMEMBER_S)
+        if isinstance(step, conf_steps.WaitToForget) and self._goal.forget_at is None:
+            self._goal = replace(self._goal, forget_at=self.session.now() + conf_steps.REMEMBER_S)
 
     def clock_was_set(self, jump: int) -> None:
         super().clock_was_set(jump)
@@ -194,7 +178,7 @@ class ConfTask(Task[ConfLook]):
         self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
 
     def ended(self, _seen: ConfLook) -> str:
-        return f"no job needs what leaves slurm.conf: {leaving_in_words(self._goal.leaving)}"
+        return f"no job needs what leaves slurm.conf: {conf_steps.leaving_in_words(self._goal.leaving)}"
 
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
@@ -252,7 +236,7 @@ class ReadTask(Task[tuple[int | None, str]]):
 
 
 def _empty(task: ConfTask) -> None:
-    ended = remembered(drive(task), task.goal)
+    ended = conf_steps.remembered(drive(task), task.goal)
     if ended:
         task.session.report(
             f"slurmctld still remembers {ended} ended job(s) of what leaves slurm.conf: it may crash, and come up again,"
@@ -268,7 +252,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
 
     Raises DrainBlocked or DrainDeadline where it can't go yet, and what the clients raise.
     """
-    going = leaving(olds, settings.lines)
+    going = conf_steps.leaving(olds, settings.lines)
     if settings.outside:
         _tell_admin(session, settings, going)
         return
@@ -287,7 +271,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
     jobs: int | None = None
     try:
         seen = conf_look(session, settings)
-        jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
+        jobs = len(conf_steps.held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
     said = closing.losing(going.partitions, going.nodes, jobs)
@@ -305,16 +289,16 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
     """
     seen = conf_look(session, settings)
     states = seen.partitions.get(name)
-    if states is not None and not states & TAKES_NONE:
+    if states is not None and not states & conf_steps.TAKES_NONE:
         if seen.can_close:
             before = "DOWN" if "DOWN" in states else "UP"
             remember(session, controller, name, before)
-            session.slurm.set_partition_state(name, CLOSED[before])
+            session.slurm.set_partition_state(name, conf_steps.CLOSED[before])
             return f"partition {name} was open, and is closed now"
         session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
     going = Leaving((name,))
     holding = [each for each in seen.jobs if each.lost_with([name]) and (each.waits or not waiting_only)]
-    return "; ".join(lines(holding, going))
+    return "; ".join(conf_steps.lines(holding, going))
 
 
 def finish(session: Session, settings: ConfSettings) -> None:
@@ -342,13 +326,11 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
         return
     all_of = Leaving(hosts=tuple(sorted(settings.lines.hosts)))
     goal = replace(goal_of(settings, all_of, seen.now), all_waiting=True)
-    if holding := held_by(seen, goal):
-        session.report(
-            f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {'; '.join(lines(holding, all_of))}. They"
-            " are lost where the volume or its namespace is deleted too",
-            severity="warning",
-            keep=True,
-        )
+    if holding := conf_steps.held_by(seen, goal):
+        jobs = "; ".join(conf_steps.lines(holding, all_of))
+        said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {jobs}"
+        lost = "They are lost where the volume or its namespace is deleted too"
+        session.report(f"{said}. {lost}", severity="warning", keep=True)
 
 
 def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:

@@ -19,7 +19,7 @@ first, then the job that ends last, then what comes next: a terminal cuts the li
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -164,12 +164,17 @@ def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     )
 
 
-def left_out_in_words(count: int) -> str:
-    """A sentence about jobs that wait and were not read."""
-    return (
-        f"{count} jobs and array tasks wait, too many to read for a plan: whether one names a selected node by --nodelist,"
-        " or could run on no other, is not known. `squeue -t pending -o '%i %u %P %n'` lists the nodes that they name"
-    )
+def queue_losses(cluster: ClusterView, leaving: Collection[str]) -> Iterator[tuple[str, str]]:
+    """A word for programs and a sentence for each way in which jobs of the queue lose by the end of these nodes."""
+    yield from (("nodelist", text) for text in tied_in_words(tied_to(cluster.queue, leaving)))
+    yield from (("stranded", text) for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, leaving)))
+    if leaving and cluster.queue_left_out:
+        yield (
+            "queue-not-read",
+            f"{cluster.queue_left_out} jobs and array tasks wait, too many to read for a plan: whether one names a selected"
+            " node by --nodelist, or could run on no other, is not known. `squeue -t pending -o '%i %u %P %n'` lists the"
+            " nodes that they name",
+        )
 
 
 def _fits(job: Job, nodes: Iterable[Node]) -> bool:

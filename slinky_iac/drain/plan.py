@@ -14,18 +14,7 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
-from slinky_iac.drain.free import (
-    distinct,
-    iso,
-    jobs_in_words,
-    left_out_in_words,
-    marked_by,
-    some,
-    stranded,
-    stranded_in_words,
-    tied_in_words,
-    tied_to,
-)
+from slinky_iac.drain.free import distinct, iso, jobs_in_words, marked_by, queue_losses, some
 from slinky_iac.drain.members import cost_below, foreign_tags
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
@@ -261,12 +250,8 @@ def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate])
 def queue_warnings(cluster: ClusterView, selected: Sequence[Candidate]) -> Iterable[Finding]:
     """Jobs that are on none of the selected nodes, and lose by their end."""
     nodes = [candidate.node for candidate in selected if candidate.record is not None]
-    for text in tied_in_words(tied_to(cluster.queue, nodes)):
-        yield Finding("nodelist", text)
-    for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
-        yield Finding("stranded", text)
-    if nodes and cluster.queue_left_out:
-        yield Finding("queue-not-read", left_out_in_words(cluster.queue_left_out))
+    for code, text in queue_losses(cluster, nodes):
+        yield Finding(code, text)
 
 
 def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:

@@ -15,19 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
-from slinky_iac.drain import conf_run, maintenance
-from slinky_iac.drain.conf_steps import (
-    CLOSED,
-    ConfGoal,
-    ConfLook,
-    ConfSettings,
-    Leaving,
-    held_by,
-    leaving,
-    limits_exceeded,
-    lines_of,
-    next_step,
-)
+from slinky_iac.drain import conf_run, conf_steps, maintenance
+from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings, Leaving
 from slinky_iac.drain.free import iso, names_in_use, tied_in_words, tied_to
 from slinky_iac.drain.members import foreign_tags, tag_of, undo_steps
 from slinky_iac.drain.observe import conf_look
@@ -215,11 +204,11 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
         return {}, ()
     first = not olds.get("schema")
     try:
-        before = conf_run.live_lines(session, settings) if first else lines_of(olds)
+        before = conf_run.live_lines(session, settings) if first else conf_steps.lines_of(olds)
     except SlinkyError as error:
         session.report(f"no answer, so what slurm.conf loses is not known: {error}", severity="warning")
         return {}, ()
-    going = leaving(before, settings.lines)
+    going = conf_steps.leaving(before, settings.lines)
     if not going:
         return kept if settings.outside else _given_back(session, settings, kept), ()
     try:
@@ -231,7 +220,8 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     goal = conf_run.goal_of(settings, going, seen.now)
     if settings.outside and not seen.problem:
         return outside_props(seen, goal), ()
-    return conf_props(seen, goal), limits_exceeded(held_by(seen, goal), settings.policy.limits, seen.now)
+    holding = conf_steps.held_by(seen, goal)
+    return conf_props(seen, goal), conf_steps.limits_exceeded(holding, settings.policy.limits, seen.now)
 
 
 def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
@@ -246,8 +236,8 @@ def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
 
 def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times."""
-    going, holding = goal.leaving, held_by(look, goal)
-    step = next_step(look, goal)
+    going, holding = goal.leaving, conf_steps.held_by(look, goal)
+    step = conf_steps.next_step(look, goal)
     ends = [None if each.waits else each.expected_end for each in holding]
     known = [end for end in ends if end is not None]
     unknown = bool(look.problem) or len(known) < len(ends)
@@ -288,7 +278,7 @@ def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
     for name in going.partitions:
         states = look.partitions.get(name, frozenset())
         waiting = [each for each in look.jobs if each.waits and each.lost_with([name])]
-        if waiting and states & {"DOWN", CLOSED["DOWN"]}:
+        if waiting and states & {"DOWN", conf_steps.CLOSED["DOWN"]}:
             yield (
                 f"partition {name} is {'+'.join(sorted(states))} and starts no job: the {len(waiting)} that wait there"
                 " will not leave it. Cancel them, move them (scontrol update jobid=… partition=…), or set it up"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free, distinct, jobs_in_words, names_in_use, some
 from slinky_iac.drain.members import fault_of, stale_records, tag_of
@@ -33,17 +34,6 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
-from slinky_iac.drain.steps import (
-    answer_is_due,
-    drained_by_us,
-    gone,
-    in_flight,
-    marked_by_us,
-    operator_blind,
-    refused,
-    trigger_sync,
-    wait,
-)
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
@@ -79,15 +69,15 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     """The next act towards pods that are all of the newest template. Stateless, as :func:`next_step`."""
     state, cluster = seen.nodeset, seen.cluster
     if state is None:
-        return gone()
-    stop = refused(state, goal) or _unfit(seen, goal, state)
+        return steps.gone()
+    stop = steps.refused(state, goal) or _unfit(seen, goal, state)
     if stop is not None:
         return stop
     if cluster is None:
-        return wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
-    why = another_slurm(goal, cluster) or operator_blind(seen, state) or in_flight(seen, state)
+        return steps.wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
+    why = another_slurm(goal, cluster) or steps.operator_blind(seen, state) or steps.in_flight(seen, state)
     if why:
-        return wait(seen, goal, why)
+        return steps.wait(seen, goal, why)
     stale = stale_records(seen, goal.owner)
     if stale:
         return Resume(stale)
@@ -152,11 +142,11 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
     used = names_in_use(seen, goal.owner, state.spec.replicas, {each.name for each in batch})
     if used:
-        return wait(seen, goal, used)
+        return steps.wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
     retained = (pod for pod in stage.retained if tag_of(pod, goal.owner) is None)
     staying = [each for each in stage.to_mark if each.kind is not Kind.LEAVING]
-    return marked_by_us(stage, retained, staying) or drained_by_us(stage) or _delete(stage)
+    return steps.marked_by_us(stage, retained, staying) or steps.drained_by_us(stage) or _delete(stage)
 
 
 def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
@@ -190,7 +180,7 @@ def _delete(stage: ScaleInState) -> Step:
     seen, goal = stage.seen, stage.goal
     why = none_listed(seen, goal, stage.cluster)
     if why:
-        return wait(seen, goal, why)
+        return steps.wait(seen, goal, why)
     unseen = {each.name for each in stage.unseen}
     staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
     free = [each.name for each in staying if isinstance(stage.verdicts[each.name], Free)]
@@ -198,8 +188,8 @@ def _delete(stage: ScaleInState) -> Step:
         if name not in unseen:
             return DeletePod(name)
     if free:
-        return trigger_sync(stage) or wait(
-            seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=answer_is_due(stage)
+        return steps.trigger_sync(stage) or steps.wait(
+            seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=steps.answer_is_due(stage)
         )
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)

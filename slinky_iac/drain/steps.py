@@ -40,19 +40,9 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import protocol
+from slinky_iac.drain import members, protocol
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
-from slinky_iac.drain.members import (
-    cost_below,
-    is_marked,
-    just_triggered,
-    mark,
-    release_steps,
-    tag_of,
-    triggered,
-    undo_steps,
-)
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.protocol import Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
@@ -155,7 +145,7 @@ def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues.
     """
     goal = stage.goal
-    if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.selected):
+    if any(each.kind is Kind.OURS or members.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
     found = [each.text for each in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
@@ -234,7 +224,7 @@ def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
     """Give back everything that isn't on ``doomed`` pods, nor on those that the gate replaces next, then be done."""
     held = frozenset(doomed) | (seen.outdated if goal.rolls else frozenset())
-    return _first(seen, goal, undo_steps(seen, goal.owner, held)) or Done(doomed)
+    return _first(seen, goal, members.undo_steps(seen, goal.owner, held)) or Done(doomed)
 
 
 def _first(seen: Observation, goal: Goal, steps: Sequence[Step]) -> Step | None:
@@ -247,7 +237,7 @@ def _prepare(stage: ScaleInState) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
     held = {each.name for each in stage.selected} | (seen.outdated if goal.rolls else frozenset())
-    surplus = _first(seen, goal, release_steps(seen, goal.owner, held))
+    surplus = _first(seen, goal, members.release_steps(seen, goal.owner, held))
     if surplus is not None:
         return surplus
     step = marked_by_us(stage, stage.retained, stage.to_mark) or drained_by_us(stage)
@@ -257,12 +247,12 @@ def _prepare(stage: ScaleInState) -> Step | None:
 def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterable[Candidate]) -> Step | None:
     """Our mark on every selected pod, with a cost under that of all retained ones, so that the operator takes these first;
     None where it is so."""
-    cost = cost_below(retained)
+    cost = members.cost_below(retained)
     if cost is None:
         first = "a retained pod has the lowest deletion cost there is, so the operator would delete it first"
         return Stop(f"{first}: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked")
-    marks = (mark(each.pod, stage.goal.owner, cost) for each in selected)
-    missing = tuple(wanted for wanted in marks if not is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
+    marks = (members.mark(each.pod, stage.goal.owner, cost) for each in selected)
+    missing = tuple(wanted for wanted in marks if not members.is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
     return protocol.SetCosts(missing) if missing else None
 
 
@@ -328,13 +318,13 @@ def trigger_sync(stage: ScaleInState) -> Step | None:
     """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
     if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
-    wanted = triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
+    wanted = members.triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
     return protocol.TriggerSync((wanted,)) if wanted is not None else None
 
 
 def answer_is_due(stage: ScaleInState) -> bool:
     """Whether the operator was told to look a moment ago."""
-    return any(just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
+    return any(members.just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
 
 
 def wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:

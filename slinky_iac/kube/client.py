@@ -12,24 +12,10 @@ from typing import Final, TypeVar
 import httpx
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from slinky_iac.kube import resources
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
-from slinky_iac.kube.resources import (
-    ADMISSION,
-    Admission,
-    ApiResourceList,
-    ConfigMap,
-    Controller,
-    Deployment,
-    Scaler,
-    Secret,
-    SecretAge,
-    Service,
-    Version,
-    config_map_apply,
-    status_of,
-)
 from slinky_iac.kube.wire import Caller, Clock, NoAnswer, Retry, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 
@@ -77,25 +63,25 @@ class KubeClient(Caller):
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
         return self._object("NodeSet", NodeSet, namespace, name)
 
-    def controller(self, namespace: str, name: str) -> Controller:
+    def controller(self, namespace: str, name: str) -> resources.Controller:
         """The Controller custom resource."""
-        return self._object("Controller", Controller, namespace, name)
+        return self._object("Controller", resources.Controller, namespace, name)
 
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
-        found = self._get(f"/apis/{API_VERSION}/controllers", Listed[Controller], "Controllers of all namespaces")
+        found = self._get(f"/apis/{API_VERSION}/controllers", Listed[resources.Controller], "Controllers of all namespaces")
         return tuple((item.metadata.namespace, item.metadata.name) for item in found.items)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
         try:
-            return self._object("Deployment", Deployment, namespace, name).status.available_replicas
+            return self._object("Deployment", resources.Deployment, namespace, name).status.available_replicas
         except KubeNotFound:
             return 0
 
     def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
         """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
-        found = self._object("Deployment", Deployment, namespace, name)
+        found = self._object("Deployment", resources.Deployment, namespace, name)
         return tuple(each.image for each in found.spec.template.spec.containers)
 
     def balancer_address(self, namespace: str, name: str) -> str | None:
@@ -103,11 +89,11 @@ class KubeClient(Caller):
 
         :raises KubeNotFound: there is no such Service.
         """
-        return self._object("Service", Service, namespace, name).address
+        return self._object("Service", resources.Service, namespace, name).address
 
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
-        return self._get("/version", Version, "the API server's version").git_version
+        return self._get("/version", resources.Version, "the API server's version").git_version
 
     def pods_of(self, namespace: str, nodeset: NodeSet) -> tuple[Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
@@ -208,7 +194,7 @@ class KubeClient(Caller):
         found: list[str] = []
         for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
             try:
-                listed = self._get(place(kind, namespace), Listed[Scaler], f"{kind}s of {namespace}").items
+                listed = self._get(place(kind, namespace), Listed[resources.Scaler], f"{kind}s of {namespace}").items
             except KubeNotFound:
                 if kind == "HorizontalPodAutoscaler":  # every Kubernetes has it; KEDA may be missing
                     raise
@@ -241,31 +227,31 @@ class KubeClient(Caller):
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
-        return seconds(self._object("Secret", SecretAge, namespace, name).metadata.creation_timestamp)
+        return seconds(self._object("Secret", resources.SecretAge, namespace, name).metadata.creation_timestamp)
 
-    def secret(self, namespace: str, name: str) -> Secret:
+    def secret(self, namespace: str, name: str) -> resources.Secret:
         """All of a Secret that is used here, in one question. :raises KubeNotFound: no such Secret."""
-        return self._object("Secret", Secret, namespace, name)
+        return self._object("Secret", resources.Secret, namespace, name)
 
     def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
-        return self._object("ConfigMap", ConfigMap, namespace, name).data
+        return self._object("ConfigMap", resources.ConfigMap, namespace, name).data
 
     def admission(self, kind: str, name: str) -> Mapping[str, object]:
         """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
-        path = f"/apis/admissionregistration.k8s.io/v1/{ADMISSION[kind]}/{label_of(name)}"
-        return self._get(path, Admission, f"{kind} {name}").spec
+        path = f"/apis/admissionregistration.k8s.io/v1/{resources.ADMISSION[kind]}/{label_of(name)}"
+        return self._get(path, resources.Admission, f"{kind} {name}").spec
 
     def serves_admission_policies(self) -> bool:
         """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
         found = self._get(
-            "/apis/admissionregistration.k8s.io/v1", ApiResourceList, "the API server's list of admission policies"
+            "/apis/admissionregistration.k8s.io/v1", resources.ApiResourceList, "the API server's list of admission policies"
         )
-        return set(ADMISSION.values()) <= {each.name for each in found.resources}
+        return set(resources.ADMISSION.values()) <= {each.name for each in found.resources}
 
     def set_config_map(self, namespace: str, name: str, data: Mapping[str, str] | None) -> None:
         """Make a ConfigMap of ours, or set its entries; None deletes it. :raises KubeNotFound: nothing to delete."""
-        apply = {} if data is None else config_map_apply(name, data, FIELD_MANAGER)
+        apply = {} if data is None else resources.config_map_apply(name, data, FIELD_MANAGER)
         method = "DELETE" if data is None else "PATCH"
         self._answer(method, place("ConfigMap", namespace, name), f"ConfigMap {namespace}/{name}", **apply)
 
@@ -303,7 +289,7 @@ class KubeClient(Caller):
     def _refusal(self, response: httpx.Response, what: str) -> KubeError:
         """The error for anything but success, by status; Kubernetes' own words where there are any."""
         code = response.status_code
-        status = status_of(response.content)
+        status = resources.status_of(response.content)
         said = quote(status.message) if status.kind == "Status" else ""
         text = f"{what}: HTTP {code} from {self._access.server}" + (f": {said}" if said else "")
         if code == 404 and status.kind != "Status" and not self._without_api(response):
@@ -336,9 +322,9 @@ class KubeClient(Caller):
         except NoAnswer:
             return False
         if found.status_code != 200:  # who may not ask for the release is told so in the API server's own form
-            return status_of(found.content).kind == "Status"
+            return resources.status_of(found.content).kind == "Status"
         try:
-            return bool(read(found.content, Version, "version").git_version)
+            return bool(read(found.content, resources.Version, "version").git_version)
         except KubeError:
             return False
 
