@@ -35,20 +35,9 @@ if TYPE_CHECKING:
 
 Props = Mapping[str, Any]
 SETTINGS: Final = (
-    "key",
-    "namespace",
-    "secret",
-    "entry",
-    "madeBy",
-    "waitS",
-    "newline",
-    "accepted",
-    "otherSecret",
-    "otherEntry",
-    "kubeconfig",
-    "context",
-    "urn",
-)
+    "key", "namespace", "secret", "entry", "madeBy", "waitS", "newline", "accepted", "otherSecret", "otherEntry",
+    "kubeconfig", "context", "urn",
+)  # fmt: skip
 """Properties that the program gives. None of them is a key."""
 SALT, MARK, SINCE = "salt", "mark", "since"
 """Properties that this resource adds: salt and hash of the key, and when it was written."""
@@ -156,11 +145,8 @@ def _client(props: Props) -> Iterator[KubeClient]:
 
 def _asked(props: Props) -> Found | None:
     """What is there now. Raises SlinkyError where Kubernetes doesn't say."""
-    with _client(props) as kube:
-        try:
-            return found_in(props, kube.secret(str(props["namespace"]), str(props["secret"])))
-        except KubeNotFound:
-            return None
+    state = _secret(props)
+    return None if state is None else found_in(props, state)
 
 
 def _older_pods(props: Props, since: str) -> str:

@@ -26,8 +26,8 @@ from slinky_iac.config import (
     rules_tls,
     rules_topology,
 )
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
-from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
@@ -58,27 +58,47 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
         yield at("accounting").error("has external and database; an outside slurmdbd has its own database: remove one")
     if accounting.database is not None and "databasePassword" not in secrets:
         yield at("accounting.database").error("needs a password; run `pulumi config set --secret databasePassword`")
-    if accounting.external is not None:
-        yield from _reachable("accounting.external", accounting.external, names.SLURMDBD_PORT)
 
 
-def _reachable(path: str, external: ExternalHost, operator_port: int) -> Iterator[Finding]:
-    try:
-        ip_address(external.host)
-    except ValueError:
-        if external.port != operator_port:
+def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Where pods find slurmctld and slurmdbd outside: a name that they can resolve, an address that isn't their own, and a
+    port that the operator, which always writes the usual one, can lead to."""
+    found = (
+        ("controller.external", config.controller.external, names.SLURMCTLD_PORT, True),
+        ("accounting.external", config.accounting.external, names.SLURMDBD_PORT, config.accounting.enabled),
+    )
+    for path, external, usual, used in found:
+        if external is None:
+            continue
+        host = name_of(external.host)
+        if used and not is_address(external.host) and external.port != usual:
             yield at(path).error(
-                f"port {external.port} with a host name: the operator always writes port {operator_port}, and only an"
-                " address can be led from there to another port (EndpointSlice). Give the IP address, or let the daemon"
-                f" listen on {operator_port}"
+                f"port {external.port} with a host name: the operator always writes port {usual}, and only an address can be"
+                f" led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on {usual}"
             )
+        if _is_local(external.host):
+            yield at(f"{path}.host").error(
+                f"{host} is a pod's own host or none at all; give the address under which pods reach the daemon"
+            )
+        elif not {".", ":"} & set(external.host):
+            yield at(f"{path}.host").warning(
+                f"got the short name {host}: pods resolve it only if it is a Service of namespace"
+                f" {name_of(config.cluster.namespace)}. Give the full name: {host}.example.org",
+                id="short-host-name",
+            )
+
+
+def _is_local(host: str) -> bool:
+    if not is_address(host):
+        return host in {"localhost", "localhost.localdomain"}
+    address = ip_address(host)
+    return address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
 
 
 def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     controller = config.controller
     if controller.external is not None:
         yield from _ignored_external(config)
-        yield from _reachable("controller.external", controller.external, names.SLURMCTLD_PORT)
         return
     yield from rules_slurm_conf.owned(config)
     for name in controller.config_files:
@@ -107,18 +127,6 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
             id="cluster-ip-outside-slurmdbd",
         )
-
-
-def _short_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Pods resolve names by the cluster's DNS, which completes a short one to names of Services only."""
-    hosts = (("controller.external", config.controller.external), ("accounting.external", config.accounting.external))
-    for path, external in hosts:
-        if external is not None and external.host != "localhost" and not {".", ":"} & set(external.host):
-            yield at(f"{path}.host").warning(
-                f"got the short name {name_of(external.host)}: pods resolve it only if it is a Service of namespace"
-                f" {name_of(config.cluster.namespace)}. Give the full name: {name_of(external.host)}.example.org",
-                id="short-host-name",
-            )
 
 
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:
@@ -292,7 +300,7 @@ RULES: tuple[Rule, ...] = (
     _versions,
     _operator,
     _mixed,
-    _short_names,
+    _external_daemons,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from pydantic.alias_generators import to_camel
 
@@ -115,25 +114,6 @@ def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
             said = "a text (never shown here)" if hidden(path) else shown(name)
             yield at(path).error(f"got {said}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
-
-
-def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Kubernetes refuses such addresses in an EndpointSlice, and a pod that uses them reaches itself."""
-    external = [("controller.external", config.controller.external), ("accounting.external", config.accounting.external)]
-    for path, daemon in external:
-        if daemon is not None and _is_local(daemon.host):
-            yield at(f"{path}.host").error(
-                f"{name_of(daemon.host)} is a pod's own host or none at all; give the address under which pods reach"
-                " the daemon"
-            )
-
-
-def _is_local(host: str) -> bool:
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host in {"localhost", "localhost.localdomain"}
-    return address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
 
 
 def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -268,7 +248,6 @@ RULES = (
     keys_of_others,
     secrets_of_others,
     entry_names,
-    addresses,
     node_ports,
     configless,
     reserved_nodeset,

@@ -17,7 +17,7 @@ from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
-from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions
+from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions, SlurmrestdCertificates
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.releases import OperatorVersion, release_numbers
 
@@ -30,17 +30,11 @@ FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in k
 """Secrets that a stack may need from its first `pulumi up` on."""
 
 
-class Access(Section):
+class Access(SlurmrestdCertificates):
     """How drains reach slurmrestd from where `pulumi` runs."""
 
     url: Url | None = None
     """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
-    ca_file: FilePath | None = None
-    """Certificate authority of a direct https address, as a file."""
-    client_cert_file: FilePath | None = None
-    """Client certificate of gates and commands, as a PEM file, where that address asks for one. Read at each request."""
-    client_key_file: FilePath | None = None
-    """Key of it, as a PEM file without a passphrase."""
     allow_plain_http: bool = False
     """Accept an http address of another host at `url`: tokens can be read on the network, and answers changed."""
     user: SlurmUser = names.SLURM_USER

@@ -296,17 +296,22 @@ class LoginHost(Section):
     """Address."""
 
 
-class ExternalSlurmrestd(Section):
-    """A slurmrestd outside Kubernetes, for users; the operator always uses the one inside."""
+class SlurmrestdCertificates(Section):
+    """Certificates of an https address of slurmrestd."""
+
+    ca_file: FilePath | None = None
+    """Certificate authority of the address, as a file."""
+    client_cert_file: FilePath | None = None
+    """Client certificate of this program, as a PEM file, where the address asks for one. Read at each request."""
+    client_key_file: FilePath | None = None
+    """Key of it, as a PEM file without a passphrase."""
+
+
+class ExternalSlurmrestd(SlurmrestdCertificates):
+    """A slurmrestd outside Kubernetes, for users; the operator always uses the one inside. Preflight tries it."""
 
     url: Url
     """Base address, e.g. https://slurmrestd.example.org:6820."""
-    ca_file: FilePath | None = None
-    """Certificate authority of an https address, as a file."""
-    client_cert_file: FilePath | None = None
-    """Client certificate of preflight, as a PEM file, where that address asks for one. Read at each request."""
-    client_key_file: FilePath | None = None
-    """Key of it, as a PEM file without a passphrase."""
 
 
 class External(Section):

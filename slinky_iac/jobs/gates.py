@@ -41,39 +41,32 @@ class SlurmJobProvider(Gate):
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Ask slurmctld whether it has the partition and allows the time limit; changes nothing."""
         from slinky_iac.jobs import preview
-        from slinky_iac.jobs.settings import JobSettings
 
         prepare()
         plain = {**news, "nonce": ""}
         if is_unknown(plain):
             return CheckResult(news, [])
         try:
-            settings = JobSettings.from_props(plain)
+            settings = _settings(plain)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("schema", str(fault))])
         return CheckResult(news, [CheckFailure(where, text) for where, text in preview.faults(settings)])
 
     def diff(self, _id: str, olds: Props, news: Props) -> DiffResult:
         """A run that is due, or another way of following it."""
-        from slinky_iac.jobs.settings import JobSettings
-
         if is_unknown(news):
             return DiffResult(changes=True)
-        due = JobSettings.from_props(news, olds).due
+        due = _settings(news, olds).due
         return DiffResult(changes=True) if due else super().diff(_id, olds, news)
 
     def create(self, props: Props) -> CreateResult:
         """The first run. Where it fails the resource is in the state all the same: only it ends what it has submitted."""
-        from slinky_iac.jobs.settings import JobSettings
-
-        settings = JobSettings.from_props(props, {})
+        settings = _settings(props, {})
         return CreateResult(_identity(settings), _perform(settings, props))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """A run where one is due; where only the ways of it have changed, the new ones are noted."""
-        from slinky_iac.jobs.settings import JobSettings
-
-        settings = JobSettings.from_props(_news, _olds)
+        settings = _settings(_news, _olds)
         if settings.due:
             return UpdateResult(_perform(settings, _news))
         kept: Props = {name: _olds[name] for name in LAST_RUN if name in _olds}
@@ -82,10 +75,9 @@ class SlurmJobProvider(Gate):
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state, with what Slurm says of the last run now."""
         from slinky_iac.jobs import run
-        from slinky_iac.jobs.settings import JobSettings
 
         prepare()
-        settings = JobSettings.from_props(props)
+        settings = _settings(props)
         found = run.look_again(settings) if settings.run else None
         own = own_inputs(props)
         return ReadResult(id_, own if found is None else {**own, **_outcome(settings, settings.run, found)})
@@ -93,9 +85,14 @@ class SlurmJobProvider(Gate):
     def delete(self, _id: str, _props: Props) -> None:
         """Cancel what still runs, or wait for it; no program runs now, so all comes from the state."""
         from slinky_iac.jobs import run
-        from slinky_iac.jobs.settings import JobSettings
 
-        run.end(JobSettings.from_props(_props))
+        run.end(_settings(_props))
+
+
+def _settings(props: Props, olds: Props | None = None) -> JobSettings:
+    from slinky_iac.jobs.settings import JobSettings
+
+    return JobSettings.from_props(props, olds)
 
 
 def _perform(settings: JobSettings, props: Props) -> Props:

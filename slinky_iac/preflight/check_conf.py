@@ -128,7 +128,7 @@ def _max_node_count(config: StackConfig, facts: Facts) -> Answers:
     """There is room for every pod and every metal host: a problem where not for those of today, else a warning."""
     got = None if facts.slurm.conf is None else facts.slurm.conf.MaxNodeCount
     row = parameter("MaxNodeCount")
-    pods = sum(max(n.replicas, n.max_replicas or 0) for n in config.nodesets.values())
+    pods = sum(nodeset.most for nodeset in config.nodesets.values())
     need, wanted = pods + len(config.external.slurmd_hosts), int(row.value(config))
     paste = f"MaxNodeCount={max(wanted, need)}"
     if got is None:

@@ -142,28 +142,17 @@ def hub_values(config: ClusterConfig, name: str, client: Client, hub: JupyterHub
     return _with_lists(merge(ours, over), hub.values)
 
 
-def _with_lists(ours: Spec, values: Mapping[str, Any]) -> Spec:
+def _with_lists(ours: Mapping[str, Any], values: Mapping[str, Any], *above: str) -> Spec:
     """A site's values merged over ours. Volumes, mounts and containers are added to ours: Helm replaces lists, and without
     its sidecar a notebook would be no client."""
     merged = merge(ours, values)
-    for path in _ADDED:
-        first, second = _at(ours, path), _at(values, path)
-        if first and second:
-            _at_parent(merged, path)[path[-1]] = [*first, *second]
+    for name, value in values.items():
+        known, place = ours.get(name), (*above, name)
+        if isinstance(known, Mapping) and isinstance(value, Mapping):
+            merged[name] = _with_lists(known, value, *place)
+        elif place in _ADDED and isinstance(known, list) and isinstance(value, list):
+            merged[name] = [*known, *value]
     return merged
-
-
-def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> list[Any]:
-    found: Any = values
-    for part in path:
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found if isinstance(found, list) else []
-
-
-def _at_parent(values: Spec, path: tuple[str, ...]) -> Spec:
-    for part in path[:-1]:
-        values = values[part]
-    return values
 
 
 _ADDED: Final = (
