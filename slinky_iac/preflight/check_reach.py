@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Final
 
 from slinky_iac.config.connections import on_host_network, parts
@@ -44,8 +43,9 @@ def _from_here(_: StackConfig, facts: Facts) -> Answers:
 def _from_pods(config: StackConfig, facts: Facts) -> Answers:
     """Every daemon takes a TCP connection from a pod, but those that a NetworkPolicy of the stack guards."""
     for report in facts.pod.reports:
-        tried = (of([_tried_in_pod(seen)], about=_shown(seen.place)) for seen in report.tried if not _guarded(config, seen))
-        yield from of(chain.from_iterable(tried), source=f"pod on {report.node}")
+        for seen in report.tried:
+            if not _guarded(config, seen):
+                yield from of([_tried_in_pod(seen)], about=_shown(seen.place), source=f"pod on {report.node}")
     again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again when that is corrected"
     for seen in facts.here if not facts.pod.reports else ():
         yield unknown(
@@ -66,10 +66,9 @@ def _guarded(config: StackConfig, seen: Tried) -> bool:
 def _policies(config: StackConfig, facts: Facts) -> Answers:
     """The stack's NetworkPolicies are enforced: a short-lived pod has no label of the cluster, so daemons refuse it."""
     for report in facts.pod.reports:
-        refusals = (
-            of([_refusal(config, facts, seen)], about=_shown(seen.place)) for seen in report.tried if _guarded(config, seen)
-        )
-        yield from of(chain.from_iterable(refusals), source=f"pod on {report.node}")
+        for seen in report.tried:
+            if _guarded(config, seen):
+                yield from of([_refusal(config, facts, seen)], about=_shown(seen.place), source=f"pod on {report.node}")
 
 
 def _refusal(config: StackConfig, facts: Facts, seen: Tried) -> Answer:

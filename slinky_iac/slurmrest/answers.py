@@ -15,6 +15,7 @@ import httpx
 
 from slinky_iac.decoders import decoder
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable
+from slinky_iac.kube.resources import Status, status_of
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.objects import Wire
 
@@ -82,13 +83,6 @@ class Envelope(Wire, frozen=True, kw_only=True):
     def parse(cls, content: bytes) -> Self:
         """The body as this model. Raises one of :data:`UNREADABLE`, and nothing else, for any bytes."""
         return decoder(cls).decode(legible(content))
-
-
-class _KubeStatus(Wire, frozen=True):
-    """The API server's own error, where slurmrestd is asked through its service proxy."""
-
-    kind: str
-    message: str = ""
 
 
 Body = TypeVar("Body", bound=Envelope)
@@ -224,11 +218,7 @@ def _envelope(response: httpx.Response) -> Envelope | None:
         return None
 
 
-def _kube_status(response: httpx.Response) -> _KubeStatus | None:
-    if response.status_code == 200:
-        return None
-    try:
-        status = decoder(_KubeStatus).decode(legible(response.content))
-    except UNREADABLE:
-        return None
-    return status if status.kind == "Status" else None
+def _kube_status(response: httpx.Response) -> Status | None:
+    """The API server's own error, where slurmrestd is asked through its service proxy."""
+    status = status_of(legible(response.content)) if response.status_code != 200 else None
+    return status if status is not None and status.kind == "Status" else None
