@@ -54,7 +54,7 @@ def whole(stack: str) -> Recording:
 
 
 def exported() -> dict[str, type]:
-    return {name: getattr(components, name) for name in components.__all__}
+    return {name: value for name, value in vars(components).items() if isinstance(value, type)}
 
 
 def public_outputs(component: type) -> set[str]:
