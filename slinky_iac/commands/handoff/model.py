@@ -117,8 +117,8 @@ class Sheet:
     role: Role
     service: str
     hosts: tuple[Host, ...]
-    ports: tuple[Port, ...]
     checks: tuple[tuple[str, ...], ...]
+    ports: tuple[Port, ...] = ()
     files: tuple[Placed, ...] = ()
     keys: tuple[KeyPlace, ...] = ()
     edits: str | None = None

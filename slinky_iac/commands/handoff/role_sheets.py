@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from slinky_iac import names
-from slinky_iac.commands.handoff import common, network
+from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
 from slinky_iac.config.stack import StackConfig
@@ -62,7 +62,7 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
         cluster=config.cluster.name,
         release=config.slurm_release,
         sheets=tuple(common.finished(sheet, config) for sheet in sheets),
-        network=network.page(config),
+        network=common.network_page(config),
         open_points=tuple(_open_points(config, known)),
     )
 
@@ -124,7 +124,6 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     return Sheet(
         role=Role.SLURMCTLD,
         service="slurmctld",
-        ports=network.ports(config, Role.SLURMCTLD),
         hosts=(Host(external.host, external.host),),
         files=(*common.token_files(known), *((topology,) if topology else ())),
         keys=common.keys(config, known, jwt=True, at=external.host),
@@ -162,7 +161,6 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     return Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",
-        ports=network.ports(config, Role.SLURMDBD),
         hosts=(Host(external.host, external.host),),
         files=common.token_files(known),
         keys=common.keys(config, known, jwt=True, at=external.host),
@@ -180,7 +178,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     external = config.external.slurmrestd
     assert external is not None
     url = urlsplit(external.url)
-    port = network.slurmrestd_port(config)
+    port = common.slurmrestd_port(config)
     host = url.hostname or ""
     plain = url.scheme == "http"
     bind = f"0.0.0.0:{port}" if plain else f"127.0.0.1:{names.SLURMRESTD_PORT}"
@@ -211,12 +209,11 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     return Sheet(
         role=Role.SLURMRESTD,
         service="slurmrestd",
-        ports=network.ports(config, Role.SLURMRESTD),
         hosts=(Host(host, host),),
         files=(unit, Placed("/etc/slurm/slurm.conf", _rest_conf(config))),
         checks=tuple(checks),
         notes=tuple(notes),
-        host_lines=network.host_lines(config, known.slurmctld_address),
+        host_lines=common.host_lines(config, known.slurmctld_address),
     )
 
 
@@ -270,7 +267,7 @@ def _login(config: StackConfig, known: Known) -> Sheet:
         notes=(
             "sackd signs for users of this host and fetches slurm.conf into /run/slurm/conf, where commands find it.",
             "Users come from this host's passwd, LDAP or sssd; with AuthInfo=use_client_ids slurmctld needn't know them.",
-            *network.accounting_note(config),
+            *common.accounting_note(config),
         ),
     )
 
@@ -312,11 +309,10 @@ def _configless(
     return Sheet(
         role=role,
         service=daemon,
-        ports=network.ports(config, role),
         hosts=tuple(Host(host.name, host.address or host.name) for host in hosts),
         files=(unit,),
         keys=common.keys(config, known, jwt=False),
         checks=tuple(checks),
         notes=notes,
-        host_lines=network.host_lines(config, known.slurmctld_address),
+        host_lines=common.host_lines(config, known.slurmctld_address),
     )

@@ -14,10 +14,9 @@ from slinky_iac.commands.plan.build import change_order
 from slinky_iac.commands.plan.cli import as_json
 from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
 from slinky_iac.commands.plan.model import ChangeOrder
-from slinky_iac.commands.plan.render_html import page
+from slinky_iac.commands.plan.render_html import axis, chart, page, ticks
 from slinky_iac.commands.plan.render_markdown import LONGEST, markdown
 from slinky_iac.commands.plan.render_table import table
-from slinky_iac.commands.plan.timeline import axis, chart, ticks
 from slinky_iac.text import markdown as safe_markdown
 from slinky_iac.text import plain
 from tests.unit.plan.made import HOUR, MINUTE, NOW, digest, events, job, node, plan, policy, scale_in, worked_example

@@ -14,10 +14,9 @@ from slinky_iac.commands.plan.build import change_order, read_removals
 from slinky_iac.commands.plan.cli import as_json
 from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
 from slinky_iac.commands.plan.model import ChangeOrder
-from slinky_iac.commands.plan.render_html import page
+from slinky_iac.commands.plan.render_html import axis, chart, page
 from slinky_iac.commands.plan.render_markdown import markdown
 from slinky_iac.commands.plan.render_table import table
-from slinky_iac.commands.plan.timeline import axis, chart
 from slinky_iac.errors import PreviewError
 from tests.unit.plan.made import (
     HOUR,
