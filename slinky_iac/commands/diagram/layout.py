@@ -120,12 +120,6 @@ class Label:
     lines: tuple[str, ...]
     anchor: str = "middle"
 
-    def extent(self) -> tuple[float, float, float, float]:
-        """Left, top, right, bottom."""
-        wide = max((width(line, SMALL) for line in self.lines), default=0.0)
-        left = {"start": self.x, "middle": self.x - wide / 2, "end": self.x - wide}[self.anchor]
-        return left, self.y - SMALL_LINE * (len(self.lines) - 1) - 10, left + wide, self.y + 3
-
 
 @dataclass(frozen=True)
 class Line:

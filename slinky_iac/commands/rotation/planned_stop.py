@@ -26,7 +26,6 @@ KEY: Final = "key"
 DAEMONS: Final = "daemons"
 UP: Final = "up"
 MEMBERS: Final = "members"
-OF_HOSTS: Final = frozenset({DAEMONS, MEMBERS})
 PODS: Final = names.DAEMON_PODS
 PODS_S: Final = 600
 """Longest wait for the last of them to be gone; drained workers end within their terminationGrace."""

@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.diagram.build import Picture, picture
-from slinky_iac.commands.diagram.layout import MARGIN, TAG_GAP, Drawing, Placed, lay_out, tag_width, width, wrapped
+from slinky_iac.commands.diagram.layout import (
+    MARGIN,
+    SMALL,
+    SMALL_LINE,
+    TAG_GAP,
+    Drawing,
+    Label,
+    Placed,
+    lay_out,
+    tag_width,
+    width,
+    wrapped,
+)
 from slinky_iac.commands.diagram.mermaid import mermaid
 from slinky_iac.commands.diagram.svg import svg
 from slinky_iac.config.load import load
@@ -20,6 +32,13 @@ from tests.stacks import FORMS, form, outside
 
 LONG = "a-very-long-host-name-of-some-department.another-long-part.example.org"
 SSSD = {"sssdConfSecret": "sssd"}
+
+
+def extent(label: Label) -> tuple[float, float, float, float]:
+    """Left, top, right, bottom of words beside a line."""
+    wide = max((width(line, SMALL) for line in label.lines), default=0.0)
+    left = {"start": label.x, "middle": label.x - wide / 2, "end": label.x - wide}[label.anchor]
+    return left, label.y - SMALL_LINE * (len(label.lines) - 1) - 10, left + wide, label.y + 3
 
 
 def hard() -> Picture:
@@ -103,7 +122,7 @@ def test_no_line_passes_through_a_box(name: str) -> None:
 @every_picture
 def test_words_beside_lines_are_on_no_box_and_on_no_other_words(name: str) -> None:
     found = drawing(name)
-    labels = [(line.arrow, line.label.extent()) for line in found.lines if line.label is not None]
+    labels = [(line.arrow, extent(line.label)) for line in found.lines if line.label is not None]
     for arrow, (left, top, right, bottom) in labels:
         for box in found.boxes:
             assert not (left < box.x + box.w and box.x < right and top < box.y + box.h and box.y < bottom), (
