@@ -19,7 +19,7 @@ from slinky_iac.commands.keys.report import Agreement, Held
 from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, columns, print_result
 from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
 from slinky_iac.commands.rotation.cluster import Snapshot
-from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
+from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.jwt import JwtRotation
@@ -216,14 +216,14 @@ Ports = Callable[[argparse.Namespace, tuple[str, ...]], RotationContext]
 
 
 def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
-    runner = Runner(_of_key(arguments, context))
+    rotation = _of_key(arguments, context)
     if arguments.script:
         if arguments.which != TOKENS.name and sys.stdout.isatty():
             raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
-        sys.stdout.write(runner.script(arguments.script))
+        sys.stdout.write(rotation.script(arguments.script))
         return 0
-    may_start = arguments.stop if isinstance(runner.rotation, PlannedStop) else arguments.start
-    plan = runner.plan() if arguments.plan else runner.run(start=may_start)
+    may_start = arguments.stop if isinstance(rotation, PlannedStop) else arguments.start
+    plan = rotation.standing() if arguments.plan else rotation.run(start=may_start)
     print_result(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
     due = plan.due
     return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0

@@ -94,8 +94,8 @@ class RotationContext:
 
 @dataclass(frozen=True)
 class KeyRotation(ABC):
-    """What differs from key to key. Every method may raise :class:`RotationError`; what was done stays, and the next run
-    continues from there."""
+    """Replaces one key of one stack, as far as it can; a subclass has what differs from key to key. Every method may raise
+    :class:`RotationError`; what was done stays, and the next run continues from there."""
 
     key: Key
     context: RotationContext
@@ -148,17 +148,10 @@ class KeyRotation(ABC):
 
         self.context.wait_until(late, within_s, failure)
 
-
-@dataclass(frozen=True)
-class Runner:
-    """Carries one rotation of one stack on, as far as it can."""
-
-    rotation: KeyRotation
-
-    def plan(self) -> Plan:
+    def standing(self) -> Plan:
         """Where the rotation stands. Changes nothing."""
         with self._snapshot() as snapshot:
-            return self.rotation.plan(snapshot, ())
+            return self.plan(snapshot, ())
 
     def script(self, name: str) -> str:
         """The script of the hosts' step that is due, for the host ``name``; it may hold a key.
@@ -166,9 +159,8 @@ class Runner:
         Raises :class:`RotationError` where no such step is due, or the host has no part in it.
         """
         with self._snapshot() as snapshot:
-            due = self.rotation.due_on_hosts(snapshot, self.rotation.plan(snapshot, ()))
-            step, host = host_in_turn(due, name)
-            return self.rotation.host_script(host, self.rotation.files(snapshot, step.name))
+            step, host = host_in_turn(self.due_on_hosts(snapshot, self.plan(snapshot, ())), name)
+            return self.host_script(host, self.files(snapshot, step.name))
 
     def run(self, *, start: bool) -> Plan:
         """Carry on until it is somebody else's turn, or done. ``start``: begin where none is under way.
@@ -177,32 +169,31 @@ class Runner:
         continues from there.
         """
         done: list[str] = []
-        rotation, context = self.rotation, self.rotation.context
+        context = self.context
         while True:
             with self._snapshot(start=start) as snapshot:
-                plan = rotation.plan(snapshot, done)
+                plan = self.plan(snapshot, done)
                 # Who says that the last step is done begins no other.
-                may_start = start and not done and rotation.confirmed != plan.steps[-1].name
+                may_start = start and not done and self.confirmed != plan.steps[-1].name
                 step = next_step(plan, done, start=may_start, via=context.via)
                 if step is None:
                     return plan
                 if not plan.under_way:
-                    rotation.check_start(snapshot)
+                    self.check_start(snapshot)
                 context.say(f"{step.name}: {step.title}")
                 if step.name == START:
-                    context.engine.set_key(rotation.key.next, context.new_key(rotation.key))
+                    context.engine.set_key(self.key.next, context.new_key(self.key))
                 elif step.turn is Turn.HOSTS:
-                    rotation.on_hosts(snapshot, step)
+                    self.on_hosts(snapshot, step)
                 else:
-                    rotation.act(snapshot, step.name)
+                    self.act(snapshot, step.name)
                 done.append(step.name)
 
     @contextmanager
     def _snapshot(self, *, start: bool | None = None) -> Iterator[Snapshot]:
-        context = self.rotation.context
-        values = context.read(context.engine)
-        self.rotation.refuse(values, start=start)
-        with context.snapshot(values) as snapshot:
+        values = self.context.read(self.context.engine)
+        self.refuse(values, start=start)
+        with self.context.snapshot(values) as snapshot:
             yield snapshot
 
 

@@ -84,7 +84,7 @@ def test_where_kubelet_forgets_a_pod_nobody_changes_to_the_new_key() -> None:
 def test_pods_that_do_not_take_part_yet_stop_a_rotation_before_it_begins() -> None:
     world = World()
     world.files[PODS[0]]["slurm.jwks"] = b"{}"
-    plan = world.runner(SLURM).plan()
+    plan = world.runner(SLURM).standing()
     assert plan.due is not None
     assert plan.due.name == slurm.FORGET_PODS
     assert world.made == 0

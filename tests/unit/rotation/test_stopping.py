@@ -11,7 +11,7 @@ import pytest
 
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.driver import Runner
+from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import MEMBERS
 from slinky_iac.config.load import load
@@ -109,7 +109,7 @@ class Stopped(World):
         return subprocess.CompletedProcess(command, 0, "", "")
 
 
-def stop(world: Stopped, *, via: bool = False, confirmed: str | None = None) -> Runner:
+def stop(world: Stopped, *, via: bool = False, confirmed: str | None = None) -> KeyRotation:
     return world.runner(SLURM, via=via, confirmed=confirmed, stop=True)
 
 
@@ -167,7 +167,7 @@ def test_a_stop_that_is_cut_at_any_operation_goes_on_from_there(name: str) -> No
             stop(world, via=True).run(start=True)
         except Unsettled:  # an `up` that was cut short is `pulumi up`'s to end; then the hosts are left
             world.up()
-            if stop(world).plan().steps[-1].name == MEMBERS:
+            if stop(world).standing().steps[-1].name == MEMBERS:
                 stop(world, via=True).run(start=True)
         assert replaced(world), f"cut at {cut}: {world.order}"
         assert world.used[-1] == world.key
@@ -182,7 +182,7 @@ def test_nothing_stops_unasked(name: str) -> None:
     world = world_of(name)
     with pytest.raises(RotationError, match=r"`--stop` carries it out\. Nothing was changed"):
         stop(world).run(start=False)
-    stop(world).plan()
+    stop(world).standing()
     assert world.operations == 0
 
 
@@ -221,7 +221,7 @@ def test_without_via_hosts_are_waited_for_and_confirmed() -> None:
         world.script(host, stop(world).script(host.name))
     assert replaced(world)
     assert set(world.placed.values()) == {world.key}
-    assert not stop(world).plan().under_way
+    assert not stop(world).standing().under_way
 
 
 def test_a_confirmed_last_step_ends_the_stop_and_begins_no_other() -> None:
@@ -236,13 +236,13 @@ def test_a_confirmed_last_step_ends_the_stop_and_begins_no_other() -> None:
 
 def test_hosts_without_the_key_show_in_a_plan_that_can_ask_them() -> None:
     world = world_of("slurmdbd outside")
-    assert not stop(world, via=True).plan().under_way
+    assert not stop(world, via=True).standing().under_way
     stop(world, confirmed="daemons").run(start=True)
-    due = stop(world, via=True).plan().due
+    due = stop(world, via=True).standing().due
     assert due is not None
     assert due.name == "members"
     stop(world, via=True).run(start=True)
-    assert not stop(world, via=True).plan().under_way
+    assert not stop(world, via=True).standing().under_way
 
 
 def test_a_host_that_cannot_be_asked_stops_nothing() -> None:

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
+from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext
 from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.model import Host
@@ -274,10 +274,10 @@ class World:
         clock = Clock(monotonic=lambda: ticks[0], sleep=sleep)
         return RotationContext(say=lambda _line: None, clock=clock, read=self.values, new_key=self.new, **ports)
 
-    def runner(self, key: Key, *, via: bool = True, confirmed: str | None = None, stop: bool = False) -> Runner:
+    def runner(self, key: Key, *, via: bool = True, confirmed: str | None = None, stop: bool = False) -> KeyRotation:
         """A rotation of this world's key."""
         under_jobs: dict[str, type[KeyRotation]] = {"slurm": SlurmRotation, "jwt": JwtRotation, "tokens": TokenRotation}
-        return Runner((PlannedStop if stop else under_jobs[key.name])(key, self.context(via=via), confirmed))
+        return (PlannedStop if stop else under_jobs[key.name])(key, self.context(via=via), confirmed)
 
 
 def signing_first(document: bytes) -> list[str]:
