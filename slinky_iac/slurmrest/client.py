@@ -35,9 +35,9 @@ class SlurmrestClient(SubmittingSession):
         """Whether slurmctld answers slurmrestd. No proof of the token (facts/slurmrestd.md#trap-8): see :meth:`diag`."""
         return self._get("ping/", controller.Pings, budget_s)
 
-    def served(self, *, budget_s: float | None = None) -> tuple[str, ...]:
+    def served(self) -> tuple[str, ...]:
         """All REST versions that slurmrestd serves, newest first."""
-        left = self._left(budget_s)
+        left = self._left()
         return versions.served(lambda path: self._send("GET", path, "ping", left()))
 
     def diag(self, *, budget_s: float | None = None) -> controller.Diag:
@@ -125,17 +125,17 @@ class SlurmrestClient(SubmittingSession):
             fresh_s=fresh_s,
         )
 
-    def controller_cluster(self, *, budget_s: float | None = None) -> str:
+    def controller_cluster(self) -> str:
         """ClusterName of slurmctld itself; ``""`` where slurmrestd can't tell, as before 26.05.
 
         ``meta.slurm.cluster`` of any answer (:attr:`NodesAnswer.cluster`) is what slurmrestd's own slurm.conf says: one that
         leads to another cluster's slurmctld says it all the same (run).
         """
-        return self._conf(self._left(budget_s)).ClusterName
+        return self._conf(self._left()).ClusterName
 
-    def slurm_user(self, *, budget_s: float | None = None) -> str:
+    def slurm_user(self) -> str:
         """SlurmUser of slurmctld; ``""`` where slurmrestd can't tell, as before 26.05."""
-        return (self._conf(self._left(budget_s)).SlurmUser or "").partition("(")[0]
+        return (self._conf(self._left()).SlurmUser or "").partition("(")[0]
 
     def _conf(self, left: Callable[[], float]) -> controller.ConfName:
         if self.version(budget_s=left()) != versions.CONF_SINCE:
@@ -145,31 +145,31 @@ class SlurmrestClient(SubmittingSession):
         except (SlurmrestRefused, SlurmrestGarbage, SlurmrestVersionError):
             return controller.ConfName()
 
-    def reservations(self, *, budget_s: float | None = None) -> tuple[controller.Reservation, ...]:
+    def reservations(self) -> tuple[controller.Reservation, ...]:
         """All reservations, past ones excepted."""
-        return self._get("reservations/", controller.Reservations, budget_s, most=LONG).reservations
+        return self._get("reservations/", controller.Reservations, most=LONG).reservations
 
-    def partitions(self, *, budget_s: float | None = None) -> tuple[controller.Partition, ...]:
+    def partitions(self) -> tuple[controller.Partition, ...]:
         """All partitions, those without a node too. slurmdbd may be down."""
-        left, what = self._left(budget_s), "partitions/"
+        left, what = self._left(), "partitions/"
         response = self._send("GET", self._path(what, left()), what, left(), most=LONG)
         whole = read_without_tres(response, controller.SomePartitions, what)
         return (whole or read(response, controller.Partitions, what)).partitions
 
-    def set_partition_state(self, name: str, state: str, *, budget_s: float | None = None) -> None:
+    def set_partition_state(self, name: str, state: str) -> None:
         """Set the state of a partition that is there: slurmrestd makes one that isn't, so look first.
 
         slurmctld keeps the state over restarts and reconfigurations, whatever slurm.conf says (load_all_part_state).
         :raises SlurmrestVersionError: slurmrestd is older than 26.05.
         """
-        left = self._left(budget_s)
+        left = self._left()
         self._require(versions.PARTITIONS_SINCE, "a partition's state can be set", left, ": nothing was changed")
         body = {"partitions": [{"name": name, "partition": {"state": [state]}}]}
-        self._write("POST", "partitions/", Envelope, f"set partition {name} {state}", left(), body)
+        self._write("POST", "partitions/", Envelope, f"set partition {name} {state}", body, budget_s=left())
 
-    def slurmctld_began(self, *, budget_s: float | None = None) -> int | None:
+    def slurmctld_began(self) -> int | None:
         """When slurmctld last began with its configuration, by a start or a reconfiguration; None before Slurm 26.05."""
-        left = self._left(budget_s)
+        left = self._left()
         if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
             return None
         began = self._get("conf", controller.ConfMetaBody, left()).slurm_conf_meta.BOOT_TIME
@@ -200,64 +200,33 @@ class SlurmrestClient(SubmittingSession):
             budget_s,
         )
 
-    def undrain(
-        self,
-        names: Iterable[str],
-        *,
-        owners: Iterable[str] = (REASON_PREFIX,),
-        seen: NodesAnswer | None = None,
-        budget_s: float | None = None,
-    ) -> BulkResult:
+    def undrain(self, names: Iterable[str], *, owners: Iterable[str] = (REASON_PREFIX,)) -> BulkResult:
         """Lift the drains whose reason begins with one of ``owners``; others' are left alone (``FOREIGN``).
 
         DOWN stays DOWN, and then the reason stays too: put the old one back with :meth:`set_reason`.
         """
-        wanted, whose = drains.checked_names(names), tuple(owners)
-        return self._update(
-            wanted,
-            lambda look: drains.sort_for_undrain(wanted, look, whose),
-            lambda node: "DRAIN" not in node.state,
-            seen,
-            budget_s,
-        )
+        # UNDRAIN, since RESUME fails on idle nodes (facts/slurmrestd.md#trap-9).
+        return self._update_owned(names, owners, lambda node: "DRAIN" not in node.state, {"state": ["UNDRAIN"]})
 
-    def resume(
-        self, names: Iterable[str], *, owners: Iterable[str], seen: NodesAnswer | None = None, budget_s: float | None = None
-    ) -> BulkResult:
+    def resume(self, names: Iterable[str], *, owners: Iterable[str]) -> BulkResult:
         """Return nodes that are DOWN or drained to service where the reason begins with one of ``owners``.
 
         For records that an earlier pod of the same name left behind; unlike UNDRAIN this lifts DOWN too.
         """
-        wanted, whose = drains.checked_names(names), tuple(owners)
-        return self._update(
-            wanted,
-            lambda look: drains.sort_for_resume(wanted, look, whose),
-            lambda node: not node.state & {"DOWN", "DRAIN"},
-            seen,
-            budget_s,
-        )
+        return self._update_owned(names, owners, lambda node: not node.state & {"DOWN", "DRAIN"}, {"state": ["RESUME"]})
 
-    def set_reason(
-        self,
-        names: Iterable[str],
-        reason: str,
-        *,
-        owners: Iterable[str] = (REASON_PREFIX,),
-        seen: NodesAnswer | None = None,
-        budget_s: float | None = None,
-    ) -> BulkResult:
+    def set_reason(self, names: Iterable[str], reason: str, *, owners: Iterable[str] = (REASON_PREFIX,)) -> BulkResult:
         """Change only the reason, and only where the one there begins with one of ``owners``."""
-        wanted, whose = drains.checked_names(names), tuple(owners)
         drains.checked_reason(reason)
-        return self._update(
-            wanted,
-            lambda look: drains.sort_for_reason(wanted, look, reason, whose),
-            lambda node: node.reason == reason,
-            seen,
-            budget_s,
-        )
+        return self._update_owned(names, owners, lambda node: node.reason == reason, {"reason": reason})
 
-    def delete_node(self, name: str, *, budget_s: float | None = None) -> bool:
+    def _update_owned(
+        self, names: Iterable[str], owners: Iterable[str], is_so: Callable[[Node], bool], change: dict[str, object]
+    ) -> BulkResult:
+        wanted, whose = drains.checked_names(names), tuple(owners)
+        return self._update(wanted, lambda look: drains.sort_by(wanted, look, whose, is_so, change), is_so)
+
+    def delete_node(self, name: str) -> bool:
         """Delete a dynamic node's record; False where there was none.
 
         Slurm refuses allocated, completing and reserved nodes, but **not** one with a suspended job, which then hangs
@@ -265,16 +234,14 @@ class SlurmrestClient(SubmittingSession):
         """
         (wanted,) = drains.checked_names([name])
         try:
-            self._write("DELETE", f"node/{wanted}", Envelope, f"delete node {wanted}", budget_s)
+            self._write("DELETE", f"node/{wanted}", Envelope, f"delete node {wanted}")
         except SlurmrestRefused as error:
             if error.error_number != NO_SUCH_NODE:
                 raise
             return False
         return True
 
-    def cancel_jobs(
-        self, ids: Iterable[int | str], signal: str | None = None, *, budget_s: float | None = None
-    ) -> tuple[JobActionResult, ...]:
+    def cancel_jobs(self, ids: Iterable[int | str], signal: str | None = None) -> tuple[JobActionResult, ...]:
         """Cancel jobs, or send them ``signal`` (``SIGTERM`` …); what Slurm said about each.
 
         A signal goes to the batch script too (FULL_JOB), which Slurm by itself leaves out. Nothing is sent for no ids:
@@ -285,22 +252,22 @@ class SlurmrestClient(SubmittingSession):
             raise ValueError(f"{signal!r} is no signal's name: nothing was sent")
         flags = ["VERBOSE"] if signal is None else ["VERBOSE", "FULL_JOB"]
         extra = {} if signal is None else {"signal": signal}
-        left = self._left(budget_s)
+        left = self._left()
         results: list[JobActionResult] = []
         for at in range(0, len(jobs), CHUNK):
             part = jobs[at : at + CHUNK]
             body = {"jobs": list(part), "flags": flags, **extra}
-            said = self._write("DELETE", "jobs/", controller.JobStatuses, "cancel jobs", left(), body, most=LONG)
+            said = self._write("DELETE", "jobs/", controller.JobStatuses, "cancel jobs", body, budget_s=left(), most=LONG)
             results += said.results(part)
         return tuple(results)
 
-    def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[JobActionResult, ...]:
+    def requeue_jobs(self, ids: Iterable[int | str]) -> tuple[JobActionResult, ...]:
         """Put running jobs back into the queue; what Slurm said about each.
 
         :raises SlurmrestVersionError: slurmrestd is older than 26.05.
         """
         jobs = _checked_jobs(ids)
-        left = self._left(budget_s)
+        left = self._left()
         then = ": nothing was requeued. Cancel them, wait for their end, or choose another policy"
         self._require(versions.REQUEUE_SINCE, "jobs can be requeued", left, then)
         return tuple(self._requeued(job, left()) for job in jobs)
@@ -308,7 +275,7 @@ class SlurmrestClient(SubmittingSession):
     def _requeued(self, job: str, budget_s: float) -> JobActionResult:
         # One POST for each: of several, an error names the failed ones in prose only, and says nothing of the others.
         try:
-            self._write("POST", "jobs/requeue", Envelope, f"requeue job {job}", budget_s, {"jobs": [job]})
+            self._write("POST", "jobs/requeue", Envelope, f"requeue job {job}", {"jobs": [job]}, budget_s=budget_s)
         except SlurmrestRefused as error:
             return JobActionResult(job, error.error_number, str(error))
         return JobActionResult(job, 0, "")
@@ -318,8 +285,8 @@ class SlurmrestClient(SubmittingSession):
         names: tuple[str, ...],
         sort: Callable[[NodesAnswer], Sorted],
         is_done: Callable[[Node], bool],
-        seen: NodesAnswer | None,
-        budget_s: float | None,
+        seen: NodesAnswer | None = None,
+        budget_s: float | None = None,
     ) -> BulkResult:
         if not names:
             return BulkResult(())
@@ -329,7 +296,7 @@ class SlurmrestClient(SubmittingSession):
         updates = [update for group, change in plan.groups for update in chunked(group, change)]
 
         def post(update: Update) -> None:
-            self._write("POST", "nodes/", Envelope, "update nodes", left(), update.body())
+            self._write("POST", "nodes/", Envelope, "update nodes", update.body(), budget_s=left())
 
         done = carry_out(updates, seen=look, post=post, look=lambda: self.nodes(budget_s=left()), is_done=is_done)
         return in_order(names, done, plan.settled)

@@ -154,21 +154,21 @@ class DaemonsSession(Session):
 
     def running_conf(self) -> RunningConf:
         """slurmctld's running configuration. :raises SlurmrestVersionError: slurmrestd is older than 26.05."""
-        self._require(CONF_SINCE, "a running slurm.conf can be read", self._left(None))
-        return self._get("conf", RunningConf, None, most=LONG)
+        self._require(CONF_SINCE, "a running slurm.conf can be read", self._left())
+        return self._get("conf", RunningConf, most=LONG)
 
     def slurmctld_time(self) -> int:
         """slurmctld's clock, in seconds since 1970; proof as well that it takes our tokens. :raises SlurmrestAuthError:"""
-        asked = self._get("diag/", _DiagBody, None).statistics.req_time
+        asked = self._get("diag/", _DiagBody).statistics.req_time
         return asked if isinstance(asked, int) else asked.number
 
     def slurmdbd_responds(self) -> bool:
         """Whether slurmdbd answers slurmrestd."""
-        return any(each.responding for each in self._get("ping/", _DbdPingBody, None, api="slurmdb").pings)
+        return any(each.responding for each in self._get("ping/", _DbdPingBody, api="slurmdb").pings)
 
-    def admin_level(self, user: str, *, budget_s: float | None = None) -> str:
+    def admin_level(self, user: str) -> str:
         """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
-        found = self._get(f"user/{quote(user, safe='')}", Users, budget_s, api="slurmdb").users
+        found = self._get(f"user/{quote(user, safe='')}", Users, api="slurmdb").users
         return next((", ".join(each.administrator_level) for each in found if each.name == user), "")
 
     def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:

@@ -228,28 +228,15 @@ def sort_for_drain(names: tuple[str, ...], seen: NodesAnswer, reason: str, resum
     return Sorted(((fresh, {**renewed, "reason": reason}), (ours, renewed)), tuple(settled))
 
 
-def sort_for_undrain(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[str, ...]) -> Sorted:
-    """Only drains with a reason of ``owners``'. UNDRAIN, since RESUME fails on idle nodes (facts/slurmrestd.md#trap-9)."""
-    return _sorted_by(names, seen, owners, lambda n: "DRAIN" not in n.state, {"state": ["UNDRAIN"]})
-
-
-def sort_for_resume(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[str, ...]) -> Sorted:
-    """Only records DOWN or drained with a reason of ``owners``': RESUME fails on others (facts/slurmrestd.md#trap-9)."""
-    return _sorted_by(names, seen, owners, lambda n: not n.state & {"DOWN", "DRAIN"}, {"state": ["RESUME"]})
-
-
-def sort_for_reason(names: tuple[str, ...], seen: NodesAnswer, reason: str, owners: tuple[str, ...]) -> Sorted:
-    """Only where the reason there is one of ``owners``': to put back a text that a drain of ours had replaced."""
-    return _sorted_by(names, seen, owners, lambda n: n.reason == reason, {"reason": reason})
-
-
-def _sorted_by(
+def sort_by(
     names: tuple[str, ...],
     seen: NodesAnswer,
     owners: tuple[str, ...],
     already: Callable[[Node], bool],
     change: dict[str, object],
 ) -> Sorted:
+    """Only nodes with a reason of ``owners``' that aren't so ``already``: RESUME and UNDRAIN fail on some that are
+    (facts/slurmrestd.md#trap-9)."""
     nodes, settled = _looked_up(names, seen)
     send: list[str] = []
     for node in nodes:

@@ -75,12 +75,12 @@ class Session(Caller):
             self._spoken = versions.negotiate(lambda path: self._send("GET", path, "ping", left()), self._shown)
         return self._spoken
 
-    def _left(self, budget_s: float | None) -> Callable[[], float]:
+    def _left(self, budget_s: float | None = None) -> Callable[[], float]:
         """Seconds of this call's budget that are left, at each asking."""
         deadline = self._clock.monotonic() + (self._budget_s if budget_s is None else budget_s)
         return lambda: deadline - self._clock.monotonic()
 
-    def _lists(self, budget_s: float | None) -> Callable[[], float]:
+    def _lists(self, budget_s: float | None = None) -> Callable[[], float]:
         """The same for nodes and jobs."""
         return self._left(self._lists_s if budget_s is None else budget_s)
 
@@ -95,7 +95,9 @@ class Session(Caller):
     def _path(self, rest: str, budget_s: float, api: str = "slurm") -> str:
         return f"/{api}/{self.version(budget_s=budget_s)}/{rest}"
 
-    def _get(self, rest: str, model: type[Body], budget_s: float | None, api: str = "slurm", *, most: int = MOST) -> Body:
+    def _get(
+        self, rest: str, model: type[Body], budget_s: float | None = None, api: str = "slurm", *, most: int = MOST
+    ) -> Body:
         left = self._left(budget_s)
         return read(self._send("GET", self._path(rest, left(), api), rest, left(), most=most), model, rest)
 
@@ -105,8 +107,9 @@ class Session(Caller):
         rest: str,
         model: type[Body],
         what: str,
-        budget_s: float | None,
         json: object = None,
+        *,
+        budget_s: float | None = None,
         most: int = MOST,
     ) -> Body:
         """One write, which is never repeated."""

@@ -210,29 +210,29 @@ class _Tagged(Rows[SubmittedJob]):
 class SubmittingSession(DaemonsSession):
     """The calls about jobs of a stack; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
 
-    def submit_job(self, script: str, job: Mapping[str, Any], *, budget_s: float | None = None) -> int:
+    def submit_job(self, script: str, job: Mapping[str, Any]) -> int:
         """Submit a batch job as this client's user; its id. After any error but a refusal it may be there all the same."""
         body = {"script": script, "job": dict(job)}
-        return self._write("POST", "job/submit", _Answer, "submit a job", budget_s, body).job_id
+        return self._write("POST", "job/submit", _Answer, "submit a job", body).job_id
 
-    def mark_job(self, job_id: int, text: str, *, budget_s: float | None = None) -> None:
+    def mark_job(self, job_id: int, text: str) -> None:
         """Write ``admin_comment``, which slurmctld takes from administrators only."""
-        self._write("POST", f"job/{job_id:d}", Envelope, f"mark job {job_id}", budget_s, {"admin_comment": text})
+        self._write("POST", f"job/{job_id:d}", Envelope, f"mark job {job_id}", {"admin_comment": text})
 
-    def release_job(self, job_id: int, *, budget_s: float | None = None) -> None:
+    def release_job(self, job_id: int) -> None:
         """Let a held job start."""
-        self._write("POST", f"job/{job_id:d}", Envelope, f"release job {job_id}", budget_s, {"hold": False})
+        self._write("POST", f"job/{job_id:d}", Envelope, f"release job {job_id}", {"hold": False})
 
-    def tagged_jobs(self, prefix: str, *, budget_s: float | None = None) -> tuple[SubmittedJob, ...]:
+    def tagged_jobs(self, prefix: str) -> tuple[SubmittedJob, ...]:
         """Jobs that slurmctld remembers and whose ``admin_comment`` or ``comment`` begins with ``prefix``."""
-        response, _ = self._listed("jobs/", "jobs", partial(_Tagged, prefix), self._lists(budget_s))
+        response, _ = self._listed("jobs/", "jobs", partial(_Tagged, prefix), self._lists())
         read(response, RowlessJobs, "jobs")
         rows: _Tagged = response.extensions[SIEVE]
         return tuple(rows.found)
 
-    def submitted_job(self, job_id: int, *, budget_s: float | None = None) -> SubmittedJob | None:
+    def submitted_job(self, job_id: int) -> SubmittedJob | None:
         """One job as slurmctld has it; None where it doesn't know it (any more)."""
-        left = self._left(budget_s)
+        left = self._left()
         response = self._send("GET", self._path(f"job/{job_id:d}", left()), "job", left(), most=LONG)
         try:
             found = read(response, _One, f"job {job_id}").jobs
@@ -242,10 +242,10 @@ class SubmittingSession(DaemonsSession):
             return None
         return next((each for each in found if each.job_id == job_id), None)
 
-    def accounted_jobs(self, name: str, *, budget_s: float | None = None) -> tuple[SubmittedJob, ...]:
+    def accounted_jobs(self, name: str) -> tuple[SubmittedJob, ...]:
         """Jobs of that name that slurmdbd remembers, the last run of each. Not by user as well: slurmrestd looks a user's
         name up on its own host, and its pod knows none (error 2166, run)."""
-        left = self._left(budget_s)
+        left = self._left()
         path = self._path("jobs/", left(), "slurmdb")
         asked: dict[str, str | list[str]] = {
             "skip_steps": "true", "show_duplicates": "true", "job_name": name, "start_time": OF_OLD
@@ -256,9 +256,9 @@ class SubmittingSession(DaemonsSession):
             last[row.job_id] = row
         return tuple(row.job() for row in last.values())
 
-    def partition_limits(self, *, budget_s: float | None = None) -> dict[str, PartitionLimits]:
+    def partition_limits(self) -> dict[str, PartitionLimits]:
         """All partitions with the longest time limit of each."""
-        found = self._get("partitions/", _Limits, budget_s, most=LONG).partitions
+        found = self._get("partitions/", _Limits, most=LONG).partitions
         return {each.name: each for each in found}
 
 
