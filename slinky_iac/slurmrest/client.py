@@ -72,10 +72,10 @@ class SlurmrestClient(SubmittingSession):
             )
         return answer
 
-    def nodes_again(self, last: NodesAnswer, *, allow_none: bool = False, budget_s: float | None = None) -> NodesAnswer:
+    def nodes_again(self, last: NodesAnswer, *, allow_none: bool = False) -> NodesAnswer:
         """All nodes as they are now, cheaply where nothing changed since ``last``."""
         asked = self._clock.monotonic()
-        answer = self.nodes_since(last.last_update or None, allow_none=allow_none, budget_s=budget_s)
+        answer = self.nodes_since(last.last_update or None, allow_none=allow_none)
         return last.still_so(asked, self._clock.monotonic()) if answer is None else answer
 
     def jobs(self, *, budget_s: float | None = None) -> JobsAnswer:
@@ -107,9 +107,7 @@ class SlurmrestClient(SubmittingSession):
                 raise
             return JobsAnswer((), 0, asked, self._clock.monotonic())
 
-    def jobs_after(
-        self, moment: float, *, wanted: Wanted = "all", fresh_s: float = FRESH_S, budget_s: float | None = None
-    ) -> JobsAnswer:
+    def jobs_after(self, moment: float, *, wanted: Wanted = "all", fresh_s: float = FRESH_S) -> JobsAnswer:
         """The jobs that are ``wanted``, asked after ``moment``: where that is when nodes were answered, what both lists call
         free was free. How they are asked for: :mod:`slinky_iac.slurmrest.current_jobs`.
 
@@ -120,7 +118,7 @@ class SlurmrestClient(SubmittingSession):
             moment,
             (*self._who, wanted),
             lambda left: current_jobs(self, wanted, self._left(left)),
-            budget_s=self._lists_s if budget_s is None else budget_s,
+            budget_s=self._lists_s,
             monotonic=self._clock.monotonic,
             fresh_s=fresh_s,
         )

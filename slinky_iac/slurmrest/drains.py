@@ -101,10 +101,10 @@ def owned(reason: str, owners: Iterable[str]) -> bool:
     return False
 
 
-def chunked(names: tuple[str, ...], change: dict[str, object], size: int = CHUNK) -> list[Update]:
-    """``names`` in updates of at most ``size``."""
+def chunked(names: tuple[str, ...], change: dict[str, object]) -> list[Update]:
+    """``names`` in updates of at most :data:`CHUNK`."""
     fixed = tuple(change.items())
-    return [Update(names[at : at + size], fixed) for at in range(0, len(names), size)]
+    return [Update(names[at : at + CHUNK], fixed) for at in range(0, len(names), CHUNK)]
 
 
 def carry_out(
