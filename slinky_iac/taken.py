@@ -110,10 +110,9 @@ def object_taken(found: ObjectMeta, kind: str, config: ClusterConfig) -> str | N
         return None
     by = found.labels.get(MANAGED_BY)
     return (
-        f"{kind} {cluster.namespace}/{found.name} is there already, and this program did not make it"
-        f" ({MANAGED_BY}: {by or 'not set'}). Pulumi would take it over and change it, with the jobs that run in it."
-        " It was left as it is. Give this cluster another cluster.resourceName or cluster.namespace, or remove the"
-        " other one first"
+        f"{kind} {cluster.namespace}/{found.name} is there already, and this program did not make it ({MANAGED_BY}:"
+        f" {by or 'not set'}). Pulumi would take it over and change it, with the jobs that run in it. It was left as it is."
+        " Give this cluster another cluster.resourceName or cluster.namespace, or remove the other one first"
     )
 
 

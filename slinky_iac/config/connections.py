@@ -9,6 +9,7 @@ from typing import Final, Literal
 from slinky_iac import names
 from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.networks import Network
+from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
 
@@ -44,22 +45,21 @@ FLOWS: Final = (
 """Who connects to whom inside a cluster."""
 
 
+def _pods(config: StackConfig) -> dict[Part, list[PodSettings]]:
+    """Pods that the stack makes, by the part that runs in them."""
+    return {
+        "slurmctld": [config.controller.pod] if config.controller.external is None else [],
+        "slurmdbd": [config.accounting.pod] if config.accounting.inside else [],
+        "slurmrestd": [config.restapi.pod],
+        "slurmd": [each.pod for each in config.nodesets.values()],
+        "login": [each.pod for each in config.logins.values()],
+        "operator": [PodSettings()] if config.operator.install else [],
+    }
+
+
 def parts(config: StackConfig) -> tuple[Part, ...]:
     """Whose pods have a policy: those that the stack makes on the pods' network."""
-    found: list[Part] = []
-    if config.controller.external is None:
-        found.append("slurmctld")
-    if config.accounting.enabled and config.accounting.external is None:
-        found.append("slurmdbd")
-    if not config.restapi.pod.host_network:
-        found.append("slurmrestd")
-    if any(not each.pod.host_network for each in config.nodesets.values()):
-        found.append("slurmd")
-    if any(not each.pod.host_network for each in config.logins.values()):
-        found.append("login")
-    if config.operator.install:
-        found.append("operator")
-    return tuple(found)
+    return tuple(part for part, pods in _pods(config).items() if any(not pod.host_network for pod in pods))
 
 
 def limited(config: StackConfig) -> tuple[Part, ...]:
@@ -78,15 +78,7 @@ def meets_a_policy(config: StackConfig, part: Part) -> bool:
 
 def on_host_network(config: StackConfig, part: Part) -> bool:
     """Whether pods of a part have their node's address, and no policy."""
-    match part:
-        case "slurmrestd":
-            return config.restapi.pod.host_network
-        case "slurmd":
-            return any(each.pod.host_network for each in config.nodesets.values())
-        case "login":
-            return any(each.pod.host_network for each in config.logins.values())
-        case _:
-            return False
+    return any(pod.host_network for pod in _pods(config)[part])
 
 
 @dataclass(frozen=True)
@@ -105,8 +97,8 @@ def outside_hosts(config: StackConfig, part: Part) -> Iterator[OutsideHost]:
     match part:
         case "slurmctld" if config.controller.external is not None:
             yield _named("controller.external", config.controller.external.host)
-        case "slurmdbd" if config.accounting.enabled and config.accounting.external is not None:
-            yield _named("accounting.external", config.accounting.external.host)
+        case "slurmdbd" if config.accounting.outside is not None:
+            yield _named("accounting.external", config.accounting.outside.host)
         case "slurmrestd" if external.slurmrestd is not None:
             yield _named("external.slurmrestd", address_of(external.slurmrestd.url)[0])
         case "slurmd":

@@ -121,7 +121,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
             id="cluster-ip-outside-hosts",
         )
-    if config.accounting.enabled and config.accounting.external is not None and controller.service.type == "ClusterIP":
+    if config.accounting.outside is not None and controller.service.type == "ClusterIP":
         yield at("controller.service.type").info(
             "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
             " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
@@ -290,7 +290,7 @@ def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    rules_keys.keys,
+    *rules_keys.RULES,
     _accounting,
     _controller,
     _host_network,

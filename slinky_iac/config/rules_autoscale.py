@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
@@ -78,9 +78,8 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
     shared = [other for other, each in config.partitions.items() if {name, "ALL"} & set(each.nodesets)]
     if shared:
         yield at(path).warning(
-            f"counts jobs that wait in partition {name_of(name)} only, and not those of"
-            f" {', '.join(map(name_of, shared))}, which has these nodes too: such a job doesn't raise the number. Jobs that"
-            " run are counted in every partition",
+            f"counts jobs that wait in partition {name_of(name)} only, and not those of {', '.join(map(name_of, shared))},"
+            " which has these nodes too: such a job doesn't raise the number. Jobs that run are counted in every partition",
             id="autoscale-shared-partition",
         )
 
@@ -106,4 +105,4 @@ def _private(config: StackConfig) -> Iterator[Finding]:
             yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_autoscalers,)
+RULES = (_autoscalers,)

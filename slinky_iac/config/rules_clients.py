@@ -97,9 +97,8 @@ def _deployment(client: Client, path: str) -> Iterator[Finding]:
 def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Iterator[Finding]:
     if not client.people:
         yield at(path).error(
-            "has no people: the hub starts each notebook with the uid and gid of its person, so it could start none."
-            " Name them in"
-            f" {path.removesuffix('.jupyterhub')}.people"
+            "has no people: the hub starts each notebook with the uid and gid of its person, so it could start none. Name"
+            f" them in {path.removesuffix('.jupyterhub')}.people"
         )
     if hub.image is None:
         yield at(f"{path}.image").error("is needed: an image with Jupyter and Slurm's commands of the cluster's release")

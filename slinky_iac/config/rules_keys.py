@@ -31,14 +31,11 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from _tokens(config, secrets)
     if keys.auth == "auth/munge":
         return
-    external = config.controller.external is not None or (
-        config.accounting.enabled and config.accounting.external is not None
-    )
-    if external and keys.source == "generated":
+    external = config.controller.external or config.accounting.outside
+    if external is not None and keys.source == "generated":
         yield at("keys.source").error(
-            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to"
-            " none of them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and"
-            " `jwtKey`"
+            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
+            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`"
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
@@ -87,8 +84,7 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
     if config.logins:
         yield at("keys.jwks").error(
             f"true, but login sets ({', '.join(map(name_of, config.logins))}) read slurm.key only: they would lose the"
-            " cluster at the change."
-            " Leave it false, or keep login hosts outside"
+            " cluster at the change. Leave it false, or keep login hosts outside"
         )
 
 
@@ -218,7 +214,7 @@ def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
             " slurmctld writes AuthType=auth/slurm, so none can be of a munge cluster. Clients can: with no nodesets, no"
             f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}"
         )
-    if config.accounting.enabled and config.accounting.external is None:
+    if config.accounting.inside:
         yield at("accounting").error(
             "with auth/munge slurmdbd is outside: set accounting.external, or accounting.enabled: false"
         )
@@ -243,3 +239,6 @@ def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
         yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
     if source == "existing" and config.munge.key_secret is None:
         yield at("munge.keySecret").error("is needed with keys.source: existing, to know which Secret is meant")
+
+
+RULES = (keys,)

@@ -193,8 +193,7 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             if place in _OPERATOR_MOUNTS:
                 yield at(path).error(
                     f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes are: slurmd"
-                    " would find no key"
-                    " or no log; mount it elsewhere"
+                    " would find no key or no log; mount it elsewhere"
                 )
             if place in seen:
                 yield at(path).error(f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, at
@@ -35,4 +35,4 @@ def _munge(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_scraped, _munge)
+RULES = (_scraped, _munge)

@@ -62,7 +62,7 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def pods(config: StackConfig) -> int:
     """The most pods that a stack has at a time."""
-    inside = [config.controller.external is None, config.accounting.enabled and config.accounting.external is None]
+    inside = [config.controller.external is None, config.accounting.inside]
     workers = sum(each.most for each in config.nodesets.values())
     return sum(inside) + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
@@ -123,4 +123,4 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_rows, _prefix, _once)
+RULES = (_rows, _prefix, _once)

@@ -51,7 +51,7 @@ _NODES_OWN: Final = (
 def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
     accounting = config.accounting
-    if not accounting.enabled or accounting.external is not None:
+    if not accounting.inside:
         return
     for key in accounting.extra_conf:
         if key.lower() in OWNED_BY_DATABASE:
@@ -159,10 +159,9 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     kind = config.restapi.service.type
     if config.keys.auth == "auth/slurm" and kind != "ClusterIP" and config.restapi.tls is None:
         yield at("restapi.service.type").warning(
-            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who"
-            " listens on the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's"
-            " admin. Gates and commands need"
-            " ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
+            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who listens on"
+            " the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's admin. Gates and"
+            " commands need ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
             id="plain-http-open",
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
@@ -141,7 +141,7 @@ def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"{path}.{key}").error(why)
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (
+RULES = (
     _node_parameters,
     _partitions,
     _words,

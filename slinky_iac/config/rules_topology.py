@@ -5,7 +5,7 @@ Source: Slurm 26.05 ``switch_record.c``, ``block_record.c``, ``read_config.c`` (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
@@ -200,4 +200,4 @@ def _removed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_declared, _removed)
+RULES = (_declared, _removed)

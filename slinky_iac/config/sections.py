@@ -355,3 +355,13 @@ class Accounting(Section):
     """Service of slurmdbd (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether slurmdbd is in Kubernetes."""
+        return self.enabled and self.external is None
+
+    @property
+    def outside(self) -> ExternalSlurmdbd | None:
+        """The external slurmdbd that the cluster uses."""
+        return self.external if self.enabled else None

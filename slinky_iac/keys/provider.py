@@ -38,9 +38,8 @@ def public_keys(document: object) -> tuple[Jwk, ...]:
         raise ValueError(f'is no key set (JWKS): it must be a mapping with a list "keys" of at most {MOST_KEYS} mappings')
     if any(not PRIVATE.isdisjoint(each) or each.get("kty") == "oct" for each in entries):
         raise ValueError(
-            "holds a private or a symmetric key: anyone who reads it can act as any user. Treat it as leaked, replace"
-            " it at the"
-            " provider, and give the public set (jwks_uri of its discovery document)"
+            "holds a private or a symmetric key: anyone who reads it can act as any user. Treat it as leaked, replace it at"
+            " the provider, and give the public set (jwks_uri of its discovery document)"
         )
     found: dict[str, Jwk] = {}
     for place, each in enumerate(entries):

@@ -40,8 +40,8 @@ def places(config: StackConfig) -> Iterator[Place]:
     """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
     if config.controller.external is not None:
         yield Place("controller.external", "slurmctld", config.controller.external.host, config.controller.external.port)
-    if config.accounting.enabled and config.accounting.external is not None:
-        yield Place("accounting.external", "slurmdbd", config.accounting.external.host, config.accounting.external.port)
+    if config.accounting.outside is not None:
+        yield Place("accounting.external", "slurmdbd", config.accounting.outside.host, config.accounting.outside.port)
     urls = [(_SLURMREST, config.slurmrest.url)]
     if config.external.slurmrestd is not None:
         urls.append((_USERS, config.external.slurmrestd.url))

@@ -68,7 +68,7 @@ def _port(name: str, port: int, target: int | None = None) -> Spec:
 
 def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
-    external = config.accounting.external if config.accounting.enabled else None
+    external = config.accounting.outside
     if external is None:
         return None
     name = names.accounting_service(config.cluster.resource_name)

@@ -51,8 +51,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
         "AuthType=auth/munge",
         "CredType=cred/munge",
     ]
-    if config.accounting.enabled and config.accounting.external is not None:
-        dbd = config.accounting.external
+    if (dbd := config.accounting.outside) is not None:
         lines += [
             "AccountingStorageType=accounting_storage/slurmdbd",
             f"AccountingStorageHost={dbd.host}",

@@ -126,7 +126,7 @@ def _accounting(value: Callable[[ExternalHost], str]) -> Callable[[StackConfig],
     """A value of stacks that account with an external slurmdbd."""
 
     def found(config: StackConfig) -> str:
-        external = config.accounting.external if config.accounting.enabled else None
+        external = config.accounting.outside
         return "" if external is None else value(external)
 
     return found

@@ -259,7 +259,7 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
     yield Arrow("operator", "rest", f"drained? :{names.SLURMRESTD_PORT}")
     ctl, dbd = _ctl_port(config), _dbd_port(config)
     shim = slurmctld_endpoint(config) is not None
-    external_dbd = config.accounting.enabled and config.accounting.external is not None
+    external_dbd = config.accounting.outside is not None
     yield Arrow("rest", "ctl-service" if shim else "ctl", f":{names.SLURMCTLD_PORT if shim else ctl}")
     yield Arrow("ctl-service", "ctl", f":{ctl}")
     yield Arrow("rest", "dbd-service" if external_dbd else "dbd", f":{names.SLURMDBD_PORT}")

@@ -66,7 +66,7 @@ def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[Host
     base, namespace = config.cluster.resource_name, config.cluster.namespace
     service = names.controller_service(base)
     lines = [HostLine((names.controller_fqdn(base, namespace), f"{service}-0", service), slurmctld_address)]
-    external = config.accounting.external if config.accounting.enabled else None
+    external = config.accounting.outside
     if external is not None and external.port == names.SLURMDBD_PORT and is_address(external.host):
         lines.append(HostLine((names.accounting_service(base),), external.host))
     return tuple(lines)

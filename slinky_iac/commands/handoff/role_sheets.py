@@ -25,7 +25,7 @@ def roles_of(config: StackConfig) -> tuple[Role, ...]:
     """Roles that a stack has outside, or may have: slurmd and login hosts can join any."""
     external = {
         Role.SLURMCTLD: config.controller.external is not None,
-        Role.SLURMDBD: config.accounting.enabled and config.accounting.external is not None,
+        Role.SLURMDBD: config.accounting.outside is not None,
         Role.SLURMRESTD: config.external.slurmrestd is not None,
         Role.SLURMD: True,
         Role.LOGIN: True,

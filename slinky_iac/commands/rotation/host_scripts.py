@@ -190,8 +190,8 @@ def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ..
         found.setdefault(host.name, set()).add(Role.LOGIN)
     for metal in config.external.slurmd_hosts:
         found.setdefault(metal.name, set()).add(Role.SLURMD)
-    if config.accounting.enabled and config.accounting.external is not None:
-        found.setdefault(config.accounting.external.host, set()).add(Role.SLURMDBD)
+    if config.accounting.outside is not None:
+        found.setdefault(config.accounting.outside.host, set()).add(Role.SLURMDBD)
     for backup in backups:
         found.setdefault(backup, set()).add(Role.BACKUP)
     if config.controller.external is not None:
