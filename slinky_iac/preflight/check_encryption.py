@@ -59,17 +59,15 @@ def hops(config: StackConfig) -> tuple[Hop, ...]:
 
 def _to_slurmrestd(config: StackConfig) -> Hop:
     crosses = "tokens that act as SlurmUser, and everybody's jobs"
-    guard: Guard = "encrypted"
-    url, ends, how, change = config.slurmrest.url, "API server to slurmrestd's pod, for gates and commands", "", ""
-    if url is not None:
-        ends, how = "gates and commands to slurmrestd", "HTTPS, the certificate is checked"
-        if urlsplit(url).scheme != "https":
-            guard, how, change = "plain", "plain HTTP", "put TLS before slurmrestd and set slurmrest.url to https://"
-    elif config.restapi.tls is not None:
-        how = "TLS; the API server doesn't check the pod's certificate, so it guards against listeners"
+    if config.slurmrest.url is None:
+        tls, ends = config.restapi.tls is not None, "API server to slurmrestd's pod, for gates and commands"
+        checked = "TLS; the API server doesn't check the pod's certificate, so it guards against listeners"
+        how, change = (checked, "") if tls else ("plain HTTP on the pod network", "set restapi.tls")
     else:
-        guard, how, change = "plain", "plain HTTP on the pod network", "set restapi.tls"
-    return Hop("gates-slurmrestd", ends, crosses, guard, how, change)
+        tls, ends = urlsplit(config.slurmrest.url).scheme == "https", "gates and commands to slurmrestd"
+        put = "put TLS before slurmrestd and set slurmrest.url to https://"
+        how, change = ("HTTPS, the certificate is checked", "") if tls else ("plain HTTP", put)
+    return Hop("gates-slurmrestd", ends, crosses, "encrypted" if tls else "plain", how, change)
 
 
 def _operator(config: StackConfig) -> Hop:

@@ -168,12 +168,13 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Answers:
     ready = {pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready}
     talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.state & LOST]
     mine = facts.kube.keys.get(SLURM.label) or facts.keys.get(SLURM.label) or ""
-    compared = _compared(facts, SLURM, mine)
+    about, compared = f"slurm.key ({mine or 'no fingerprint'})", _compared(facts, SLURM, mine)
     if talking:
-        found: Answers = iter([fine(f"slurmd of {', '.join(talking[:6])} is registered with it, so slurmctld has the same")])
+        yield fine(f"slurmd of {', '.join(talking[:6])} is registered with it, so slurmctld has the same", about=about)
+    elif compared is not None:
+        yield compared
     else:
-        found = _unproved(config, facts, mine) if compared is None else iter([compared])
-    yield from of(found, about=f"slurm.key ({mine or 'no fingerprint'})")
+        yield from of(_unproved(config, facts, mine), about=about)
 
 
 def _unproved(config: StackConfig, facts: Facts, mine: str) -> Answers:
