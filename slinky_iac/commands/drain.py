@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import scale
 from slinky_iac.drain.free import Busy, Free, bar, counted, iso, last_job, verdict, whose
@@ -89,7 +90,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
                 jobs=judged.jobs if isinstance(judged, Busy) else (),
             )
         )
-    asked = None if seen.nodeset is None else seen.nodeset.spec.replicas
+    asked = None if seen.nodeset is None else Workers(seen.nodeset, seen.pods).wanted
     deadline, name = settings.policy.deadline_s, settings.owner.nodeset
     return DrainView(name, len(seen.pods), asked, tuple(found), since, reason, deadline, seen.problem)
 

@@ -162,19 +162,13 @@ def _folded(verdict: Verdict, said: str, checks: Sequence[Check], paint: Paint, 
 
 def _ending(checks: Sequence[Check], *, folded: bool) -> str:
     found = counts(checks)
-    problems, warnings, unknown = (
-        f"{count} {word}{'s' if count > 1 else ''}" if count else ""
-        for word, count in (
-            ("problem", found["problem"]),
-            ("warning", found["warning"]),
-            ("unknown check", found["unknown"]),
-        )
-    )
-    if problems:
-        said = f"{problems}: correct {'them' if found['problem'] > 1 else 'it'}, then run preflight again"
+    words = (("problem", "problem"), ("warning", "warning"), ("unknown check", "unknown"))
+    said = [f"{found[name]} {word}{'s' if found[name] > 1 else ''}" for word, name in words if found[name]]
+    if found["problem"]:
+        end = f"{said[0]}: correct {'them' if found['problem'] > 1 else 'it'}, then run preflight again"
     else:
-        said = "; ".join(filter(None, ("No problem found", warnings, unknown)))
-    return f"{said}.{' --all shows every check.' if folded else ''}"
+        end = "; ".join(["No problem found", *said])
+    return f"{end}.{' --all shows every check.' if folded else ''}"
 
 
 @dataclass(frozen=True)
