@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from string import Template
 from typing import Final
 
 from slinky_iac.commands.diagram.build import Key, Picture
@@ -30,25 +32,10 @@ from slinky_iac.commands.diagram.layout import (
 )
 from slinky_iac.text import page
 
-_FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"
-_CSS: Final = (
-    "svg{--bg:#f5f6f8;--card:#fff;--ink:#12161d;--soft:#566070;--edge:#c9d0db;--wire:#5b6778;--kube:#eaeffc;--out:#f3efe6;"
-    "--kubeedge:#b9c7f0;--outedge:#dccfb2;--control:#3457d5;--daemon:#9a3fb5;--nodes:#0b6b3a;--login:#00786f;"
-    "--service:#566273;--database:#b3530b;--desk:#12161d;--k1:#8a5300;--k1bg:#fff0d2;--k2:#5b21b6;--k2bg:#efe6ff;"
-    "--k3:#9d174d;--k3bg:#fde4ee;--k4:#0c5a69;--k4bg:#dcf3f7}"
-    "@media (prefers-color-scheme:dark){svg{--bg:#0d1117;--card:#151b24;--ink:#e8ecf2;--soft:#9aa5b5;--edge:#334055;"
-    "--wire:#8e9bb0;--kube:#111a30;--out:#1c1810;--kubeedge:#2b3d70;--outedge:#4a3f26;--control:#7d9bff;--daemon:#d291e8;"
-    "--nodes:#6fd79b;--login:#4fd0c5;--service:#9aa5b5;--database:#f0a060;--desk:#e8ecf2;--k1:#f5c469;--k1bg:#33260d;"
-    "--k2:#c9b3ff;--k2bg:#261a45;--k3:#f5a3c0;--k3bg:#3a1022;--k4:#7fd6e6;--k4bg:#0d2a31}}"
-    f"text{{font-family:{_FONT};fill:var(--ink)}}"
-    f".h{{font-size:{HEADING}px;font-weight:650}}.t{{font-size:{TITLE}px;font-weight:650}}.l{{font-size:{TEXT}px;fill:var(--soft)}}"
-    f".s{{font-size:{SMALL}px;fill:var(--soft)}}.c{{font-size:{CAPTION_TEXT}px;font-weight:650;fill:var(--soft)}}"
-    ".card{fill:var(--card);stroke:var(--edge)}.wire{fill:none;stroke:var(--wire);stroke-width:1.6}"
-    ".halo{fill:none;stroke:var(--bg);stroke-width:7}.dash{stroke-dasharray:6 4}.tip{fill:var(--wire)}"
-    ".k1{fill:var(--k1bg)}.k2{fill:var(--k2bg)}.n1{fill:var(--k1);font-size:11px;font-weight:600}"
-    ".n2{fill:var(--k2);font-size:11px;font-weight:600}.k3{fill:var(--k3bg)}.k4{fill:var(--k4bg)}"
-    ".n3{fill:var(--k3);font-size:11px;font-weight:600}.n4{fill:var(--k4);font-size:11px;font-weight:600}"
+_CSS: Final = Template("".join((Path(__file__).with_name("diagram.css")).read_text().splitlines())).substitute(
+    heading=HEADING, title=TITLE, text=TEXT, small=SMALL, caption=CAPTION_TEXT
 )
+"""Letters as high as :mod:`.layout` measures them."""
 _KEY_CLASS: Final = {"slurm": "1", "jwt": "2", "tokens": "3", "public": "4"}
 
 
