@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from string import Template
 from typing import Final
 
 from slinky_iac import names
@@ -88,73 +89,19 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
 
 def network_page(config: StackConfig) -> str:
     """network.md: what must be routed for this stack, and how Calico is told."""
+    template = (Path(__file__).with_name("network.md")).read_text()
+    parts = {name: Template(text) for name, text in re.findall(r"(?ms)^%% (\w+)\n(.*?)(?=^%% |\Z)", template)}
     host_network = [name for name, nodeset in config.nodesets.items() if nodeset.pod.host_network]
     routed = [name for name in config.nodesets if name not in host_network]
-    parts = [_HEAD.format(cluster=config.cluster.name)]
+    shown = [parts["head"].substitute(cluster=config.cluster.name)]
     if routed or config.controller.external is None:
-        parts.append(
-            _ROUTED.format(namespace=config.cluster.namespace, nodesets=", ".join(routed) or "none", calico=_CALICO)
-        )
+        own = {"namespace": config.cluster.namespace, "nodesets": ", ".join(routed) or "none"}
+        shown.append(parts["routed"].substitute(own))
     if host_network:
-        parts.append(_HOST.format(nodesets=", ".join(host_network)))
+        shown.append(parts["host"].substitute(nodesets=", ".join(host_network)))
     if config.controller.external is None:
-        parts.append(_INSIDE)
-    return "\n".join(parts)
-
-
-_HEAD = """\
-# Networks of {cluster}
-
-Slurm's daemons open connections in both directions and know each other by address. Between outside hosts and pods there
-may be a router and a firewall, but no address translation: slurmd registers with its own address, and slurmctld calls it
-back there. Each role's README.md names the ports to open.
-"""
-_ROUTED = """\
-## Routed pods: {nodesets}
-
-Outside hosts need a route to the pods' network, and pods must leave their node with their own address. With Calico and BGP
-(put in your router's address, its AS number and your pods' network):
-
-```yaml
-{calico}```
-
-- `natOutgoing` must be false for what goes to outside hosts, or true only with those networks in an IPPool of their own
-  (`disabled: true`), which Calico leaves untranslated.
-- The hosts' default router has to accept the peering, or a route on each host: `ip route add PODS via NODE`, one for each
-  Kubernetes node's block.
-- Show it: on a host, `ping` a pod's address (`kubectl -n {namespace} get pods -o wide`).
-"""
-_CALICO = """\
-apiVersion: projectcalico.org/v3
-kind: BGPPeer
-metadata:
-  name: outside-router
-spec:
-  peerIP: 192.0.2.1
-  asNumber: 64512
----
-apiVersion: projectcalico.org/v3
-kind: IPPool
-metadata:
-  name: default-ipv4-ippool
-spec:
-  cidr: 10.244.0.0/16
-  natOutgoing: false
-  ipipMode: Never
-  vxlanMode: Never
-"""
-_HOST = """\
-## Host network: {nodesets}
-
-These pods use their Kubernetes node's address, so hosts that reach the node reach slurmd at port 6818. Open that port on the
-nodes for slurmctld, slurmd and login hosts. Kubernetes node names must be short, as `hostname -s` prints them.
-"""
-_INSIDE = """\
-## slurmctld in Kubernetes
-
-Outside hosts reach slurmctld by its Service (LoadBalancer, NodePort, or a routed Service network). slurmdbd outside
-connects back to slurmctld's **pod** to tell it of changed accounts, so it needs the route to pods as well.
-"""
+        shown.append(parts["inside"].substitute())
+    return "\n".join(shown)
 
 
 SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
