@@ -6,13 +6,28 @@ from typing import Any
 
 import pytest
 
+from components.cluster_identity import ClusterIdentity
 from slinky_iac import names
+from slinky_iac.config.load import load
 from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, STACK, IdentityProvider, made_here, refusals
-from tests.clusters import recorded
+from tests.clusters import recorded, stack_sections
+from tests.program import run
+from tests.stacks import merged, without_networks
 
 PROPS = dict.fromkeys(REASONS, "same")
 WHOLE = {name: PROPS.get(name) for name in RECORDED}
 HERE, ELSEWHERE = "11111111-0000-4000-8000-000000000001", "22222222-0000-4000-8000-000000000002"
+
+
+def identity(stack: str, **over: Any) -> dict[str, Any]:
+    """What a program gives to the check, of which no other resource is made here."""
+    config = load(merged(without_networks(stack_sections(stack)), over))
+    found: dict[str, Any] = run(lambda: ClusterIdentity("cluster-identity", config)).one("slurm:ClusterIdentity").inputs
+    return found
+
+
+def test_a_whole_program_gives_the_same_to_the_check() -> None:
+    assert recorded("all-in-kubernetes").one("slurm:ClusterIdentity").inputs == identity("all-in-kubernetes")
 
 
 def failures(olds: dict[str, Any], news: dict[str, Any]) -> list[tuple[str, str]]:
@@ -60,8 +75,8 @@ def test_the_id_is_the_clusters_name() -> None:
     ],
 )
 def test_every_such_setting_reaches_the_check(over: dict[str, Any], changed: str) -> None:
-    before = recorded("all-in-kubernetes").one("slurm:ClusterIdentity").inputs
-    after = recorded("all-in-kubernetes", **over).one("slurm:ClusterIdentity").inputs
+    before = identity("all-in-kubernetes")
+    after = identity("all-in-kubernetes", **over)
     assert changed in refusals(before, after)
 
 
@@ -78,17 +93,14 @@ def test_the_check_finds_the_old_values_whatever_changes() -> None:
 
 def test_another_operator_release_is_no_other_cluster() -> None:
     """The field that refers to the JWT key is called otherwise from 1.1 on; the key is the same."""
-    inputs = [
-        recorded("all-outside", operator={"version": version}).one("slurm:ClusterIdentity").inputs
-        for version in ("1.0.1", "1.2.1")
-    ]
+    inputs = [identity("all-outside", operator={"version": version}) for version in ("1.0.1", "1.2.1")]
     assert refusals(*inputs) == {}
 
 
 def test_a_namespace_that_this_stack_made_cannot_leave_the_program() -> None:
     """Pulumi deletes what leaves the program: the namespace with every pod, job and key in it."""
-    before = recorded("all-in-kubernetes").one("slurm:ClusterIdentity").inputs
-    after = recorded("all-in-kubernetes", cluster={"createNamespace": False}).one("slurm:ClusterIdentity").inputs
+    before = identity("all-in-kubernetes")
+    after = identity("all-in-kubernetes", cluster={"createNamespace": False})
     ((where, said),) = refusals(before, after).items()
     assert where == "createNamespace"
     assert "can't change from true to false" in said
@@ -135,7 +147,7 @@ def test_the_namespace_is_left_on_destroy_where_that_is_asked_for() -> None:
 
 def test_the_operators_namespace_cannot_leave_the_program_while_the_operator_stays() -> None:
     inputs = {
-        name: recorded("all-outside", operator=operator).one("slurm:ClusterIdentity").inputs
+        name: identity("all-outside", operator=operator)
         for name, operator in (("made", {}), ("left", {"createNamespace": False}), ("none", {"install": False}))
     }
     assert set(refusals(inputs["made"], inputs["left"])) == {"operatorNamespace"}
@@ -148,7 +160,7 @@ def test_crds_that_nothing_protects_cannot_leave_the_program(leaves: dict[str, A
     """With them goes every NodeSet on that Kubernetes cluster, with the jobs on its pods."""
 
     def inputs(**operator: Any) -> dict[str, Any]:
-        found: dict[str, Any] = recorded("all-outside", operator=operator).one("slurm:ClusterIdentity").inputs
+        found: dict[str, Any] = identity("all-outside", operator=operator)
         return found
 
     bare = inputs(protectCrds=False)
@@ -166,11 +178,7 @@ def test_key_secrets_that_nothing_protects_cannot_leave_the_program(source: str)
 
     def inputs(**keys: Any) -> dict[str, Any]:
         names = {"slurmKeySecret": "slurm-auth-slurm", "jwtKeySecret": "slurm-auth-jwths256"}
-        found: dict[str, Any] = (
-            recorded("all-outside", keys=names | keys, cluster={"createNamespace": False})
-            .one("slurm:ClusterIdentity")
-            .inputs
-        )
+        found: dict[str, Any] = identity("all-outside", keys=names | keys, cluster={"createNamespace": False})
         return found
 
     bare, others = inputs(protect=False), inputs(source=source, protect=False)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from slinky_iac.keys.jwks import kids, public_set
 from tests.clusters import recorded
 from tests.program import Recording, Registered, Secret
 from tests.rsa_keys import pem, token_key
-from tests.stacks import ROOT
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
 OUTSIDE, INSIDE = "controller-outside", "all-in-kubernetes"
@@ -112,9 +109,3 @@ def test_the_set_is_told_to_the_next_person() -> None:
 def test_without_rsa_keys_nothing_of_this_is_made() -> None:
     recording = recorded(OUTSIDE)
     assert [r.name for r in recording.resources if "token" in r.name] == []
-
-
-def test_a_program_without_rsa_keys_does_not_import_what_reads_them() -> None:
-    """It costs every preview a tenth of a second."""
-    code = "import sys, components, slinky_iac.config.reader, slinky_iac.preflight; sys.exit('cryptography' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,14 @@ def test_every_example_stack_is_sound(path: Path) -> None:
     assert [str(f) for f in findings(config, SECRETS) if f.level == "error"] == []
 
 
+@functools.cache
+def schema_validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_every_example_stack_fits_the_editor_schema(path: Path) -> None:
-    jsonschema.Draft202012Validator(json_schema()).validate(yaml.safe_load(path.read_text()))
+    schema_validator().validate(yaml.safe_load(path.read_text()))
 
 
 def test_the_committed_editor_schema_is_current() -> None:

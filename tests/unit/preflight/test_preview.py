@@ -113,6 +113,7 @@ def test_a_look_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatc
 def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:
     code = """
 import json, sys
+import components, slinky_iac.config.reader
 from pathlib import Path
 from slinky_iac import taken
 from slinky_iac.config.load import load
