@@ -85,7 +85,7 @@ class Accounts:
         """``kubectl``: as the lab's administrator."""
         self._kubectl = kubectl
         self._granted: dict[tuple[str, Use], str] = {}
-        self._seen = log_size()
+        self.watch()
 
     def environment(self, stack: Stack, arguments: Sequence[str]) -> dict[str, str]:
         """What makes a command run as the account that it needs, its rights granted. Nothing where the test has a kubeconfig
@@ -96,8 +96,8 @@ class Accounts:
         ends = arguments[0] == "destroy"
         pods = arguments[arguments.index(PODS) + 1] if PODS in arguments else None
         kubeconfig = self.grant(stack, use, make=not ends, pods=pods)
-        if ends:  # Roles go with their namespaces
-            self._granted.clear()
+        if ends:
+            self.forget()
         return {"KUBECONFIG": kubeconfig}
 
     def grant(self, stack: Stack, use: Use, *, make: bool = True, pods: str | None = None) -> str:
@@ -135,10 +135,14 @@ class Accounts:
         self._granted[stack.name, use] = own
         return str(file)
 
+    def forget(self) -> None:
+        """Namespaces go, and Roles with them: what was granted has to be granted again."""
+        self._granted.clear()
+
     def leave(self) -> None:
         """No stack is left: take away the namespaces that none has taken over."""
         self._kubectl("delete", "namespace", "-l", LABEL)
-        self._granted.clear()
+        self.forget()
 
     def _write(self, account: Account) -> None:
         token = self._kubectl("-n", AUDITED, "create", "token", account.name, "--duration=12h").stdout.strip()
@@ -146,6 +150,10 @@ class Accounts:
         admin["users"] = [{"name": each["name"], "user": {"token": token}} for each in admin["users"]]
         FOLDER.mkdir(mode=0o700, exist_ok=True)
         (FOLDER / f"{account.name}.kubeconfig").write_text(yaml.safe_dump(admin))
+
+    def watch(self) -> None:
+        """What was refused before is not asked about."""
+        self._seen = log_size()
 
     def refused(self) -> set[str]:
         """Every right that a request lacked since this was last asked."""

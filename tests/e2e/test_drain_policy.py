@@ -66,7 +66,7 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
 def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entry(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
     jobs = occupy(slurm, "--requeue")
-    gated.write(2, {"deadline": "15s", "onDeadline": "requeue"})
+    gated.write(2, {"deadline": "6s", "onDeadline": "requeue"})
     gated.stack.up()
 
     left = gated.pods()
@@ -82,7 +82,7 @@ def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_a
 ) -> None:
     gated.reset()
     jobs = occupy(slurm)
-    gated.write(2, {"deadline": "15s", "onDeadline": "cancel", "grace": "5s"})
+    gated.write(2, {"deadline": "6s", "onDeadline": "cancel", "grace": "5s"})
     gated.stack.up()
 
     left = gated.pods()

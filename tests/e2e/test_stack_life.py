@@ -1,6 +1,8 @@
 """The ordinary life of a stack on the real cluster: up, nothing to do, changes one by one, down, nothing left.
 
 The tests of this file are one life and run in this order: each begins with the stack that the one before it left.
+slurm-operator's own admission webhook is deployed with it, by our operator component and without cert-manager: what our
+program makes passes the operator's own checks, on create and on update, and what they refuse our preview refuses before.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import yaml
 
-from lab import demo
+from lab import demo, own_images
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
@@ -24,6 +27,14 @@ IMAGE = "slinky-lab/slurm:26.05"
 KEYS = {"slurm-auth-slurm", "slurm-auth-jwths256"}
 
 
+def with_webhook(settings: Settings) -> None:
+    """The operator's webhook, from the lab's own image."""
+    repository, tag = own_images.WEBHOOK.rsplit(":", 1)
+    operator = settings["slinky-iac:operator"]
+    operator["webhook"] = {"enabled": True, "certManager": False}
+    operator["values"]["webhook"] = {"image": {"repository": repository, "tag": tag}, "imagePullPolicy": "Never"}
+
+
 @dataclass
 class Life:
     """The stack, its settings as they are now, and what was in the cluster before it."""
@@ -32,7 +43,7 @@ class Life:
     slurm: Slurm
     stack: Stack
     before: set[str]
-    settings: Settings = field(default_factory=dev_settings)
+    settings: Settings = field(default_factory=lambda: dev_settings(with_webhook))
 
     def change(self, edit: Callable[[Settings], None]) -> None:
         """Edit the settings and apply them."""
@@ -73,7 +84,7 @@ class Life:
 def life(world: World, slurm: Slurm) -> Iterator[Life]:
     world.vacate()
     before = world.identities()
-    life = Life(world, slurm, world.stack("life", dev_settings()), before)
+    life = Life(world, slurm, world.stack("life", dev_settings(with_webhook)), before)
     yield life
     slurm.cancel_all()
     world.vacate()
@@ -88,6 +99,8 @@ def test_the_first_up_gives_a_cluster_whose_jobs_run_on_pods_and_on_metal(life: 
     workers = ("cpu-0", "gpu-0", "gpu-1", "metal-1", "metal-2")
     life.slurm.await_registered(*workers)
     assert demo.job(5).split() == list(workers)
+    hooks = life.world.kubectl("get", "validatingwebhookconfigurations", "-o", "name").stdout
+    assert "slurm-operator" in hooks, "all that was made has passed it"
 
 
 def test_a_second_up_a_preview_and_a_refresh_change_nothing(life: Life) -> None:
@@ -168,6 +181,23 @@ def test_a_removed_nodeset_makes_room_for_more_replicas_of_another_in_one_up(lif
     assert sorted(life.pods()) == ["cpu-0", "cpu-1", *(node for node in before if node.startswith("gpu"))]
     assert life.slurm.user("srun", "-w", "cpu-1", "-t1", "hostname") == "cpu-1\n"
     await_true("slurmctld has forgotten fat-0", lambda: "fat-0" not in life.slurm.nodes(), 30)
+
+
+def test_the_operators_webhook_refuses_what_preview_refuses(life: Life) -> None:
+    (found,) = life.world.objects("controllers.slinky.slurm.net", NAMESPACE)
+    found["spec"]["clusterName"] = "another"
+    found["metadata"].pop("managedFields", None)
+    apply = ("apply", "--server-side", "--force-conflicts", "-f", "-")
+    refused = life.world.kubectl(*apply, check=False, stdin=yaml.safe_dump(found))
+    assert refused.returncode != 0
+    assert "admission webhook" in refused.stderr, refused.stderr
+
+    other = dev_settings(with_webhook)
+    other["slinky-iac:cluster"]["name"] = "another"
+    life.world.stack(life.stack.name, other)
+    preview = life.stack.pulumi("preview", check=False)
+    assert preview.returncode != 0
+    assert "clusterName: can't change from 'lab' to 'another'" in preview.stdout + preview.stderr
 
 
 def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(life: Life) -> None:

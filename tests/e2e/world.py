@@ -40,12 +40,14 @@ class World:
         self.accounts: Accounts | None = None
         self.applied: dict[str, Settings] = {}
         """Settings that a stack was brought up with, by its name, as long as no others were written."""
+        self._accounts = Accounts(self.kubectl)
         self._given: dict[Path, tuple[dict[str, bytes], Settings]] = {}
 
     def run_with_rights(self, *, least: bool) -> None:
         """``least``: stacks that are named from now on go to Kubernetes with the rights that they need and no more, else as
         the lab's administrator, as they do at first."""
-        self.accounts = Accounts(self.kubectl) if least else None
+        self._accounts.watch()
+        self.accounts = self._accounts if least else None
 
     def require_up(self) -> None:
         """Fail with the way out where the lab isn't up."""
@@ -113,6 +115,7 @@ class World:
         for stack in found:
             if stack.name != keep:
                 self.applied.pop(stack.name, None)
+                self._accounts.forget()
                 stack.pulumi("state", "unprotect", "--all", "--yes")
                 stack.destroy()
         if self.accounts and all(stack.name != keep for stack in found):
