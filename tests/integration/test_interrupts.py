@@ -1,7 +1,7 @@
-"""Interrupted operations leave a state that the next one understands, no lock, and no process behind."""
+"""Interrupted operations leave a state that the next one understands, no lock, and no process behind.
 
-import os
-import signal
+Programs and hooks that don't end: tests/faults/test_interrupted_programs.py.
+"""
 
 import pytest
 
@@ -111,56 +111,3 @@ def test_a_killed_engine_leaves_no_process_behind(slow: Project) -> None:
     assert slow.locks() == []
     finish(slow)
     forget_pending_creates(slow)
-
-
-def test_a_killed_language_host_takes_its_program_with_it(project: Project) -> None:
-    project.write(main="import time, pathlib\npathlib.Path('started').touch()\ntime.sleep(300)")
-    running = begun(project)
-    (host,) = [pid for pid, name in processes_of(project.engine).items() if "lab.standins.language_host" in name]
-    os.kill(host, signal.SIGKILL)
-    assert running.wait(BOUND) != 0
-    nobody_left(project)
-    assert project.locks() == []
-
-
-def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(project: Project) -> None:
-    project.write(
-        main="""
-        import pathlib, signal, subprocess, time
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        subprocess.Popen(["sleep", "300"])
-        pathlib.Path("started").touch()
-        time.sleep(300)
-        """
-    )
-    running = begun(project)
-    running.interrupt()
-    assert running.wait(BOUND) != 0
-    nobody_left(project)
-    assert project.locks() == []
-
-
-def test_an_interrupt_during_a_hook_ends_within_the_grace(project: Project) -> None:
-    release(project)
-    hook = """
-        import asyncio, pathlib, time, pulumi
-        from slow import Slow
-
-        async def hang(args):
-            pathlib.Path("hooked").touch()
-            await asyncio.to_thread(time.sleep, 300)
-
-        options = pulumi.ResourceOptions(
-            hooks=pulumi.ResourceHookBinding(before_create=[pulumi.ResourceHook("hang", hang)])
-        )
-        Slow("first", options)
-    """
-    project.write(main=hook, slow=SLOW)
-    running = project.spawn("up", "--yes", "--skip-preview")
-    eventually("the hook runs", lambda: (project.folder / "hooked").exists() or running.process.poll() is not None)
-    running.interrupt()
-    assert running.wait(BOUND) != 0
-    nobody_left(project)
-    assert project.locks() == []
-    assert "first" not in project.resources()
-    assert "KeyboardInterrupt" not in running.output

@@ -5,9 +5,7 @@ What it is not: a pod. Paths are moved into a folder; users are changed by setpr
 
 from __future__ import annotations
 
-import base64
 import os
-import secrets
 import shutil
 import stat
 import subprocess
@@ -18,13 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from slinky_iac.config.load import load
 from slinky_iac.specs.munge_clients import KEY_FOLDER, OWN_FOLDER, client_pod
 from tests.clusters import MUNGE, stack_sections
-from tests.integration import leaks
-from tests.integration.engine import REPO, Engine, create_project
 
 MUNGED, ALICE = 65030, 20001
 ROOT = os.geteuid() == 0
@@ -120,23 +115,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pod(world: Path) -> Path:
     return volumes(world / "pod", b"the outside cluster's munge.key, forty-odd bytes")
-
-
-def test_the_example_previews_on_the_real_engine_and_shows_no_key(engine: Engine, tmp_path: Path) -> None:
-    project = create_project(engine, tmp_path / "project", "slinky-iac")
-    for name in ("__main__.py", "components", "slinky_iac"):
-        (project.folder / name).symlink_to(REPO / name)
-    file = project.folder / "Pulumi.test.yaml"
-    example = yaml.safe_load((REPO / "examples" / "jupyter" / "Pulumi.munge.yaml").read_text())
-    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), **example}))
-    key = secrets.token_hex(32)
-    project.run("config", "set", "--secret", "mungeKey", base64.b64encode(key.encode()).decode())
-    shown = project.preview("--diff")
-    for kind in ("slinky:slurm:MungeClients", "kubernetes:core/v1:Secret", "kubernetes:core/v1:ConfigMap"):
-        assert f"+ {kind}: (create)" in shown.stdout
-    assert "kubernetes:slinky.slurm.net" not in shown.stdout
-    (engine.root / "shown.txt").write_text(shown.stdout + shown.stderr)
-    assert leaks.find(key, engine.root, project.folder) == []
 
 
 def test_a_users_credential_is_taken_on_the_other_side_as_hers(pod: Path, world: Path) -> None:
