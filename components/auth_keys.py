@@ -14,11 +14,12 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 from slinky_iac import names, taken
 from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, TOKENS, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
-from .external_key import ExternalKey
 from .first_look import first_look
+from .gates import Gate
 from .resources import HIDDEN, child, metadata, token
 
 
@@ -28,6 +29,31 @@ class AuthKeysArgs:
 
     config: ClusterConfig
     keys: KeyOutputs = field(default_factory=KeyOutputs)
+
+
+class ExternalKey(Gate, module="slurm", name="ExternalKey"):
+    """One key of ``keys.source: external``."""
+
+    since: pulumi.Output[str]
+
+    def __init__(self, name: str, config: ClusterConfig, key: Key, opts: pulumi.ResourceOptions) -> None:
+        own, other = config.secret_of(key), config.secret_of(JWT if key is SLURM else SLURM)
+        props = {
+            "key": key.name,
+            "namespace": config.cluster.namespace,
+            "secret": own.name,
+            "entry": own.entry,
+            "otherSecret": other.name,
+            "otherEntry": other.entry,
+            "madeBy": config.keys.made_by,
+            "waitS": config.keys.wait,
+            "newline": config.keys.allow_trailing_newline,
+            "accepted": config.keys.accepted_change,
+            # Never None: such an input doesn't reach the provider at all.
+            "kubeconfig": config.kubernetes.kubeconfig or "",
+            "context": config.kubernetes.context or "",
+        }
+        super().__init__(ExternalKeyProvider(), name, props, opts, SALT, MARK, SINCE)
 
 
 class AuthKeys(pulumi.ComponentResource):

@@ -8,10 +8,9 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.config.nodes import Nodes
+from slinky_iac.config.nodes import Nodes, kubernetes_rows
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.node_table.gates import NodeTableProvider
-from slinky_iac.specs.nodes import kubernetes_rows
 
 from .gates import Gate, stack_props
 from .resources import child, token

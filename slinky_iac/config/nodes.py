@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from slinky_iac.config.fields import Gres, SlurmName
 from slinky_iac.config.topology import FILE, Topology, TopologyName, text_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
+from slinky_iac.names import ANNOTATION_TOPOLOGY
 
 if TYPE_CHECKING:
     from slinky_iac.config.stack import StackConfig
@@ -77,6 +78,27 @@ def labels_of(nodes: Nodes, row: NodeRow) -> dict[str, str]:
 def members(row: NodeRow) -> tuple[str, ...]:
     """Names of a row's Kubernetes nodes. Raises :class:`HostlistError`."""
     return tuple(dict.fromkeys(name for text in row.names for name in expand(text)))
+
+
+def kubernetes_rows(nodes: Nodes) -> list[dict[str, Any]]:
+    """Rows that mean Kubernetes nodes, as props: which nodes, and what they get."""
+    return [_row(nodes, row) for row in nodes.table if row.on_kubernetes]
+
+
+def named_nodes(nodes: Nodes) -> tuple[str, ...]:
+    """Kubernetes nodes that the table names; none where a selector may mean any."""
+    if any(row.selector for row in nodes.table):
+        return ()
+    return tuple(sorted({node for row in nodes.table for node in members(row)}))
+
+
+def _row(nodes: Nodes, row: NodeRow) -> dict[str, Any]:
+    return {
+        "names": list(row.names),
+        "selector": dict(row.selector),
+        "labels": labels_of(nodes, row),
+        "annotations": {ANNOTATION_TOPOLOGY: row.topology} if row.topology is not None else {},
+    }
 
 
 def fault(text: str) -> str:

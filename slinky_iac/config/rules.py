@@ -24,7 +24,6 @@ from slinky_iac.config import (
     rules_secrets,
     rules_slurm_conf,
     rules_tls,
-    rules_topology,
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
@@ -307,7 +306,6 @@ RULES: tuple[Rule, ...] = (
     *rules_monitoring.RULES,
     *rules_networks.RULES,
     *rules_nodes.RULES,
-    *rules_topology.RULES,
     *rules_secrets.RULES,
     *rules_autoscale.RULES,
     *rules_clients.RULES,

@@ -28,7 +28,7 @@ def main(kubeconfig: str, **keys: object) -> str:
     return f"""
         import pulumi
         import yaml
-        from components.external_key import ExternalKey
+        from components.auth_keys import ExternalKey
         from slinky_iac.config.load import load
         from slinky_iac.keys.catalogue import SLURM
         child = pulumi.ResourceOptions(parent=pulumi.ComponentResource("test:keys:Keys", "keys"))

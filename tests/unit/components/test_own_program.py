@@ -30,7 +30,7 @@ from slinky_iac import names
 from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
 from slinky_iac.config.monitoring import Monitoring as MonitoringSettings
-from slinky_iac.config.nodes import NodeRow, Nodes
+from slinky_iac.config.nodes import NodeRow, Nodes, kubernetes_rows
 from slinky_iac.config.sections import Accounting as AccountingSettings
 from slinky_iac.config.sections import Cluster, Controller, ExternalSlurmctld, ExternalSlurmdbd, Keys, Munge, Operator
 from slinky_iac.config.stack import ClusterConfig
@@ -38,7 +38,6 @@ from slinky_iac.config.workers import LoginSet as Login
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.specs.daemons import restapi_spec
-from slinky_iac.specs.nodes import kubernetes_rows
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.program import run
 from tests.stacks import ROOT, form, minimal
