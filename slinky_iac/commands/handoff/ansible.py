@@ -69,23 +69,16 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
     """The play of one role."""
     notify = [] if sheet.edits else [f"Restart {sheet.service}"]
     paths = [*(each.path for each in sheet.files), *(each.path for each in sheet.keys)]
+    packages = {"name": "{{ slurm_packages }}", "state": "present"}
+    folder = {"path": "{{ item }}", "state": "directory", "owner": "root", "group": "root", "mode": "0755"}
     tasks: list[Task] = [
-        {
-            "name": "Install packages",
-            "ansible.builtin.package": {"name": "{{ slurm_packages }}", "state": "present"},
-            "when": "slurm_packages | length > 0",
-        },
-        {
-            "name": "Make folders",
-            "ansible.builtin.file": {"path": "{{ item }}", "state": "directory", "owner": "root", "group": "root"}
-            | {"mode": "0755"},
-            "loop": sorted({path.rsplit("/", 1)[0] for path in paths}),
-        },
+        _task("Install packages", "package", packages, when="slurm_packages | length > 0"),
+        _task("Make folders", "file", folder, loop=sorted({path.rsplit("/", 1)[0] for path in paths})),
         # Keys before files: where one is lacking the play ends, and what it had placed would never be followed by a restart.
         *(task for key in sheet.keys for task in _key(key, notify)),
         *(_file(each, sheet) for each in sheet.files),
         *(_hosts_line(line.address, " ".join(line.names)) for line in sheet.host_lines if line.address),
-        *(_edit(sheet) if sheet.edits else _service(sheet)),
+        *(_edit(sheet, sheet.edits) if sheet.edits else _service(sheet)),
         _check(sheet),
     ]
     variables: dict[str, Any] = {
@@ -105,6 +98,10 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
     }
 
 
+def _task(name: str, module: str, arguments: str | Mapping[str, Any], **more: object) -> Task:
+    return {"name": name, f"ansible.builtin.{module}": arguments, **more}
+
+
 def _file(each: Placed, sheet: Sheet) -> Task:
     restart = [] if sheet.edits or each.path == sheet.check_path else [f"Restart {sheet.service}"]
     task = _copy(f"Place {each.path}", f"files/{sheet.role}/{each.below}", each.path, each.owner, each.mode, restart)
@@ -115,7 +112,7 @@ def _file(each: Placed, sheet: Sheet) -> Task:
 
 def _copy(name: str, src: str, dest: str, owner: str, mode: int, notify: list[str]) -> Task:
     copy = {"src": src, "dest": dest, "owner": owner, "group": owner, "mode": f"{mode:04o}"}
-    return {"name": name, "ansible.builtin.copy": copy} | ({"notify": notify} if notify else {})
+    return _task(name, "copy", copy, **({"notify": notify} if notify else {}))
 
 
 def _key(key: KeyPlace, notify: list[str]) -> Iterator[Task]:
@@ -123,25 +120,19 @@ def _key(key: KeyPlace, notify: list[str]) -> Iterator[Task]:
     copy = _copy(f"Place {key.path}", f"{{{{ slurm_keys }}}}/{key.name}", key.path, key.owner, key.mode, notify)
     yield copy | {"no_log": True, "diff": False, "when": "slurm_keys | length > 0"}
     found = "slurm_handoff_key"
-    yield {
-        "name": f"Look at {key.path}",
-        "ansible.builtin.stat": {"path": key.path, "checksum_algorithm": "sha256"},
-        "register": found,
-    }
+    yield _task(f"Look at {key.path}", "stat", {"path": key.path, "checksum_algorithm": "sha256"}, register=found)
     # A dry run on a host that has no key yet would copy it only later.
     that = [f"{found}.stat.exists or ansible_check_mode"]
     expected: Task = {}
     if key.fingerprint is not None:
         that.append(f"ansible_check_mode or {found}.stat.checksum | default('') == slurm_handoff_expected")
         expected = {"vars": {"slurm_handoff_expected": _hex(key.fingerprint)}}
-    yield {
-        "name": f"Stop unless {key.path} is the cluster's",
-        "ansible.builtin.assert": {
-            "that": that,
-            "fail_msg": f"{key.path} is not there, or is not the cluster's. Place it first, as README.md says",
-            "quiet": True,
-        },
-    } | expected
+    fail = f"{key.path} is not there, or is not the cluster's. Place it first, as README.md says"
+    yield _task(f"Stop unless {key.path} is the cluster's", "assert", _must(that, fail), **expected)
+
+
+def _must(that: list[str], fail: str) -> Task:
+    return {"that": that, "fail_msg": fail, "quiet": True}
 
 
 def _hex(fingerprint: str) -> str:
@@ -153,70 +144,46 @@ def _hex(fingerprint: str) -> str:
 def _hosts_line(address: str, names: str) -> Task:
     """A line of /etc/hosts, in the place of one with the same names and an older address, which would win."""
     edit: Task = {"path": "/etc/hosts", "regexp": rf"^[^#\s]+\s+{re.escape(names)}$", "line": f"{address} {names}"}
-    edit |= {"owner": "root", "group": "root", "mode": "0644", "create": True}
     # Written in place: /etc/hosts is a bind mount in containers, which can't be replaced.
-    return {"name": "Name slurmctld and slurmdbd", "ansible.builtin.lineinfile": edit | {"unsafe_writes": True}}
+    edit |= {"owner": "root", "group": "root", "mode": "0644", "create": True, "unsafe_writes": True}
+    return _task("Name slurmctld and slurmdbd", "lineinfile", edit)
 
 
 def _service(sheet: Sheet) -> Iterator[Task]:
     start = {"name": sheet.service, "enabled": True, "state": "started", "daemon_reload": True}
-    yield {"name": f"Start {sheet.service}", "ansible.builtin.systemd_service": start, "when": _SYSTEMD}
-    yield {"name": "Restart what has changed", "ansible.builtin.meta": "flush_handlers"}
+    yield _task(f"Start {sheet.service}", "systemd_service", start, when=_SYSTEMD)
+    yield _task("Restart what has changed", "meta", "flush_handlers")
 
 
-def _edit(sheet: Sheet) -> Iterator[Task]:
-    lines, conf = "slurm_handoff_missing", "slurm_handoff_conf"
-    yield {"name": f"Look at {sheet.edits}", "ansible.builtin.stat": {"path": sheet.edits}, "register": conf}
-    yield {
-        "name": f"Stop where {sheet.edits} is a link",
-        "ansible.builtin.assert": {
-            "that": [f"not ({conf}.stat.islnk | default(false))"],
-            "fail_msg": f"{sheet.edits} is a link: add the lines yourself, where it points, without slurm_edit_conf",
-            "quiet": True,
-        },
-        "when": "slurm_edit_conf | bool",
-    }
-    yield {
-        "name": f"Look what {sheet.edits} lacks",
-        "ansible.builtin.command": {"cmd": f"{sheet.check_path} --missing"},
-        "register": lines,
-        "changed_when": False,
-        "failed_when": f"{lines}.rc not in [0, 1]",
-        "when": "not ansible_check_mode",
-    }
-    yield {
-        "name": f"Add what {sheet.edits} lacks",
-        "ansible.builtin.lineinfile": {"path": sheet.edits, "line": "{{ item }}", "insertafter": "EOF", "backup": True},
-        "loop": f"{{{{ {lines}.stdout_lines | default([]) }}}}",
-        "when": "slurm_edit_conf | bool",
-        "notify": [f"Let {sheet.service} read it"],
-    }
-    yield {"name": "Let it be read", "ansible.builtin.meta": "flush_handlers"}
+def _edit(sheet: Sheet, file: str) -> Iterator[Task]:
+    lines, conf, asked = "slurm_handoff_missing", "slurm_handoff_conf", "slurm_edit_conf | bool"
+    yield _task(f"Look at {file}", "stat", {"path": file}, register=conf)
+    fail = f"{file} is a link: add the lines yourself, where it points, without slurm_edit_conf"
+    is_file = _must([f"not ({conf}.stat.islnk | default(false))"], fail)
+    yield _task(f"Stop where {file} is a link", "assert", is_file, when=asked)
+    codes = {"changed_when": False, "failed_when": f"{lines}.rc not in [0, 1]", "when": "not ansible_check_mode"}
+    yield _task(f"Look what {file} lacks", "command", {"cmd": f"{sheet.check_path} --missing"}, register=lines, **codes)
+    edit = {"path": file, "line": "{{ item }}", "insertafter": "EOF", "backup": True}
+    each, notify = f"{{{{ {lines}.stdout_lines | default([]) }}}}", [f"Let {sheet.service} read it"]
+    yield _task(f"Add what {file} lacks", "lineinfile", edit, loop=each, when=asked, notify=notify)
+    yield _task("Let it be read", "meta", "flush_handlers")
 
 
 def _handler(sheet: Sheet) -> Task:
-    """What makes a change count: slurmctld reads slurm.conf again without a restart, all others begin anew."""
+    """What makes a change count: slurmctld reads slurm.conf again without a restart, all others are restarted."""
     if sheet.role is Role.SLURMCTLD:
-        reread = {"cmd": "scontrol reconfigure"}
-        return {"name": f"Let {sheet.service} read it", "ansible.builtin.command": reread, "changed_when": True}
+        return _task(f"Let {sheet.service} read it", "command", {"cmd": "scontrol reconfigure"}, changed_when=True)
     name = f"Let {sheet.service} read it" if sheet.edits else f"Restart {sheet.service}"
     restart = {"name": sheet.service, "state": "restarted", "daemon_reload": True}
-    return {"name": name, "ansible.builtin.systemd_service": restart, "when": _SYSTEMD}
+    return _task(name, "systemd_service", restart, when=_SYSTEMD)
 
 
 def _check(sheet: Sheet) -> Task:
     """The host's own check; without systemd nobody has started the daemon, so nothing would be told."""
+    found, until = "slurm_handoff_check", {"until": "slurm_handoff_check.rc == 0", "retries": 1 if sheet.edits else 10}
     when = ["not ansible_check_mode"] if sheet.edits else ["not ansible_check_mode", _SYSTEMD]
-    return {
-        "name": "Run the check",
-        "ansible.builtin.command": {"cmd": sheet.check_path},
-        "register": "slurm_handoff_check",
-        "changed_when": False,
-        "until": "slurm_handoff_check.rc == 0",
-        "retries": 1 if sheet.edits else 10,
-        "delay": 2,
-        "when": when,
-    }
+    command = {"cmd": sheet.check_path}
+    return _task("Run the check", "command", command, register=found, changed_when=False, **until, delay=2, when=when)
 
 
 def _yaml(data: object) -> str:
