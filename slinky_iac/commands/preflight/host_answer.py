@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import convert
+
 from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.preflight.facts import Clock, HostFacts, SlurmFacts
@@ -33,6 +35,11 @@ part end
 """
 )
 """For a shell on slurmctld's host, as a user who may read both keys. It reads, and changes nothing."""
+_TEXTS: Final = (
+    *("ClusterName", "AuthType", "AuthInfo", "AuthAltParameters", "CredType", "ReturnToService", "ProctrackType"),
+    *("AccountingStorageType", "AccountingStorageHost", "JobAcctGatherType"),
+)
+_LISTS: Final = ("AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin")
 _HASH: Final = re.compile(r"([0-9a-f]{64})\b.*")
 _USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d{1,9})\)")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.@:-]{1,200}")
@@ -80,34 +87,13 @@ def filled(asked: SlurmFacts, host: SlurmFacts) -> SlurmFacts:
 
 
 def _conf(config: Mapping[str, str]) -> SlurmConf:
-    def text(key: str) -> str | None:
-        return known(config, key) if key in config else None
-
-    def words(key: str) -> list[str] | None:
-        return None if key not in config else [word for word in known(config, key).split(",") if word]
-
     user = _USER.fullmatch(known(config, "SlurmUser"))
-    return SlurmConf(
-        ClusterName=text("ClusterName"),
-        AuthType=text("AuthType"),
-        AuthInfo=text("AuthInfo"),
-        AuthAltTypes=words("AuthAltTypes"),
-        AuthAltParameters=text("AuthAltParameters"),
-        CredType=text("CredType"),
-        SlurmctldParameters=words("SlurmctldParameters"),
-        SlurmctldPort=number(config, "SlurmctldPort", 0) or None,
-        MaxNodeCount=number(config, "MaxNodeCount", 0) if "MaxNodeCount" in config else None,
-        ReturnToService=text("ReturnToService"),
-        GresTypes=words("GresTypes"),
-        SlurmUser=user[1] if user else None,
-        SlurmUserId=int(user[2]) if user else None,
-        AccountingStorageType=text("AccountingStorageType"),
-        AccountingStorageHost=text("AccountingStorageHost"),
-        AccountingStoragePort=number(config, "AccountingStoragePort", 0) or None,
-        ProctrackType=text("ProctrackType"),
-        TaskPlugin=words("TaskPlugin"),
-        JobAcctGatherType=text("JobAcctGatherType"),
-    )
+    ports = {key: number(config, key, 0) or None for key in ("SlurmctldPort", "AccountingStoragePort")}
+    texts = {key: known(config, key) for key in _TEXTS if key in config}
+    lists = {key: [word for word in known(config, key).split(",") if word] for key in _LISTS if key in config}
+    most = number(config, "MaxNodeCount", 0) if "MaxNodeCount" in config else None
+    whose = {"SlurmUser": user[1], "SlurmUserId": int(user[2])} if user else {}
+    return convert({**texts, **lists, **ports, **whose, "MaxNodeCount": most}, SlurmConf)
 
 
 def _partition(line: str) -> Partition | None:
