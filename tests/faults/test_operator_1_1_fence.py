@@ -26,6 +26,18 @@ def test_a_pod_whose_node_slurmctld_lost_is_replaced(gated: Gated, slurm: Slurm)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")
 
 
+test_a_number_lowered_while_the_operator_was_down_costs_no_job = (
+    test_fence_pods.test_a_number_lowered_while_the_operator_was_down_costs_no_job
+)
+test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod = (
+    test_fence_pods.test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod
+)
+test_an_idle_pod_goes_as_before = test_fence_pods.test_an_idle_pod_goes_as_before
+test_a_gate_lowers_the_maximum_and_its_pods_go_at_once = (
+    test_fence_pods.test_a_gate_lowers_the_maximum_and_its_pods_go_at_once
+)
+
+
 def test_a_slurmctld_that_comes_back_without_its_state_costs_no_pod(gated: Gated, slurm: Slurm) -> None:
     """The operator would delete every pod. With its state again, slurmctld knows the jobs, which have run on."""
     before = uids(gated)
@@ -41,15 +53,3 @@ def test_a_slurmctld_that_comes_back_without_its_state_costs_no_pod(gated: Gated
     slurm.finish(*jobs.values())
     rows = slurm.await_completed(*jobs.values())
     assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
-
-
-test_a_number_lowered_while_the_operator_was_down_costs_no_job = (
-    test_fence_pods.test_a_number_lowered_while_the_operator_was_down_costs_no_job
-)
-test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod = (
-    test_fence_pods.test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod
-)
-test_an_idle_pod_goes_as_before = test_fence_pods.test_an_idle_pod_goes_as_before
-test_a_gate_lowers_the_maximum_and_its_pods_go_at_once = (
-    test_fence_pods.test_a_gate_lowers_the_maximum_and_its_pods_go_at_once
-)
