@@ -182,7 +182,11 @@ def test_of_several_pods_none_goes_and_after_five_minutes_they_are_drained(gated
         return len(drained(slurm)) == 2
 
     await_true("the operator drains two", drains, 420, every=5)
-    finish_by_drains(gated, slurm, jobs, 1)
+    assert gated.pods() == list(NODES)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    slurm.finish(*jobs.values())
+    rows = slurm.await_completed(*jobs.values())
+    assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
 
 
 def test_an_operator_that_loses_its_client_deletes_no_busy_pod(gated: Gated, slurm: Slurm, world: World) -> None:
