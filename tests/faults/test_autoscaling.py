@@ -163,14 +163,16 @@ def test_no_job_is_lost_and_no_node_goes_for_longer_than_the_cooldown(
             fault(autoscaled)
             seen.await_looks(COOLDOWN_S + 30)
             assert autoscaled.replicas <= before
+            assert min(seen.numbers) >= 2
             assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in jobs)
         finally:
             autoscaled.serve_metrics()
             keda.start(keda.programs())
         autoscaled.slurm.finish(*jobs)
         completed(autoscaled, *jobs)
-    assert seen.drained_under_work == set()
-    assert min(seen.numbers) >= 2
+    assert (
+        seen.drained_under_work == set()
+    )  # once the jobs have ended the number may fall at once: KEDA saw none for so long
 
 
 def test_missing_metrics_on_no_nodes_ask_for_none(autoscaled: Autoscaled) -> None:
