@@ -63,6 +63,7 @@ class Lane:
     name: str
     entered: tuple[str, ...]
     env: dict[str, str]
+    has_lab: bool = True
 
     def lab(self, command: str) -> subprocess.CompletedProcess[bytes]:
         """Run a command of `lab/lab`."""
@@ -72,7 +73,7 @@ class Lane:
         """Run modules' tests; returns pytest's exit code and what it printed."""
         slowest = ("--durations=30", "--durations-min=5")
         pytest = [sys.executable, "-m", "pytest", "-q", *slowest, *map(str, modules)]
-        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest]
+        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest] if self.has_lab else pytest
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
@@ -97,7 +98,8 @@ def _place(path: Path, names: tuple[str, ...]) -> int:
 class Work:
     """Modules that wait to be run."""
 
-    def __init__(self, waiting: Sequence[Modules], beside: Sequence[Modules] = ()) -> None:
+    def __init__(self, waiting: Sequence[Modules], beside: Sequence[Modules], no_lab: Lane) -> None:
+        self.no_lab = no_lab
         self._waiting = list(waiting)
         self._beside = list(beside)
         self._lock = threading.Lock()
@@ -167,7 +169,14 @@ def work(lane: Lane, waiting: Work, report: Report) -> None:
 def help_out(waiting: Work, report: Report) -> None:
     """Run modules that need no lab until none is left."""
     while modules := waiting.take_beside():
-        report.run(Lane("no lab", (), dict(os.environ)), modules)
+        report.run(waiting.no_lab, modules)
+
+
+def no_lab() -> Lane:
+    """A place for modules that need no lab. Its variables are asked for once: `lab env` waits for every `lab up`."""
+    shown = subprocess.run(["bash", "-c", IN_LAB, "-", "env", "-0"], cwd=paths.REPO, stdout=subprocess.PIPE, check=True)
+    pairs = (each.split("=", 1) for each in shown.stdout.decode().split("\0") if each)
+    return Lane("no lab", (), dict(pairs), has_lab=False)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -178,7 +187,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--beside", nargs="+", type=Path, default=[], metavar="FOLDER", help="tests that need no lab")
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    waiting, report = Work(modules(asked.folders), modules(asked.beside)), Report()
+    waiting, report = Work(modules(asked.folders), modules(asked.beside), no_lab()), Report()
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made) + 1) as pool:
