@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import DAEMON_KEYS, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS
 
 MOVE: Final = (
     "Move to auth/slurm (docs/munge.md has each step): make /etc/slurm/slurm.key on every outside host, drain, stop all"
@@ -29,6 +29,7 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     keys = config.keys
     yield from _munge(config, secrets)
     yield from _tokens(config, secrets)
+    yield from _secrets(config)
     if keys.auth == "auth/munge":
         return
     external = config.controller.external or config.accounting.outside
@@ -49,6 +50,28 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         yield at("keys").error(
             "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too"
         )
+
+
+def _secrets(config: StackConfig) -> Iterator[Finding]:
+    """Two Secrets that this stack makes can't have one name. Those that somebody else makes have the names that they are
+    given, and a namespace that is destroyed takes them with it."""
+    keys, cluster = config.keys, config.cluster
+    if not keys.of_others and config.secret_of(SLURM).name == config.secret_of(JWT).name:
+        yield at("keys").error("both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
+    if keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
+        yield at("cluster.createNamespace").error(
+            f"is true (the default) with keys.source: {keys.source}: `pulumi destroy` would delete the namespace, and"
+            " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
+            " cluster.keepNamespace: true"
+        )
+    if keys.auth == "auth/munge":
+        return
+    given = {"slurmKeySecret": keys.slurm_key_secret, "jwtKeySecret": keys.jwt_key_secret}
+    for setting in (name for name, secret in given.items() if keys.of_others and secret is None):
+        yield at(f"keys.{setting}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
+    for_others = {"madeBy": keys.made_by, "acceptedChange": keys.accepted_change}
+    for setting in (name for name, text in for_others.items() if text and keys.source != "external"):
+        yield at(f"keys.{setting}").error(f"is for keys.source: external, and keys.source is {keys.source}: remove it")
 
 
 def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:

@@ -63,41 +63,6 @@ def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Two Secrets that this stack makes can't have one name."""
-    keys, base = config.keys, config.cluster.resource_name
-    slurm = keys.slurm_key_secret or names.slurm_key_secret(base)
-    jwt = keys.jwt_key_secret or names.jwt_key_secret(base)
-    if not keys.of_others and slurm == jwt:
-        yield at("keys").error("both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
-
-
-def secrets_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Secrets that somebody else makes have the names that they are given."""
-    keys = config.keys
-    if keys.auth == "auth/munge":
-        return
-    if keys.of_others:
-        for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
-            if value is None:
-                yield at(f"keys.{path}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
-    if keys.source != "external":
-        for path, given in (("madeBy", keys.made_by), ("acceptedChange", keys.accepted_change)):
-            if given:
-                yield at(f"keys.{path}").error(f"is for keys.source: external, and keys.source is {keys.source}: remove it")
-
-
-def keys_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """A namespace that is destroyed takes the Secrets of others with it."""
-    cluster = config.cluster
-    if config.keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
-        yield at("cluster.createNamespace").error(
-            f"is true (the default) with keys.source: {config.keys.source}: `pulumi destroy` would delete the namespace, and"
-            " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
-            " cluster.keepNamespace: true"
-        )
-
-
 def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Entries of ConfigMaps and Secrets are file names in the pods, and the API server takes only plain ones."""
     controller, keys = config.controller, config.keys
@@ -243,9 +208,6 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
 
 RULES = (
     resource_name,
-    key_secrets,
-    keys_of_others,
-    secrets_of_others,
     entry_names,
     node_ports,
     configless,
