@@ -76,6 +76,8 @@ BARE = """
 """
 
 PARTS = """
+    import gc
+    gc.disable()
     import json, sys, time
     clock = time.perf_counter
     began = clock()
