@@ -120,6 +120,7 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
         workers: dict[str, Answer[Workers]] = {name: _closed(why) for name in found.gates}
         keys: dict[str, Answer[SeenKey]] = {place.name: _closed(why) for place in found.keys}
         return _without(replace(seen, kube=kube, workers=workers, keys=keys), OF_KUBERNETES, why)
+    images = partial(session.kube.deployment_images, found.operator_namespace, OPERATOR)
     asked = replace(
         seen,
         kube=kube,
@@ -132,9 +133,7 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
             for name, gate in found.gates.items()
             if gate.autoscaler
         },
-        operator=ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
-        if found.operator_namespace
-        else _closed("another stack deploys the operator"),
+        operator=ask(images) if found.operator_namespace else _closed("another stack deploys the operator"),
         fence=ask(lambda: fence_faults(session.kube, found.fence)) if found.fence else _closed("the stack has none"),
         keys={place.name: ask(partial(_key, session, place)) if place.read else _closed(NOT_READ) for place in found.keys},
     )
