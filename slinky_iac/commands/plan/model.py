@@ -172,10 +172,6 @@ class ChangeOrder:
         found = [(f"{each.op} {each.kind} {each.name}", each.undo) for each in self.changes if each.undo]
         return (*found, *(row for each in self.drains for row in _harm(each)))
 
-    def count(self, op: Op) -> int:
-        """How many resources change so."""
-        return sum(each.op == op for each in self.changes)
-
 
 def _harm(drain: Drain) -> tuple[tuple[str, str], ...]:
     """Jobs that the update itself ends, by the deadline's policy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -78,13 +79,8 @@ def last_free(order: ChangeOrder) -> str:
 
 def counts(order: ChangeOrder) -> str:
     """``2 to create, 1 to delete, 14 unchanged``."""
-    counted = ((order.count(op), op) for op in SHOWN_OPS[:5])
-    return ", ".join([*(f"{number} to {op}" for number, op in counted if number), f"{order.unchanged} unchanged"])
-
-
-def size(order: ChangeOrder) -> str:
-    """``5 change, 17 stay``."""
-    return f"{len(order.changes)} change, {order.unchanged} stay"
+    number = Counter(each.op for each in order.changes)
+    return ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
 
 
 def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
