@@ -14,9 +14,11 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.jobs import Job
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.releases import OperatorVersion
 
-RENEWAL_STOPS: Final = (1, 2, 1)
+RENEWAL_STOPS: Final = OperatorVersion(1, 2, 1)
 """Last release that is known to have it; the fix is in no release yet (internal/controller/token, requeueAfter)."""
+_AS_ROOT: Final = "a job of that user could do all that root can"
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
@@ -32,7 +34,7 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if config.keys.auth == "auth/munge":
             yield at(path).error("needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
             continue
-        yield from _user(config, path, job)
+        yield from _user(config, f"{path}.user", job.user, _AS_ROOT)
         yield from _partition(config, path, job)
         yield from _script(path, job)
     yield from _smoke(config)
@@ -44,13 +46,11 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
-    if job.user in forbidden_users(config):
-        yield at(f"{path}.user").error(
-            f"{job.user} controls the cluster, and a job of that user could do all that root can; name an ordinary user"
-        )
+def _user(config: StackConfig, path: str, user: str, danger: str) -> Iterator[Finding]:
+    if user in forbidden_users(config):
+        yield at(path).error(f"{user} controls the cluster, and {danger}; name an ordinary user")
     else:
-        yield from _known(config, f"{path}.user", job.user)
+        yield from _known(config, path, user)
 
 
 def _known(config: StackConfig, path: str, user: str) -> Iterator[Finding]:
@@ -112,25 +112,16 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there"
             )
             continue
-        if each.user in forbidden_users(config):
-            yield at(f"{path}.user").error(
-                f"{each.user} controls the cluster, and a leaked token can't be revoked; name an ordinary user"
-            )
-        else:
-            yield from _known(config, f"{path}.user", each.user)
+        yield from _user(config, f"{path}.user", each.user, "a leaked token can't be revoked")
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
             yield at(f"{path}.lifetime").error(f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
-        if each.refresh and _numbers(config.operator.version) <= RENEWAL_STOPS:
+        if each.refresh and config.operator_version <= RENEWAL_STOPS:
             yield at(f"{path}.refresh").warning(
                 f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"
                 " one that has expired. Delete the Secret, and the operator makes it again",
                 id="token-renewal-stops",
             )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.partition("-")[0].split("."))
 
 
 def _smoke(config: StackConfig) -> Iterator[Finding]:
@@ -143,7 +134,7 @@ def _smoke(config: StackConfig) -> Iterator[Finding]:
         yield at("smoke.enabled").error("needs slurmrestd, which a munge cluster's stack doesn't have")
     elif smoke.user is not None:
         for name, job in smoke_jobs(config).items():
-            yield from _user(config, "smoke", job)
+            yield from _user(config, "smoke.user", job.user, _AS_ROOT)
             yield from _partition(config, f"smoke.{name}", job)
 
 
