@@ -152,7 +152,7 @@ class ScaleInState:
         return ""
 
     def operator_unaware(self) -> str:
-        """Why the operator can't be trusted with lower replicas yet, ``""`` when it can.
+        """Why the operator can't be trusted with a lower number yet, ``""`` when it can.
 
         A drain seen by it (the pod's condition) proves two things: that it won't mistake the node for one in service,
         and that it has a Slurm client, without which it deletes any pod at once (IsNodeDrained fails open).

@@ -138,7 +138,7 @@ class Controller(Wire, frozen=True):
 
 
 class ScaleTarget(Wire, frozen=True):
-    """Whose replicas an autoscaler writes."""
+    """Whose number of pods an autoscaler writes."""
 
     name: str
     kind: str = "Deployment"
@@ -156,7 +156,7 @@ class Scaler(Wire, frozen=True):
     spec: _ScalerSpec
 
     def scales(self, nodeset: str, group: str) -> bool:
-        """Whether it writes the replicas of this NodeSet."""
+        """Whether it writes the number of pods of this NodeSet."""
         target = self.spec.scale_target_ref
         return (target.kind, target.name, target.api_version.partition("/")[0]) == ("NodeSet", nodeset, group)
 
