@@ -181,12 +181,17 @@ def test_of_several_pods_none_goes_and_after_five_minutes_they_are_drained(gated
         world.kubectl("annotate", KIND, "-n", NAMESPACE, RESOURCE, "--overwrite", f"stirred={next(stirred)}")
         return len(drained(slurm)) == 2
 
-    await_true("the operator drains two", drains, 420, every=5)
-    assert gated.pods() == list(NODES)
-    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
-    slurm.finish(*jobs.values())
-    rows = slurm.await_completed(*jobs.values())
-    assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
+    try:
+        await_true("the operator drains two", drains, 420, every=5)
+        assert gated.pods() == list(NODES)
+        assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+        slurm.finish(*jobs.values())
+        rows = slurm.await_completed(*jobs.values())
+        assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
+    finally:
+        scale(gated, 3)
+        stop(world)  # it would wait five minutes more
+        start(world)
 
 
 def test_an_operator_that_loses_its_client_deletes_no_busy_pod(gated: Gated, slurm: Slurm, world: World) -> None:
