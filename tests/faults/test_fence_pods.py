@@ -166,34 +166,6 @@ def test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod(
     finish_by_drains(gated, slurm, jobs, 2)
 
 
-def test_of_several_pods_none_goes_and_after_five_minutes_they_are_drained(gated: Gated, slurm: Slurm, world: World) -> None:
-    """slurm-operator waits that long for pods that it wanted to delete and didn't (ExpectationsTimeout), and 1.0 for a
-    change then: in a cluster that works, a job that starts or ends."""
-    jobs = busy(slurm)
-    stop(world)
-    with no_slurmrestd(gated):
-        scale(gated, 1)
-        start(world)
-        refused(gated, slurm, jobs)
-    stirred = itertools.count()
-
-    def drains() -> bool:
-        world.kubectl("annotate", KIND, "-n", NAMESPACE, RESOURCE, "--overwrite", f"stirred={next(stirred)}")
-        return len(drained(slurm)) == 2
-
-    try:
-        await_true("the operator drains two", drains, 420, every=5)
-        assert gated.pods() == list(NODES)
-        assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
-        slurm.finish(*jobs.values())
-        rows = slurm.await_completed(*jobs.values())
-        assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
-    finally:
-        scale(gated, 3)
-        stop(world)  # it would wait five minutes more
-        start(world)
-
-
 def test_an_operator_that_loses_its_client_deletes_no_busy_pod(gated: Gated, slurm: Slurm, world: World) -> None:
     """Restarted while slurmrestd is away, and the number is lowered later."""
     jobs = busy(slurm)
@@ -246,3 +218,31 @@ def test_a_person_deletes_a_pod_and_an_ended_one_is_replaced(gated: Gated, world
 
     await_true("both are new, and no other is", replaced, 180)
     slurm.await_registered(*NODES)
+
+
+def test_of_several_pods_none_goes_and_after_five_minutes_they_are_drained(gated: Gated, slurm: Slurm, world: World) -> None:
+    """slurm-operator waits that long for pods that it wanted to delete and didn't (ExpectationsTimeout), and 1.0 for a
+    change then: in a cluster that works, a job that starts or ends."""
+    jobs = busy(slurm)
+    stop(world)
+    with no_slurmrestd(gated):
+        scale(gated, 1)
+        start(world)
+        refused(gated, slurm, jobs)
+    stirred = itertools.count()
+
+    def drains() -> bool:
+        world.kubectl("annotate", KIND, "-n", NAMESPACE, RESOURCE, "--overwrite", f"stirred={next(stirred)}")
+        return len(drained(slurm)) == 2
+
+    try:
+        await_true("the operator drains two", drains, 420, every=5)
+        assert gated.pods() == list(NODES)
+        assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+        slurm.finish(*jobs.values())
+        rows = slurm.await_completed(*jobs.values())
+        assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
+    finally:
+        scale(gated, 3)
+        stop(world)  # it would wait five minutes more
+        start(world)
