@@ -33,9 +33,6 @@ test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod = (
     test_fence_pods.test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod
 )
 test_an_idle_pod_goes_as_before = test_fence_pods.test_an_idle_pod_goes_as_before
-test_a_gate_lowers_the_maximum_and_its_pods_go_at_once = (
-    test_fence_pods.test_a_gate_lowers_the_maximum_and_its_pods_go_at_once
-)
 
 
 def test_a_slurmctld_that_comes_back_without_its_state_costs_no_pod(gated: Gated, slurm: Slurm) -> None:
