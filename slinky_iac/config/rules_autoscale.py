@@ -105,4 +105,10 @@ def _private(config: StackConfig) -> Iterator[Finding]:
             yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")
 
 
-RULES = (_autoscalers,)
+def _fence_of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    cluster = config.cluster
+    if cluster.fence_pods and not cluster.fence:
+        yield at("cluster.fencePods").ignored("cluster.fence is false, so the stack makes no fence")
+
+
+RULES = (_autoscalers, _fence_of_pods)

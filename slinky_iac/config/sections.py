@@ -65,8 +65,11 @@ class Cluster(Section):
     """Leave a namespace that this stack made, with what others made in it, when the stack is destroyed."""
     fence: bool = True
     """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
-    drained their nodes; kubectl, Helm and all others are refused. Where an autoscaler owns a NodeSet, also whether it
-    refuses slurm-operator the pods that it hasn't drained. Needs Kubernetes 1.30 or newer: set false on 1.29."""
+    drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
+    fence_pods: bool = False
+    """Whether the fence also refuses slurm-operator the pods of NodeSets with owner: autoscaler that it has not reported as
+    drained. No restart of the operator costs a busy pod then. The price: an ordinary scale-in can be refused once, and the
+    operator then adds and removes no pod of that NodeSet for five minutes or more. Needs fence: true."""
     pod_security: Literal["privileged", "baseline"] | None = None
     """Pod Security Standard that the API server enforces in a namespace of this stack. privileged: what slurmd's pods need
     where the cluster's default is stricter. baseline: for a stack without NodeSets. By default the cluster's own;

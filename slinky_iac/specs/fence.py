@@ -9,9 +9,9 @@ generation that it looked at.
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
 - ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
   namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
-- ``pods`` refuses slurm-operator alone, and only pods of NodeSets whose number an autoscaler lowers without a gate: those
-  that it hasn't reported as drained since the number was lowered. Without its client of slurmrestd it deletes without a
-  drain, and takes its reports off the pods at the end of its first sync.
+- ``pods`` (``cluster.fencePods``) refuses slurm-operator alone, and only pods of NodeSets whose number an autoscaler
+  lowers without a gate: those that it hasn't reported as drained since the number was lowered. Without its client
+  of slurmrestd it deletes without a drain, and takes its reports off the pods at the end of its first sync.
 
 CEL is compiled by the API server; the texts here hold names only that are RFC 1123 labels, so nothing needs to be quoted.
 """
@@ -45,7 +45,7 @@ def fence(config: StackConfig) -> tuple[Policy, ...]:
         for name, nodeset in config.nodesets.items()
         if nodeset.owner == "autoscaler"
     )
-    pods = () if scaled == _texts(()) else (_pods(config, scaled),)
+    pods = (_pods(config, scaled),) if config.cluster.fence_pods and scaled != _texts(()) else ()
     return (_nodesets(config, scaled), _needed(config), *pods)
 
 

@@ -32,7 +32,7 @@ RECOVERY_S = 240
 
 def up(gated: Gated) -> None:
     """Three pods that an autoscaler owns, behind the fence."""
-    cluster = dev_settings()["slinky-iac:cluster"] | {"fence": True}
+    cluster = dev_settings()["slinky-iac:cluster"] | {"fence": True, "fencePods": True}
     gated.write(3, nodeset={"owner": "autoscaler", "maxReplicas": 3}, cluster=cluster)
     gated.stack.up("--refresh")  # a test has taken the RestApi's fence away
 

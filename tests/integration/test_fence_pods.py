@@ -44,7 +44,11 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         made.kubectl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
         mighty = [f"--user={user}" for user in (OPERATOR, *OTHERS)]
         made.kubectl("create", "clusterrolebinding", "may-all", "--clusterrole=cluster-admin", *mighty)
-        (policy,) = (each for each in fence(load(minimal(nodesets=NODESETS))) if each.part == "pods")
+        (policy,) = (
+            each
+            for each in fence(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "fencePods": True})))
+            if each.part == "pods"
+        )
         for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
             body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
             made.kubectl("create", "-f", "-", stdin=json.dumps(body))

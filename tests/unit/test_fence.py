@@ -73,7 +73,11 @@ def test_a_fence_that_the_api_server_completed_stands() -> None:
 
 def test_what_is_open_without_the_fence_of_pods_is_told() -> None:
     owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    (pods,) = (each for each in fence(load(minimal(nodesets=owned))) if each.part == "pods")
+    (pods,) = (
+        each
+        for each in fence(load(minimal(nodesets=owned, cluster={"name": "lab", "fencePods": True})))
+        if each.part == "pods"
+    )
     (said,) = fence_faults(Kube({}), [FencePart("ValidatingAdmissionPolicyBinding", pods.name, pods.binding)])
     assert said.startswith(
         "ValidatingAdmissionPolicyBinding slinky-iac-pods.slurm.slurm is gone: slurm-operator can delete pods with jobs"

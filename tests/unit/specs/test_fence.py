@@ -153,7 +153,7 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
 def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone() -> None:
     """What it lets through is watched on a real API server (tests/integration/test_fence_pods.py)."""
     owned = {"gpu": {"replicas": 3}, "burst": {"replicas": 1, "maxReplicas": 3, "owner": "autoscaler"}}
-    found = policies(nodesets=owned, operator={"namespace": "ops"})["pods"]
+    found = policies(nodesets=owned, operator={"namespace": "ops"}, cluster={"name": "lab", "fencePods": True})["pods"]
     assert found.name == PODS
     assert found.binding == {
         "policyName": PODS,
@@ -209,9 +209,14 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
     )
 
 
-def test_a_stack_without_an_autoscaler_has_no_fence_of_pods() -> None:
+def test_a_stack_that_asks_for_no_fence_of_pods_or_has_no_autoscaler_has_none() -> None:
     """Its preview shows no change."""
-    assert set(policies(nodesets={"gpu": {"replicas": 3}})) == {"nodesets", "needed"}
+    owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
+    assert set(policies(nodesets=owned)) == {"nodesets", "needed"}
+    assert set(policies(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == {
+        "nodesets",
+        "needed",
+    }
 
 
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
@@ -221,7 +226,7 @@ def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
 @pytest.mark.parametrize("stack", FORMS)
 def test_the_names_are_what_kubernetes_takes_and_every_message_says_the_way_out(stack: str) -> None:
     bursting = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    for each in fence(form(stack, nodesets=bursting)):
+    for each in fence(form(stack, nodesets=bursting, cluster={"name": "lab", "fencePods": True})):
         assert len(each.name) <= 253
         assert all(names.is_dns_label(part) for part in each.name.split("."))
         for validation in each.spec["validations"]:
