@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +271,7 @@ def test_the_sidecar_brings_a_new_key_to_a_running_sackd_and_ends_with_it(sideca
     told = folder / "told"
     (folder / "run" / "sack.socket").touch()
     environment = {"PATH": f"{folder}/bin:/usr/bin:/bin"}
-    process = subprocess.Popen(["/bin/sh", "-eu", str(sidecar)], env=environment)
+    process = subprocess.Popen(["/bin/sh", "-eu", str(sidecar)], env=environment, start_new_session=True)
     try:
         await_lines(
             told, [f"{folder}/bin/sackd -D --conf-server ctl:6817 --key-file {folder}/sackd-own/slurm.key", "key first"]
@@ -284,7 +287,9 @@ def test_the_sidecar_brings_a_new_key_to_a_running_sackd_and_ends_with_it(sideca
         assert process.wait(10) == 0
         await_lines(told, ["ended"])
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its sackd too: other tests look for one
+        process.wait()
 
 
 def await_lines(file: Path, wanted: list[str]) -> None:
