@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,17 @@ from typing import Any
 from lab import paths, supervise
 from lab.kubernetes.cluster import LAB as KUBERNETES
 
-SWAP = {"failSwapOn": False, "memorySwap": {"swapBehavior": "LimitedSwap"}}
+SWAP = {
+    "failSwapOn": False,
+    "memorySwap": {"swapBehavior": "LimitedSwap"},
+    "cgroupsPerQOS": False,
+    "enforceNodeAllocatable": [],
+}
+"""Without cgroups of its own: those of version 2 may have no controllers here."""
+UNIFIED = Path("/sys/fs/cgroup/unified")
+IN_VERSION_2 = ("unshare", "--mount", "sh", "-ec", f'mount --bind {UNIFIED} /sys/fs/cgroup; exec "$@"', "sh")
+"""Begins a program that finds cgroups of version 2 on a machine that has both versions: with version 1 a kubelet refuses to
+start where pods may swap."""
 STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "best-effort"}
 
 
@@ -32,9 +42,15 @@ def static_cpus(name: str) -> AbstractContextManager[None]:
     return configured(name, STATIC)
 
 
+def limited_swap(name: str) -> AbstractContextManager[None]:
+    """Inside of it the kubelet of this node lets pods swap."""
+    return configured(name, SWAP, IN_VERSION_2 if UNIFIED.is_dir() else ())
+
+
 @contextmanager
-def configured(name: str, settings: dict[str, Any]) -> Iterator[None]:
-    """Inside of it the kubelet of this node has these settings, and what its CPU manager knew is gone."""
+def configured(name: str, settings: dict[str, Any], begin: Sequence[str] = ()) -> Iterator[None]:
+    """Inside of it the kubelet of this node has these settings, and what its CPU manager knew is gone. ``begin``: the
+    command in the node that starts it."""
     folder = _folder(name)
     config, state = folder / "kubelet.json", folder / "kubelet" / "cpu_manager_state"
     process = f"{name}-kubelet"
@@ -43,7 +59,8 @@ def configured(name: str, settings: dict[str, Any]) -> Iterator[None]:
         supervise.stop(process)
         config.write_text(json.dumps(json.loads(config.read_text()) | settings))
         state.unlink(missing_ok=True)
-        supervise.start(process, argv)
+        node = argv.index("--") + 1
+        supervise.start(process, [*argv[:node], *begin, *argv[node:]])
         yield
     finally:
         supervise.stop(process)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.gated import NAMESPACE, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.faults.kubelets import SWAP, configured, own_cpus, static_cpus
+from tests.faults.kubelets import limited_swap, own_cpus, static_cpus
 
 STANDS_ON = "gated"
 PREFIX = "slurm.example.org"
@@ -135,13 +135,13 @@ def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gat
 
 
 def test_a_kubelet_that_lets_pods_swap_is_named_and_one_that_does_not_is_not(gated: Gated) -> None:
-    """Its own word for it, in configz. No memory is swapped here: the machine has no swap, and its cgroups are version 1."""
+    """Its own word for it, in configz. No memory is swapped here: the machine has no swap."""
     gated.up(1, nodeset={"resources": {"memory": "600Mi"}})
     if gated.world.accounts:  # see above
         assert preflight(gated)["kubelet"] == {"unknown"}
         return
     assert "swapBehavior" not in told(gated)
-    with configured(gated.world.pods(NAMESPACE, NODESET)["gpu-0"]["spec"]["nodeName"], SWAP):
+    with limited_swap(gated.world.pods(NAMESPACE, NODESET)["gpu-0"]["spec"]["nodeName"]):
         await_true("it is named", lambda: "memorySwap.swapBehavior LimitedSwap" in told(gated), 90, every=2)
         assert preflight(gated)["kubelet"] == {"warning", "fine"}
     await_true("it is named no longer", lambda: "swapBehavior" not in told(gated), 90, every=2)
