@@ -17,7 +17,7 @@ from lab import slurm as outside
 from lab.slurm import cluster
 from slinky_iac.specs.monitoring import DASHBOARD, PATHS, dashboard
 from tests.e2e.gated import NAMESPACE, Gated
-from tests.e2e.slurm import await_true
+from tests.e2e.slurm import await_same, await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings
 from tests.faults.prepare import PROMETHEUS
@@ -86,9 +86,14 @@ def require_metrics(world: World, monitor: dict[str, Any]) -> None:
     """Each path of a ServiceMonitor leads to slurmctld's metrics."""
     urls = targets(world, monitor)
     assert {url.partition("/metrics/")[2] for url in urls} == {path.partition("/metrics/")[2] for path in PATHS}
-    for url in urls:
-        with urllib.request.urlopen(url, timeout=10) as answer:
-            assert b"# TYPE slurm_" in answer.read(), url
+    await_same("each path has metrics", lambda: {url: head(url) for url in urls}, dict.fromkeys(urls, "# TYPE slurm_"), 60)
+
+
+def head(url: str) -> str:
+    """What a page of metrics shows first of Slurm's, or its beginning where it has none."""
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        text = answer.read().decode()
+    return "# TYPE slurm_" if "# TYPE slurm_" in text else f"{answer.status}: {text[:200]}"
 
 
 def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slurmctld(
