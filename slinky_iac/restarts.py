@@ -7,8 +7,8 @@ from typing import Final
 
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.free import jobs_in_words
 from slinky_iac.drain.observe import another_cluster, shown
+from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.pods import login_hosts
 from slinky_iac.slurmrest.objects import Job

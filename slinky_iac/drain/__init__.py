@@ -1,7 +1,7 @@
 """Scale-in, removal and maintenance that lose no job: the plan (pure), the steps (pure), and the loop that carries them out.
 
 Pure, and written to be read in this order: ``settings`` ← ``protocol`` (what is looked at, what is wanted, the steps) ←
-``cost`` (what the operator would delete, which pods cost least to remove), ``free`` (is a node free, and words) ←
+``cost`` (what the operator would delete, which pods cost least to remove), ``free`` (is a node free), ``words`` ←
 ``members`` (marks on pods, and which are in service) ← ``plan`` (what will be done) ← ``scale_in_state``, ``steps``,
 ``rollout``, ``conf_steps`` (the next step).
 

@@ -19,10 +19,11 @@ from typing import Any, Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
-from slinky_iac.drain.free import Free, iso, jobs_in_words, some, verdict, whose
+from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
+from slinky_iac.drain.words import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
 SLURM_CONF: Final = "slurm-conf"

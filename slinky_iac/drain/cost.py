@@ -38,8 +38,8 @@ from itertools import groupby
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.free import marked_by
 from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.words import marked_by
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node

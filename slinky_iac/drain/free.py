@@ -1,5 +1,5 @@
 """Is a Slurm node free, is its name, and which jobs elsewhere lose by its end? Stricter than the operator's own question,
-and never by guess. And the words for times, jobs and waits.
+and never by guess. Pure.
 
 The rule (facts/slurmrestd.md#when-a-node-is-free): the record of the *list* says DRAIN and nothing else that works, and the
 job list asked for *after* it names no job that holds the node. The second half matters: a suspended job leaves its node
@@ -11,26 +11,22 @@ its ``--nodelist`` names a node that is gone, wherever it runs.
 
 Whether a job that waits could run on what is left is judged by partition, number of nodes and plain features alone. Its
 other requests (CPUs, memory, GRES, brackets and counts of features) may keep it waiting too; nothing is said of them.
-
-In a plan times are absolute, never "2 h left": it must not change between two previews. In a wait a bar with a count comes
-first, then the job that ends last, then what comes next: a terminal cuts the line at its width. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.words import iso, jobs_in_words, whose
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
-from slinky_iac.text import until
 
 HOLD_MARGIN_S: Final = 300
 """A drain that ends by itself within this many seconds holds nothing: the operator needs its 30 s look and the pod its
@@ -256,128 +252,3 @@ def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:
     if record is None or record.state & _NO_DAEMON:
         return False
     return not (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
-
-
-_SHOWN_JOBS = 4
-
-
-def iso(seconds: int | None) -> str:
-    """``2026-11-21T06:41:00Z``; ``unknown`` for None or a time no calendar holds."""
-    if seconds is None:
-        return "unknown"
-    try:
-        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError):
-        return "unknown"
-
-
-def counted(number: int, what: str = "job") -> str:
-    """``1 job``, ``2 jobs``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def some(words: Iterable[str], most: int = 8) -> str:
-    """``gpu-2, gpu-3``; of many the first, and how many more there are."""
-    every = list(words)
-    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
-
-
-def named(nodes: Iterable[str]) -> str:
-    """The same in order."""
-    return some(sorted(nodes))
-
-
-def whose(job: Job) -> str:
-    """``12_3 of alice``."""
-    return f"{job.label} of {job.user_name or 'unknown'}"
-
-
-def marked_by(record: Node) -> str:
-    """The user whose reason a node's record carries."""
-    return record.reason_set_by_user or "somebody"
-
-
-def distinct(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """Each job once, by id."""
-    return tuple(job for _, job in sorted({job.job_id: job for job in jobs}.items()))
-
-
-def jobs_in_words(jobs: Sequence[Job]) -> str:
-    """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
-    if not jobs:
-        return "no job"
-    some = ", ".join(_job_in_words(job) for job in jobs[:_SHOWN_JOBS])
-    more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
-    count = counted(len(jobs))
-    if all("COMPLETING" in job.job_state for job in jobs):
-        return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
-    ends = [job.expected_end for job in jobs]
-    last = "of no known end" if None in ends else f"the last ends by {iso(max(e for e in ends if e is not None))}"
-    return f"{count} ({some}{more}), {last}"
-
-
-def _job_in_words(job: Job) -> str:
-    """``12_3 of alice``, and what keeps it where that isn't its own work."""
-    if job.trouble:
-        return job.trouble
-    kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.job_state), "")
-    own = f", {job.of_stack}" if job.of_stack else ""
-    return f"{whose(job)}{own}" + (f", {kept_by.lower()}" if kept_by else "")
-
-
-CELLS: Final = 10
-_AT_DEADLINE: Final = {
-    "keep": "the run ends and the nodes stay drained",
-    "undo": "the drains are undone",
-    "requeue": "the jobs are requeued",
-    "cancel": "the jobs are signalled, then cancelled",
-}
-
-
-def bar(done: int, total: int, cells: int = CELLS) -> str:
-    """``[####......]``: full only where all is done, and never empty once something is."""
-    if total <= 0:
-        return f"[{'#' * cells}]"
-    full = min(max(done, 0), total) * cells // total
-    if done > 0 and full == 0:
-        full = 1
-    return f"[{'#' * full}{'.' * (cells - full)}]"
-
-
-def last_job(jobs: Sequence[Job]) -> Job | None:
-    """The job that ends last: one without a known end, else the one with the latest; None without jobs."""
-    readable = [job for job in jobs if not job.trouble]
-    endless = [job for job in readable if job.expected_end is None and "COMPLETING" not in job.job_state]
-    if endless:
-        return min(endless, key=lambda job: job.job_id)
-    return max(readable, key=lambda job: (job.expected_end or 0, -job.job_id), default=None)
-
-
-def waiting_line(
-    free: int,
-    total: int,
-    jobs: Sequence[Job],
-    now: int,
-    *,
-    policy: DrainPolicy,
-    deadline_at: int,
-    then: str,
-    of: str = "nodes",
-) -> str:
-    """``[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 18:40 (in 9 min); then replicas go from 4 to 2``
-
-    Where the deadline comes before that end, what the policy does there.
-    """
-    parts = [f"{bar(free, total)} {free} of {total} {of} are free"]
-    job = last_job(jobs)
-    if job is not None:
-        who = f"last: job {whose(job)}"
-        if "COMPLETING" in job.job_state:
-            parts.append(f"{who}, over but for the epilog")
-        elif job.expected_end is None:
-            parts.append(f"{who}, of no known end")
-        else:
-            parts.append(f"{who}, ends by {until(job.expected_end, now)}")
-        if job.expected_end is None or job.expected_end > deadline_at:
-            parts.append(f"deadline {until(deadline_at, now)}: {_AT_DEADLINE[policy.on_deadline]}")
-    return "; ".join([*parts, f"then {then}"])

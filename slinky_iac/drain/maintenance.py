@@ -15,12 +15,13 @@ from typing import Any
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import Busy, Free, distinct, jobs_in_words, marked_by, named, verdict, waiting_line
+from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
+from slinky_iac.drain.words import distinct, jobs_in_words, marked_by, named, waiting_line
 from slinky_iac.errors import (
     DrainDeadline,
     KubeNotFound,

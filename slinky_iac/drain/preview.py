@@ -17,7 +17,7 @@ from typing import Any, Final
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings, Leaving
-from slinky_iac.drain.free import iso, names_in_use, tied_in_words, tied_to
+from slinky_iac.drain.free import names_in_use, tied_in_words, tied_to
 from slinky_iac.drain.members import foreign_tags, tag_of, undo_steps
 from slinky_iac.drain.observe import conf_look
 from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, Props, Seen, job_props, plan_props, plan_scale_in, unknown_plan, when
@@ -27,6 +27,7 @@ from slinky_iac.drain.scaler import in_words as demand_in_words
 from slinky_iac.drain.scaler import rivals, today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.words import iso
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
 

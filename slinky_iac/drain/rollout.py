@@ -18,7 +18,7 @@ from typing import Any, Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.free import Free, distinct, jobs_in_words, names_in_use, some
+from slinky_iac.drain.free import Free, names_in_use
 from slinky_iac.drain.members import fault_of, stale_records, tag_of
 from slinky_iac.drain.plan import (
     DrainPlan,
@@ -34,6 +34,7 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
+from slinky_iac.drain.words import distinct, jobs_in_words, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import counted, iso, named, records_without_pods
+from slinky_iac.drain.free import records_without_pods
 from slinky_iac.drain.members import members_step, undo_steps
 from slinky_iac.drain.observe import Met, cluster_view, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
@@ -22,6 +22,7 @@ from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.words import counted, iso, named
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
 

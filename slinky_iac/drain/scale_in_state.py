@@ -11,10 +11,11 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
-from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, distinct, iso, jobs_in_words, verdict, waiting_line
+from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.members import signalled, tag_of
 from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S
+from slinky_iac.drain.words import distinct, iso, jobs_in_words, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import iso
 from slinky_iac.drain.protocol import Step, Wait
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
+from slinky_iac.drain.words import iso
 from slinky_iac.engine.plugin_process import prepare
 from slinky_iac.errors import JobError, SlurmrestAuthError, SlurmrestRefused
 from slinky_iac.jobs.preview import of_slurm_user

@@ -4,11 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.drain.driver import EVERY_S, Pace, drive
-from slinky_iac.drain.free import bar, last_job, waiting_line
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.protocol import Done, Undrain, Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.words import bar, last_job, waiting_line
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
 from tests.unit.drain.test_driver import Process, Steps
 

@@ -7,11 +7,12 @@ import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Kind, assess
-from slinky_iac.drain.free import Busy, Free, Unknown, jobs_in_words, verdict
+from slinky_iac.drain.free import Busy, Free, Unknown, verdict
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.protocol import Stop
 from slinky_iac.drain.scale_in_state import deadline_step, judge
 from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.words import jobs_in_words
 from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
 from tests.unit.slurmrest import fake

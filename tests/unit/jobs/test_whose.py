@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.drain.free import jobs_in_words
 from slinky_iac.drain.plan import job_props
+from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.names import job_tags, stack_job
 from slinky_iac.slurmrest.objects import UNSET, Job
 

@@ -271,7 +271,8 @@ def test_the_sidecar_brings_a_new_key_to_a_running_sackd_and_ends_with_it(sideca
     told = folder / "told"
     (folder / "run" / "sack.socket").touch()
     environment = {"PATH": f"{folder}/bin:/usr/bin:/bin"}
-    process = subprocess.Popen(["/bin/sh", "-eu", str(sidecar)], env=environment, start_new_session=True)
+    defaults = ["/usr/bin/env", "--default-signal=HUP"]  # below nohup it is ignored, and a shell can't trap it then
+    process = subprocess.Popen([*defaults, "/bin/sh", "-eu", str(sidecar)], env=environment, start_new_session=True)
     try:
         await_lines(
             told, [f"{folder}/bin/sackd -D --conf-server ctl:6817 --key-file {folder}/sackd-own/slurm.key", "key first"]
