@@ -148,7 +148,7 @@ class Gated:
             if node in NODES and "DRAIN" in states:
                 self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
         wanted = settings(3, drain)
-        if self.applied == wanted:
+        if self.applied == wanted and self.pods() == sorted(NODES):  # a test may have written the number by kubectl
             self.current = wanted
         else:
             self.up(3, drain)
