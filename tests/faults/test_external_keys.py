@@ -136,7 +136,7 @@ def test_neither_state_nor_settings_nor_history_hold_a_key(stack: Stack, tmp_pat
 def test_status_and_preflight_know_the_key_and_its_age(stack: Stack) -> None:
     keys = json.loads(stack.program("status", "--json").stdout)["keys"]
     assert {key["name"]: key["cluster"] for key in keys} == {"slurm.key": "same", "JWT key": "same"}
-    said = stack.program("preflight", "--no-pod")
+    said = stack.program("preflight", "--no-pod", "--all")
     assert "age of slurm.key" in said.stdout, said.stdout + said.stderr
 
 
