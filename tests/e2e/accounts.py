@@ -186,16 +186,27 @@ def events(begin: int = 0, account: str | None = None) -> list[Event]:
 
 
 def refused(found: Iterable[Event]) -> set[str]:
-    """What was asked for and refused: who, and which right there isn't."""
-    return {
-        f"{each['user']['username'].rsplit(':', 1)[1]}: {each['verb']} {_resource(of)}{'.' if of.get('apiGroup') else ''}"
-        f"{of.get('apiGroup', '')} {of.get('namespace', '(cluster)')}/{of.get('name', '*')}"
-        for each in found
-        if (of := each.get("objectRef")) is not None
-        and each["annotations"]["authorization.k8s.io/decision"] == "forbid"
-        and (of.get("apiGroup", ""), of["resource"]) not in BEST_EFFORT
-        and not _done_without(each)
-    }
+    """What was asked for and refused: who, and which right there isn't.
+
+    A list that was allowed before is none: the engine goes on listing for a second or two when the namespace is gone, and
+    its Roles with it.
+    """
+    lacked: set[str] = set()
+    had: set[str] = set()
+    for each in found:
+        of = each.get("objectRef")
+        if of is None:
+            continue
+        who, group = each["user"]["username"].rsplit(":", 1)[1], of.get("apiGroup", "")
+        kind = f"{_resource(of)}.{group}" if group else _resource(of)
+        text = f"{who}: {each['verb']} {kind} {of.get('namespace', '(cluster)')}/{of.get('name', '*')}"
+        if each["annotations"]["authorization.k8s.io/decision"] != "forbid":
+            had.add(text)
+        elif (group, of["resource"]) in BEST_EFFORT or _done_without(each):
+            continue
+        elif each["verb"] not in ("list", "watch") or text not in had:
+            lacked.add(text)
+    return lacked
 
 
 def _done_without(event: Event) -> bool:

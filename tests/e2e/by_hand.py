@@ -14,7 +14,7 @@ from lab.stacks import Stack
 def run(stack: Stack, line: str, folder: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run one printed line; fails the test where it ends with another status than 0 anywhere in its pipe.
 
-    ``folder`` gets an `ssh` that leads to the lab's hosts, and a `python` that is the project's. Whoever prints for a person
+    ``folder`` gets an `ssh` that leads to the lab's hosts, and `python` and `slinky` that are the project's. Whoever prints for a person
     leaves out `--yes`: here the answer is yes throughout.
     """
     tools = folder / "tools"
@@ -23,6 +23,7 @@ def run(stack: Stack, line: str, folder: Path, timeout: float = 600) -> subproce
         on_host = f"exec env PYTHONPATH={paths.REPO} {sys.executable} -m tests.e2e.on_host"
         _program(tools / "ssh", f'[ "$2 $3" = "sh -s" ] || exit 64\n{on_host} "${{1#root@}}"')
         _program(tools / "python", f'exec {stack.folder}/venv/bin/python "$@"')
+        _program(tools / "slinky", f'exec {stack.folder}/venv/bin/python -m slinky_iac "$@"')
     env = {**os.environ, **stack.env, "PULUMI_SKIP_CONFIRMATIONS": "true"}
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],

@@ -35,6 +35,16 @@ def test_a_refusal_names_account_verb_kind_and_object() -> None:
     assert refused([event("delete", "nodesets", forbid=False), {**event("get", "x"), "objectRef": None}]) == set()
 
 
+def test_a_list_that_was_allowed_before_its_namespace_went_lacks_no_right() -> None:
+    """Seen once: pulumi-kubernetes lists Accountings for a second or two after it has removed the last one."""
+    before, after = event("list", "accountings", forbid=False), event("list", "accountings")
+    assert refused([before, after]) == set()
+    assert refused([after, before]) == refused([after]) == {"s-apply: list accountings slurm/x"}
+    assert refused([event("get", "accountings", forbid=False), event("get", "accountings")]) == {
+        "s-apply: get accountings slurm/x"
+    }
+
+
 @pytest.mark.parametrize(
     ("done_without", "found"),
     [
