@@ -67,9 +67,9 @@ class Autoscaled(Gated):
         """Wait until the autoscaler asks for so many and the pods are there."""
         await_true(f"{wanted} replicas", lambda: (self.replicas, len(self.pods())) == (wanted, wanted), timeout, every=2)
 
-    def await_pods_of(self, *nodes: str) -> None:
+    def await_pods_of(self, *nodes: str, seconds: float = 240) -> None:
         """Wait until exactly these nodes' pods are left."""
-        await_true(f"the pods are exactly {nodes}", lambda: self.pods() == sorted(nodes), 240, every=2)
+        await_true(f"the pods are exactly {nodes}", lambda: self.pods() == sorted(nodes), seconds, every=2)
 
     def three_nodes(self) -> None:
         """Three idle nodes."""

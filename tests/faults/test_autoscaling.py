@@ -205,7 +205,7 @@ def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscal
     finally:
         autoscaled.stack.pulumi("refresh", "--yes")
         autoscaled.up(0, nodeset=nodeset())
-    autoscaled.await_pods_of("gpu-2")
+    autoscaled.await_pods_of("gpu-2", seconds=480)  # 1.0 may wait for its expectations of two pods, five minutes
     assert "RUNNING" in autoscaled.slurm.job_state(jobs["gpu-2"])
     autoscaled.slurm.finish(jobs["gpu-2"])
     completed(autoscaled, jobs["gpu-2"])
