@@ -169,16 +169,19 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
 
 def another_cluster(client: SlurmrestClient, jobs: JobsAnswer, name: str) -> str:
     """Why these jobs say nothing about the cluster of this name, ``""`` where they do, or no name is known."""
-    found = _controller(client, jobs)
-    return f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}" if found not in {"", name} else ""
+    return _elsewhere(_controller(client, jobs), name)
+
+
+def _elsewhere(found: str, name: str) -> str:
+    differs = "" not in (found, name) and found != name
+    return f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}" if differs else ""
 
 
 def require_cluster(found: str, name: str) -> None:
     """Raise SlurmrestElsewhere where the cluster ``found`` answers and not the one of this name; either may be unknown."""
-    if "" not in (found, name) and found != name:
+    if why := _elsewhere(found, name):
         raise SlurmrestElsewhere(
-            f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}. Nothing is drained or changed there."
-            " Check slurmrest.url, then run `pulumi up` again."
+            f"{why}. Nothing is drained or changed there. Check slurmrest.url, then run `pulumi up` again."
         )
 
 
@@ -327,7 +330,7 @@ def prove(session: Session, settings: Settings, met: Met) -> str:
 
 def _asked(session: Session, settings: Settings, met: Met) -> tuple[Accounted, ...]:
     """Runs of the jobs that the drain met, and of any other that ended with its node meanwhile."""
-    cluster = settings.cluster if isinstance(settings, GateSettings) else ""
+    cluster = settings.cluster
     runs: tuple[Accounted, ...] = ()
     for asked in range(ROUNDS):
         runs = session.slurm.accounted(met.jobs, cluster=cluster, budget_s=BUDGET_S)

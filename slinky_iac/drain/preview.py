@@ -11,14 +11,13 @@ left on a node that stays, or a look that got no answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings, Leaving
 from slinky_iac.drain.free import names_in_use, tied_in_words, tied_to
-from slinky_iac.drain.members import foreign_tags, tag_of, undo_steps
+from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.observe import conf_look
 from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, Props, Seen, job_props, plan_props, plan_scale_in, unknown_plan, when
 from slinky_iac.drain.protocol import Observation, Stop
@@ -27,7 +26,6 @@ from slinky_iac.drain.scaler import in_words as demand_in_words
 from slinky_iac.drain.scaler import rivals, today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.drain.words import iso
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
 
@@ -284,47 +282,3 @@ def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
                 f"partition {name} is {'+'.join(sorted(states))} and starts no job: the {len(waiting)} that wait there"
                 " will not leave it. Cancel them, move them (scontrol update jobid=… partition=…), or set it up"
             )
-
-
-@dataclass(frozen=True)
-class NodeStatus:
-    """One node of a NodeSet that carries a drain or a mark."""
-
-    nodeset: str
-    node: str
-    states: str
-    reason: str
-    owner: str
-    """``ours``, ``operator``, ``somebody else`` or empty for none."""
-    returns: str
-    """When slurmctld undrains the node without a request, ISO 8601, or empty."""
-    marked: bool
-    jobs: tuple[str, ...]
-
-
-def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
-    """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
-    rows: list[NodeStatus] = []
-    foreign = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
-    for pod in seen.pods:
-        record = seen.cluster.nodes.get(pod.slurm_node) if seen.cluster is not None else None
-        jobs = seen.cluster.jobs(pod.slurm_node) if seen.cluster is not None else ()
-        marked, owner = tag_of(pod, settings.owner) is not None or pod.name in foreign, ""
-        if record is not None and record.drained_or_draining:
-            ours = settings.owner.owns(record.reason)
-            owner = "ours" if ours else "operator" if record.held_by_operator else "somebody else"
-        if not marked and not owner:
-            continue
-        rows.append(
-            NodeStatus(
-                nodeset=settings.owner.nodeset,
-                node=pod.slurm_node,
-                states=record.state_text if record is not None else "no record",
-                reason=record.reason if record is not None else "",
-                owner=owner,
-                returns=iso(record.resume_after.value) if record is not None and record.resume_after.value else "",
-                marked=marked,
-                jobs=tuple(f"{job.label} {job.user_name}" for job in jobs),
-            )
-        )
-    return tuple(rows)

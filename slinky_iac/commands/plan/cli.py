@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from slinky_iac.commands import output
@@ -28,12 +28,7 @@ _TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
 def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
     found = {
-        "verdict": {
-            "exit_code": int(verdict.code),
-            "name": verdict.code.name.lower(),
-            "limited": verdict.limited,
-            "reasons": list(verdict.reasons),
-        },
+        "verdict": _verdict(verdict),
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }
@@ -48,10 +43,6 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
     code = verdict.code
     return {"exit_code": int(code), "name": code.name.lower(), "limited": verdict.limited, "reasons": list(verdict.reasons)}
 
-
-if TYPE_CHECKING:
-    from slinky_iac.commands.plan.limits import Verdict
-    from slinky_iac.commands.plan.model import ChangeOrder
 
 FORMS: Final = {"order.txt": "table", "order.md": "markdown", "order.html": "html", "order.json": "json"}
 HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"

@@ -11,9 +11,9 @@ from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
 from slinky_iac.commands.status.model import Answer, Drained, Group, Seen
-from slinky_iac.drain.preview import NodeStatus, status_of
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.status import NodeStatus, status_of
 from slinky_iac.drain.words import iso
 from slinky_iac.kube.objects import Pod
 from slinky_iac.kube.scalers import Scaling

@@ -9,7 +9,7 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands import drain as asking
-from slinky_iac.drain.preview import NodeStatus
+from slinky_iac.drain.status import NodeStatus
 
 ROW = NodeStatus(
     nodeset="gpu",

@@ -7,6 +7,7 @@ from slinky_iac.drain.observe import Met, prove
 from slinky_iac.drain.protocol import Cancel, Requeue, Undrain, Wait
 from slinky_iac.errors import DrainLost
 from tests.unit import builders
+from tests.unit.drain import test_conf_run, test_maintenance
 from tests.unit.drain.made import OWNER, given_up, held, job, node, pod, seen
 from tests.unit.drain.test_drive import settings
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, run
@@ -84,6 +85,23 @@ def test_a_job_that_no_look_saw_is_found_by_its_node():
 )
 def test_what_the_end_of_a_node_did_not_do_is_not_lost(innocent):
     assert told(Asking(run(1, "COMPLETED", nodes="gpu-1"), innocent), met(1)) == "1 job ran on, 0 lost"
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        settings(1, cluster="hpc"),
+        test_maintenance.settings(cluster="hpc"),
+        test_conf_run.settings(test_conf_run.BOTH, cluster="hpc"),
+    ],
+    ids=lambda gate: type(gate).__name__,
+)
+def test_no_gate_takes_a_run_of_another_cluster_for_one_of_its_jobs(gate):
+    """Numbers of jobs and names of hosts are each cluster's own, and one slurmdbd has several clusters."""
+    session = Asking(run(1, "RUNNING", nodes="gpu-1", end=None), run(1, "NODE_FAIL", nodes="gpu-1", cluster="other"))
+    session.later.append(run(1, "COMPLETED", nodes="gpu-1"))
+    assert prove(session, gate, met(1)) == "1 job ran on, 0 lost"
+    assert session.pauses == 1, "the other cluster's run is not the end of this one"
 
 
 @pytest.mark.parametrize("end", [None, NOW])

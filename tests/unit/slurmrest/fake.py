@@ -98,7 +98,7 @@ def job(job_id: int, *states: str, nodes: str = "", limit: int | None = 10, **mo
 
 
 def run(job_id: int, *states: str, nodes: str = "g-0", end: int | None = NOW, **more: Any) -> Json:
-    """A run of a job as slurmdbd has it."""
+    """A run of a job as slurmdbd has it; ``cluster=``: of another cluster than the one that is asked about."""
     times = {"start": NOW - 600, "end": end or 0, "elapsed": 1, "limit": number(None)}
     base: Json = {"job_id": job_id, "state": {"current": list(states), "reason": "None"}, "nodes": nodes, "time": times}
     return base | more
@@ -188,6 +188,8 @@ class FakeSlurm:
             return answer(jobs=[])
         steps = {int(each) for each in asked.get_list("step")}
         wanted = [row for row in self.accounts if not steps or row["job_id"] in steps]
+        if "cluster" in asked:  # without it slurmdbd names the runs of all its clusters
+            wanted = [row for row in wanted if row.get("cluster", asked["cluster"]) == asked["cluster"]]
         return answer(jobs=[row for row in wanted if asked.get("state", "") in ("", *row["state"]["current"])])
 
     def takes(self, token: str) -> bool:
