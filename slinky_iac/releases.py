@@ -100,6 +100,11 @@ class OperatorVersion:
         return self.minor >= 2
 
     @property
+    def leaves_records(self) -> bool:
+        """Whether Slurm's record of a pod's node stays when the pod ends (1.2.0 on; before, the pod deletes it)."""
+        return self.minor >= 2
+
+    @property
     def needs_service_monitor_crd(self) -> bool:
         """Whether the operator's reconcile fails where the ServiceMonitor CRD is absent (up to 1.0.4 and 1.1.0)."""
         return self <= OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)

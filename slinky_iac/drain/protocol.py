@@ -259,6 +259,9 @@ class DeletePod(Step):
 
     doing = "deleting, so that the operator makes a new one"
     pod: str
+    record: str = ""
+    """Slurm's record of its node, which goes first: slurmctld takes features, GRES, CPUs and memory of a pod only when its
+    registration makes the record. ``""``: the pod deletes it, or slurmctld doesn't let it go."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ from slinky_iac.slurmrest.objects import STANDS_STILL
 CONDEMNED: Final = "pending termination"
 """In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""
 
+RESERVED: Final = frozenset({"RESERVED", "MAINTENANCE"})
+"""States of a node in a reservation that is active, whose record slurmctld doesn't delete."""
+
 
 @dataclass(frozen=True)
 class Members:
@@ -185,9 +188,9 @@ def _delete(stage: ScaleInState) -> Step:
     unseen = {each.name for each in stage.unseen}
     staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
     free = [each.name for each in staying if isinstance(stage.verdicts[each.name], Free)]
-    for name in free:
-        if name not in unseen:
-            return DeletePod(name)
+    for each in staying:
+        if each.name in free and each.name not in unseen:
+            return DeletePod(each.name, _record_to_delete(seen, each))
     if free:
         return steps.trigger_sync(stage) or steps.wait(
             seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=steps.answer_is_due(stage)
@@ -199,6 +202,13 @@ def _delete(stage: ScaleInState) -> Step:
         more = f", {left} more after them" if left else ""
         return Wait(stage.waiting(f"their pods are replaced{more}", "nodes of this batch"), stage.progress())
     return Wait(f"pods are ending: {', '.join(each.name for each in stage.selected)}")
+
+
+def _record_to_delete(seen: Observation, each: Candidate) -> str:
+    """Slurm's record that would outlive the pod, and with it the features and CPUs of the earlier template."""
+    state = frozenset[str]() if each.record is None else each.record.state
+    going = seen.version.leaves_records and "DYNAMIC_NORM" in state and not state & RESERVED
+    return each.node if going else ""
 
 
 def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]) -> Seen | None:

@@ -131,7 +131,9 @@ class Session(Connection):
                 self._write(step)
             case protocol.PauseScaler() | protocol.ResumeScaler():
                 self._write_scaler(step)
-            case protocol.DeletePod(pod):
+            case protocol.DeletePod(pod, record):
+                if record:  # refused where a job has come since the look; the pod stays then
+                    self.slurm.delete_node(record)
                 with suppress(KubeNotFound):
                     self.kube.delete_worker(self.reach.namespace, self._pods[pod])
             case _:

@@ -56,6 +56,11 @@ CURE: Final = (
     "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory in"
     " the NodeSet's extraConf"
 )
+RECORD: Final = (
+    "slurm-operator 1.2 and newer leave the record when a pod goes, and a new pod doesn't change it: drain the node, delete"
+    " its record (`scontrol delete nodename=…`), then its pod"
+)
+"""Where the gate didn't replace the pod; it deletes the record."""
 Kind = Literal["node-features", "more-than-pod"]
 
 
@@ -66,20 +71,21 @@ def differences(node: Node, wanted: Promised) -> Iterable[tuple[Kind, str]]:
         yield (
             "node-features",
             f"slurmctld doesn't know {words} of {node.name}, which its NodeSet has: jobs that ask for it don't run there."
-            " A pod keeps the features with which it registered: run `pulumi up`, or see who changed them by scontrol",
+            " slurmctld takes them when a registration makes the record: run `pulumi up`. If it replaces no pod, see who"
+            f" changed them by scontrol. {RECORD}",
         )
     if wanted.cpus is not None and node.effective_cpus > wanted.cpus:
         yield (
             "more-than-pod",
             f"slurmctld gives jobs {node.effective_cpus} CPUs of {node.name}, and its pod may use {wanted.cpus}: jobs share"
-            f" them and run slower than they were promised. {CURE}",
+            f" them and run slower than they were promised. {CURE}. {RECORD}",
         )
     usable = node.real_memory - node.specialized_memory
     if wanted.memory_mib is not None and usable > wanted.memory_mib:
         yield (
             "more-than-pod",
             f"slurmctld gives jobs {usable} MiB of {node.name}, and its pod may use {wanted.memory_mib}: Kubernetes ends"
-            f" slurmd with its jobs where they use more. {CURE}",
+            f" slurmd with its jobs where they use more. {CURE}. {RECORD}",
         )
 
 
@@ -99,7 +105,7 @@ def _slurms_view(config: StackConfig, facts: Facts) -> Answers:
             yield unknown("no pod of it is registered, so what Slurm believes of it is not known", about=about)
         elif wrong:
             more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
-            yield problem(wrong[0].removesuffix(f". {CURE}") + more, CURE, about=about)
+            yield problem(wrong[0].removesuffix(f". {CURE}. {RECORD}") + more, f"{CURE}. {RECORD}", about=about)
         else:
             yield fine("Slurm gives jobs no more than its pods may use", about=about)
 

@@ -169,7 +169,13 @@ class World(Machinery):
         if share > 0 and not pod.terminating:
             used = {name for name in self.names_coming(self.replicas, pod.name) if self.in_use(name)}
             assert not used, f"replaced by a pod with a name in use: {used}"
-            self.delete(pod)
+            if step.record and not self.rest_up:
+                return
+            if step.record:
+                assert not self.jobs_on(step.record), "slurmctld deletes no record under a job, and a suspended one hangs"
+                self.nodes.pop(step.record, None)
+            if share == 1:
+                self.delete(pod)
 
     def _resume(self, step, share):
         for name in self._part(step.nodes, share):

@@ -29,6 +29,8 @@ class Node:
     resume_after: int | None = None
     reason_at: int | None = None
     """When it was given by a pod's end or by us; None: not told."""
+    template: int = 1
+    """Of the pod that made the record: slurmctld takes features, GRES and CPUs from a registration that makes one only."""
 
 
 @dataclass
@@ -153,7 +155,7 @@ class Machinery:
             for job in self.jobs_on(pod.node):
                 self.left_open.append(f"foreign job {job.job_id} on {pod.node} at {self.now}")
                 del self.jobs[job.job_id]
-        record = self.nodes.setdefault(pod.node, Node(pod.node))
+        record = self.nodes.setdefault(pod.node, Node(pod.node, template=pod.template))
         if record.down:
             record.down = False
             if not record.drain:

@@ -333,6 +333,15 @@ def test_a_suspended_job_stops_the_preview_of_a_template_that_the_operator_rolls
     assert "Gated" in text
 
 
-def test_the_newest_release_is_rolled_in_the_same_way():
-    """1.2 leaves a record behind; what matters is that no step differs before the pod is deleted."""
-    assert step(look([drained(0), new(1)], [retained_drained(0), node(1)], version=V121)) == DeletePod(NAME(0))
+def test_with_a_release_that_leaves_records_the_record_goes_before_its_pod():
+    """1.2 leaves it DOWN, and slurmctld keeps it when the new pod registers, with the features of the old one."""
+    dynamic = retained_drained(0, state="IDLE+DRAIN+DYNAMIC_NORM")
+    found = step(look([drained(0), new(1)], [dynamic, node(1)], version=V121))
+    assert found == DeletePod(NAME(0), record="gpu-0")
+
+
+@pytest.mark.parametrize("flag", ["RESERVED", "MAINTENANCE"])
+def test_the_record_of_a_reserved_node_stays_and_its_pod_goes(flag):
+    """slurmctld deletes no record of a node in a reservation."""
+    reserved = retained_drained(0, state=f"IDLE+DRAIN+DYNAMIC_NORM+{flag}")
+    assert step(look([drained(0), new(1)], [reserved, node(1)], version=V121)) == DeletePod(NAME(0))

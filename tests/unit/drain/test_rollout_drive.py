@@ -50,6 +50,7 @@ def test_every_pod_is_replaced_and_no_job_is_lost(version: str) -> None:
     scale.roll(session, gate())
     assert {pod.template for pod in w.pods.values()} == {2}
     assert w.lost == []
+    assert {node.template for node in w.nodes.values()} == {2}, "slurmctld has what the new pods are, not the old ones"
     assert w.deleted == ["hpc-worker-gpu-0", "hpc-worker-gpu-1", "hpc-worker-gpu-2"], "the suspended one's end is unknown"
 
 

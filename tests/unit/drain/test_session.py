@@ -7,14 +7,14 @@ import jwt
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.protocol import Cancel, Drain, Requeue, Resume, SetReason, Signal, Undrain
+from slinky_iac.drain.protocol import Cancel, DeletePod, Drain, Requeue, Resume, SetReason, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
-from slinky_iac.errors import DrainBlocked, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
-from tests.unit.drain.made import OWNER, nodeset
+from tests.unit.drain.made import OWNER, nodeset, pod
 from tests.unit.drain.test_drive import settings
-from tests.unit.slurmrest.fake import FakeSlurm, node
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error, node
 
 WORDS = (
     JobActionResult("1", 0, ""),
@@ -157,3 +157,48 @@ def test_what_lifts_a_drain_lists_the_nodes_again_always(step):
         act_on_slurm(client, step, OWNER, print, seen)
     assert slurm.nodes["gpu-0"]["reason"] == "fan"
     assert "DRAIN" in slurm.nodes["gpu-0"]["state"]
+
+
+class Cluster:
+    """A Kubernetes that notes which pods are deleted, each with the records that Slurm has then."""
+
+    def __init__(self, slurm):
+        self.slurm = slurm
+        self.deleted = []
+
+    def delete_worker(self, _namespace, pod):
+        self.deleted.append((pod.name, sorted(self.slurm.nodes)))
+
+
+class Replacing(Session):
+    """A session there that has seen one pod."""
+
+    slurm = None
+
+    def __init__(self, slurm, kube, stack):
+        super().__init__(Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), print, stack, budget_s=1, clock=Clock())
+        self.slurm, self.kube, self._pods = slurm, kube, {"hpc-worker-gpu-0": pod(0)}
+
+
+@pytest.mark.parametrize(("record", "left"), [("gpu-0", ["gpu-1"]), ("", ["gpu-0", "gpu-1"])])
+def test_slurms_record_is_gone_when_its_pod_is_deleted(record, left):
+    """slurmctld takes a new pod's features only where no record is there."""
+    slurm = FakeSlurm().add(node("gpu-0", "IDLE", "DRAIN"), node("gpu-1"))
+    kube = Cluster(slurm)
+    with slurm.client() as client, ExitStack() as stack:
+        Replacing(client, kube, stack).act(DeletePod("hpc-worker-gpu-0", record), OWNER)
+    assert kube.deleted == [("hpc-worker-gpu-0", left)]
+
+
+def test_no_pod_is_deleted_whose_record_slurm_keeps():
+    """A job has come since the look: slurmctld says so, and the pod stays."""
+    slurm = FakeSlurm().add(node("gpu-0"))
+    kube = Cluster(slurm)
+    with slurm.client() as client, ExitStack() as stack:
+        client.nodes()
+        slurm.faults.append(lambda _: answer(422, [error(2016)]))
+        session = Replacing(client, kube, stack)
+        with pytest.raises(SlurmrestRefused):
+            session.act(DeletePod("hpc-worker-gpu-0", "gpu-0"), OWNER)
+    assert len(slurm.asked_for("DELETE", "node/gpu-0")) == 1
+    assert kube.deleted == []
