@@ -37,6 +37,7 @@ TOGETHER = (
     ("test_two_gates.py", "test_scaler_gate.py", "test_terminal.py"),
     ("test_dynamic.py", "test_interrupts.py", "test_plugin_process.py"),
     ("test_rollout_order.py", "test_slurm_conf_order.py", "test_munge_client.py"),
+    ("test_diagram.py", "test_page.py", "test_site.py"),  # a browser's
     (
         *("test_saved_state.py", "test_own_parts.py", "test_reads.py", "test_contract.py", "test_manual.py"),
         *("test_rules_cluster.py", "test_rules_jobs.py", "test_rules_keys.py", "test_rules_ways.py"),
