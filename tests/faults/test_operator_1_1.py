@@ -1,5 +1,7 @@
 """slurm-operator 1.1.0 beside an outside slurmctld: a stack comes up with it, jobs run, gates drain; and the planner's
-picture of it is right when nobody steers it (`test_operator_ranking` has the cases)."""
+picture of it is right when nobody steers it (`test_operator_ranking` has the cases).
+
+On a lab with a newer operator of your own (`lab up --operator-source DIR`) the stack has that one."""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ from lab import demo, later_operator, paths
 from lab import slurm as outside
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack
+from slinky_iac.releases import OperatorVersion
 from tests.e2e.gated import NAMESPACE, NODES, Gated
 from tests.e2e.slurm import Slurm
-from tests.e2e.world import World, dev_settings
+from tests.e2e.world import Settings, World, dev_settings
 from tests.faults import test_operator_ranking
 from tests.faults.later_operator import on_later_operator
 from tests.faults.test_operator_ranking import settings, three, unsteered
@@ -24,17 +27,28 @@ __all__ = ["settings", "three", "unsteered"]
 STANDS_ON = "later-gated"
 
 
+RELEASE = OperatorVersion.parse(dev_settings()["slinky-iac:operator"]["version"])
+"""Of the lab's own operator."""
+
+
+def later(found: Settings) -> None:
+    """slurm-operator 1.1.0, or the lab's own where that is as new."""
+    if RELEASE.minor == 0:
+        on_later_operator(found)
+
+
 class OnLaterOperator(Gated):
-    """Three pods behind gates, of slurm-operator 1.1.0."""
+    """Three pods behind gates, of slurm-operator 1.1.0 or newer."""
 
     def write(self, replicas: int, drain: Mapping[str, object] | None = None, **more: Any) -> None:
-        operator = dev_settings(on_later_operator)["slinky-iac:operator"]
+        operator = dev_settings(later)["slinky-iac:operator"]
         super().write(replicas, drain, operator=operator, **more)
 
 
 @pytest.fixture(scope="module")
 def gated(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
-    later_operator.load(KUBERNETES)
+    if RELEASE.minor == 0:
+        later_operator.load(KUBERNETES)
     stack = Stack(STANDS_ON, paths.STATE / "projects" / STANDS_ON, world.env)
     gated = OnLaterOperator(world, slurm, stack)
     gated.up(3)

@@ -1,4 +1,4 @@
-"""The fence of pods on slurm-operator 1.1.0, which also deletes pods whose node slurmctld doesn't have."""
+"""The fence of pods on slurm-operator 1.1.0 and newer, which also deletes pods whose node slurmctld doesn't have."""
 
 from __future__ import annotations
 

@@ -238,13 +238,13 @@ def _registered(seen: Seen, nodeset: str) -> Iterable[tuple[Node, Pod]]:
 
 
 def _places(expected: Expected, seen: Seen) -> Found:
-    wanted = [(seen.nodes[host], place) for host, place in expected.host_places.items() if host in seen.nodes]
+    wanted = [(seen.nodes[host], place, False) for host, place in expected.host_places.items() if host in seen.nodes]
     for name in seen.workers:
         for record, pod in _registered(seen, name):
             by_machine = place_on_machine(expected.labelled.nodes, pod.spec.node_name)
-            wanted.append((record, by_machine or expected.nodeset_places.get(name, "")))
-    for record, place in wanted:
-        if text := misplaced(record, place):
+            wanted.append((record, by_machine or expected.nodeset_places.get(name, ""), not by_machine))
+    for record, place, by_nodeset in wanted:
+        if text := misplaced(record, place, by_nodeset=by_nodeset):
             yield record.name, text
 
 

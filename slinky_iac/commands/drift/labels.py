@@ -105,14 +105,23 @@ def _where(text: str) -> Mapping[str, str]:
     return {place.topology: place.units[-1] if place.units else "" for place in places_of(text)}
 
 
-def misplaced(node: Node, wanted: str) -> str:
-    """What differs; empty where nothing does, and where this slurmrestd doesn't tell (before Slurm 25.05)."""
+def misplaced(node: Node, wanted: str, *, by_nodeset: bool = False) -> str:
+    """What differs; empty where nothing does, and where this slurmrestd doesn't tell (before Slurm 25.05).
+
+    ``by_nodeset``: its NodeSet's extraConf gives the place.
+    """
     if not wanted or node.topology is None or _where(node.topology) == _where(wanted):
         return ""
     got = f"at {node.topology}" if node.topology else "at no place"
+    lasts = (
+        ". slurm-operator 1.1 and newer remove a place that extraConf gives: there, give the Kubernetes nodes a row of"
+        " nodes.table with topology instead"
+        if by_nodeset
+        else ""
+    )
     return (
         f"slurmctld has {node.name} {got} in its topology, and the stack at {wanted}: jobs of several nodes are placed by"
         " the wrong switch or block, or refused. slurmctld drains a pod's node that registers with a unit that it lacks:"
         " give slurmctld the units (`pulumi stack output outsideTopology`, where it is external), then `scontrol"
-        f" reconfigure`, and `scontrol update nodename={node.name} topology={wanted}`"
+        f" reconfigure`, and `scontrol update nodename={node.name} topology={wanted}`{lasts}"
     )

@@ -48,6 +48,7 @@ def test_a_pod_whose_unit_slurmctld_did_not_know_is_told_with_the_way_out():
     (finding,) = [each for each in found if each.kind == "node-topology"]
     assert "at no place" in finding.text
     assert "scontrol update nodename=gpu-0 topology=t:s2" in finding.text
+    assert "1.1 and newer remove a place that extraConf gives" in finding.text
     assert told(GPU, seen(worker("gpu-0", topology="t:core:s2"), pods=(pod("gpu-0"),))) == []
     assert told(GPU, seen(worker("gpu-0", topology=""), pods=(pod("gpu-0", ready=False),))) == []
 
@@ -59,6 +60,8 @@ def test_the_place_of_a_kubernetes_node_is_that_of_its_pods():
     pods = (structs.replace(made, spec=structs.replace(made.spec, node_name="worker-1")),)
     assert told(wanted, seen(worker("gpu-0", topology="t:s3"), pods=pods)) == []
     assert told(wanted, seen(worker("gpu-0", topology=""), pods=pods)) == [("node-topology", "gpu-0")]
+    texts = [each.text for each in drift(wanted, seen(worker("gpu-0", topology=""), pods=pods))]
+    assert not [text for text in texts if "extraConf" in text], "the table gives it, not the NodeSet"
 
 
 def test_places_are_read_from_the_lines_that_the_stack_wrote():
