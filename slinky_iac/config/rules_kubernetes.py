@@ -122,9 +122,15 @@ def unguarded_rollout(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
     """IsNodeDrained counts no suspended job, and without a Slurm client none (``slurmcontrol.go``, 1.0.1 to 1.2.1)."""
     for name, nodeset in config.nodesets.items():
         if nodeset.update_strategy.type == "RollingUpdate":
+            stale = (
+                " slurmctld keeps the features, GRES and sizes of the earlier pods, whose records this operator leaves."
+                if config.operator_version.leaves_records
+                else ""
+            )
             yield at(f"nodesets.{name}.updateStrategy.type").warning(
                 "is RollingUpdate: slurm-operator replaces pods of an earlier template, without preview, limit or deadline."
-                " It ends suspended jobs, and running ones while it has no way to slurmrestd. Use Gated, or leave it out",
+                f" It ends suspended jobs, and running ones while it has no way to slurmrestd.{stale} Use Gated, or leave it"
+                " out",
                 id="rolling-update",
             )
 

@@ -34,7 +34,7 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
-from slinky_iac.drain.words import distinct, jobs_in_words, some
+from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
@@ -235,7 +235,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
         return None
     names = [each.name for each in found.ours]
     held = [in_words(each) for each in found.held]
-    warnings = tuple(Finding("rollout", text) for text in (*held, *_new_operator(settings, olds)))
+    warnings = tuple(Finding("rollout", text) for text in (*held, *_keeps_records(found), *_new_operator(settings, olds)))
     plan = replace(plan, selected=found.ours, warnings=warnings)
     text = _text(sorted(names), seen, most, plan)
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
@@ -285,6 +285,18 @@ def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:
     if not before or before == f"{settings.version}":
         return []
     return [f"slurm-operator {settings.version} may count pods of {before} as of an earlier template: then all are replaced"]
+
+
+def _keeps_records(found: Members) -> list[str]:
+    """slurmctld takes features, GRES, CPUs and memory only from a registration that makes the record."""
+    kept = [each.node for each in found.ours if each.record is not None and each.record.state & RESERVED]
+    if not kept:
+        return []
+    return [
+        f"in an active reservation, so slurmctld doesn't delete the record: {named(kept)}. Features, GRES, CPUs and memory"
+        " stay those of the earlier template there. If they change, update after the reservation; or then drain the node,"
+        " delete its record (`scontrol delete nodename=…`) and its pod"
+    ]
 
 
 def _text(names: list[str], seen: Observation, most: int, plan: DrainPlan | None = None) -> str:

@@ -188,6 +188,14 @@ TOLD = [
         {"nodesets": {"gpu": {"updateStrategy": {"type": "OnDelete"}}}},
     ),
     Case(
+        "the same with an operator that leaves Slurm's records",
+        merged(nodeset(updateStrategy={"type": "RollingUpdate"}), {"operator": {"version": "1.2.1"}}),
+        "warning",
+        "nodesets.gpu.updateStrategy.type",
+        ("slurmctld keeps the features",),
+        {"nodesets": {"gpu": {"updateStrategy": {"type": "OnDelete"}}}},
+    ),
+    Case(
         "slurmrestd beyond Kubernetes' own network",
         minimal(restapi={"service": {"type": "LoadBalancer"}}),
         "warning",

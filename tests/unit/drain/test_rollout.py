@@ -292,6 +292,15 @@ def test_pods_that_the_same_update_removes_are_not_replaced():
     assert plan_rollout(gate(), live, {}, {NAME(1)}).plan["rolls"]["pods"] == [NAME(0)]
 
 
+def test_the_preview_names_nodes_whose_record_a_reservation_keeps():
+    records = [node(0), node(1, "IDLE+MAINTENANCE+RESERVED")]
+    found = plan_rollout(gate(), look([old(0), old(1)], records, state={"template": "b"}), {}, ())
+    (text,) = [each for each in found.plan["warnings"] if "reservation" in each]
+    assert "doesn't delete the record: gpu-1. Features" in text
+    plain = plan_rollout(gate(), look([old(0), old(1)], nodes(2), state={"template": "b"}), {}, ())
+    assert not [each for each in plain.plan["warnings"] if "reservation" in each]
+
+
 def test_limits_stop_the_preview():
     live = look([old(0)], nodes(1), [job(1, 0)], state={"template": "b"})
     found = plan_rollout(gate(policy=DrainPolicy(limits=Limits(max_jobs=0))), live, {}, ())
