@@ -19,7 +19,7 @@ from .resources import HIDDEN, child, custom_resource, metadata, token
 @dataclass(frozen=True, kw_only=True)
 class AccountingArgs:
     """``database_password``: the secret of an in-cluster slurmdbd's database. ``token_set``: jwks.json, whose hash is noted
-    on the Accounting, so that slurmdbd's pod begins anew with another (names.ANNOTATION_TOKEN_KEYS)."""
+    on the Accounting, so that another set restarts slurmdbd's pod (names.ANNOTATION_TOKEN_KEYS)."""
 
     config: ClusterConfig
     database_password: pulumi.Output[str] | None = None

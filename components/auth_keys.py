@@ -60,7 +60,7 @@ class AuthKeys(pulumi.ComponentResource):
     """The keys of a cluster.
 
     Generated keys are RandomPassword results: its ID is ``none``, while the ID of RandomBytes is the value itself and
-    would stand in plain text in state and previews.
+    would be in plain text in state and previews.
     """
 
     slurm_key_fingerprint: pulumi.Output[str]

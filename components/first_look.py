@@ -59,7 +59,7 @@ def look_before(
 
 
 def none_lost(_plural: str) -> str | None:
-    """Where nobody is asked."""
+    """Where no question is put."""
     return None
 
 

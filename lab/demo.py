@@ -121,7 +121,7 @@ def next_steps(dev: Stack) -> list[str]:
 
 
 def nodeset_lines(outside_slurm_conf: str) -> str:
-    """The lines of the stack's output that the lab's slurm.conf doesn't have by itself."""
+    """The lines of the stack's output that the lab's slurm.conf doesn't have yet."""
     wanted = [line for line in outside_slurm_conf.splitlines() if line.startswith(("NodeSet=", "PartitionName="))]
     return "\n".join(wanted) + "\n"
 

@@ -1,6 +1,6 @@
 """slurm-operator 1.1.0 for a lab that is up: built, packed and brought to the nodes when somebody asks, never by `lab up`.
 
-It is a mix that nobody ships: the operator's sources are 1.1.0's, but slurm-client is 1.0.1 in place of 1.1.0, which the
+No release is this mix: the operator's sources are 1.1.0's, but slurm-client is 1.0.1 in place of 1.1.0, which the
 module proxy doesn't serve (the `replace` in toolchain/slurm-operator-1.1/go.mod). What goes through slurm-client is how
 the operator asks slurmrestd; specs, pods, the ranking and the order of a drain are the operator's own.
 """

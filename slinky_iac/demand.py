@@ -82,7 +82,7 @@ class Demand:
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait and that nobody holds."""
+        """Jobs that wait and that are not held."""
         return max(self.pending - self.held, 0)
 
     def wanted(self, step: int) -> int:

@@ -1,7 +1,7 @@
 """What of a cluster can't change once it lives: refused in preview, with the reason, before anything is touched.
 
 The operator's webhook refuses the same at apply time, half-way through an update (``internal/webhook/
-controller_webhook.go``); where the webhook is off, nobody does, and the cluster breaks. A dynamic resource sees both the
+controller_webhook.go``); where the webhook is off, nothing does, and the cluster breaks. A dynamic resource sees both the
 old and the new values in ``check``, which runs in preview too.
 
 Wire format: this module's path, the class name and the property names are in users' state files.

@@ -73,10 +73,10 @@ ANNOTATION_TEMPLATE = "slinky-iac/template"
 
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
-key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""
+key as it is then; without it, it would look again only after 12 minutes (slurmclient_sync.go)."""
 
 ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
-"""Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so is made anew when the
+"""Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so restarts when the
 set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
 
 ANNOTATION_SLURM_JWKS = "slinky-iac/slurm-jwks"
@@ -285,7 +285,7 @@ def drain_reason(stack: str, nodeset: str, why: str) -> str:
     """Reason of a drain of ours: ``slinky-iac:<stack>/<nodeset>: <why>``, ASCII, at most 255 bytes.
 
     Longer reasons wedge slurmdbd (MariaDB packet limit), and Slurm appends to a reason when a node dies, so ownership
-    is told by the beginning of the text only (see :func:`owns_reason`).
+    is known by the beginning of the text only (see :func:`owns_reason`).
     """
     text = f"{drain_owner(stack, nodeset)}: {why}".encode("ascii", "replace").decode()
     return text[:255]

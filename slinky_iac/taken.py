@@ -152,7 +152,7 @@ def release_taken(records: Sequence[ObjectMeta], space: str, name: str) -> str |
 
 
 def lost(config: ClusterConfig, env: Mapping[str, str], home: Path, plural: str) -> str | None:
-    """What to say where a resource of this stack's state isn't in Kubernetes; None where it is, or nobody answers."""
+    """What to say where a resource of this stack's state isn't in Kubernetes; None where it is, or there is no answer."""
     space, name = config.cluster.namespace, config.cluster.resource_name
     try:
         with _client(config, env, home) as kube:

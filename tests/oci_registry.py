@@ -35,7 +35,7 @@ def archive(name: str, version: str, templates: Mapping[str, str]) -> bytes:
 
 
 def of_folder(folder: Path, **changed: str) -> bytes:
-    """A chart's folder, packed. ``changed``: a text and what is to stand in its place."""
+    """A chart's folder, packed. ``changed``: a text and its replacement."""
     files = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
     for old, new in changed.items():
         files = {name: content.replace(old.encode(), new.encode()) for name, content in files.items()}

@@ -1,4 +1,4 @@
-"""RSA keys for tests, made once a process: none stands in the repository."""
+"""RSA keys for tests, made once a process: none is in the repository."""
 
 from __future__ import annotations
 

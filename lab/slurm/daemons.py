@@ -98,7 +98,7 @@ def is_ready(hosts: Hosts, daemon: Daemon, address: str) -> bool:
 
 
 def http_status(url: str) -> int | None:
-    """The status of a GET, None when nobody answers."""
+    """The status of a GET, None without an answer."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=2) as answer:

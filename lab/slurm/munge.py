@@ -35,7 +35,7 @@ DATABASE = f"{conf.DATABASE}_munge"
 KEY = "etc/munge/munge.key"
 SOCKET = "run/munge/munge.socket.2"
 IMAGE = "slinky-lab/slurm-munge:26.05"
-# Debian's package makes a key when it is installed. It would be every host's and stand in the image.
+# Debian's package makes a key when it is installed. It would be in the image, and every host's.
 LAYER = Layer("munge", ("munge",), f'chroot "$root" munged --version\nrm -f "$root/{KEY}"\n')
 # Reads munge.key from standard input, as base64.
 _SET_UP = f"""set -eu

@@ -1,6 +1,6 @@
 """The image `slinky-lab/slurm-nginx:26.05`: the lab's Slurm image with nginx in one more layer, for TLS before slurmrestd.
 
-A site takes nginx's own image. What nginx is told, and how it is started, comes from the stack alike.
+A site takes nginx's own image. Its configuration, and how it is started, come from the stack alike.
 """
 
 import hashlib

@@ -51,7 +51,7 @@ MaxNodeCount=1024
 ReturnToService=2
 {conf.DEFAULT_NODESETS}"""
 SLURMCTLD = Daemon(HOST.name, "slurmctld", ("/usr/sbin/slurmctld", "-D", "-i"), Ready.TCP, conf.CTLD_PORT)
-# Its plugin for slurmdbd ends it where there is none, so it is told which one to load.
+# Its plugin for slurmdbd ends it where there is none, so the configuration names the one to load.
 SLURMRESTD = replace(
     daemons.SLURMRESTD, host=HOST.name, argv=(*daemons.SLURMRESTD.argv[:-1], "-s", "slurmctld", daemons.SLURMRESTD.argv[-1])
 )
@@ -90,7 +90,7 @@ class Older:
         keys.put(etc / "slurm.conf", CONF.encode(), mode=0o644)
         keys.put(etc / conf.KEY, made.slurm, mode=0o600, owner=needs.SLURM_UID)
         keys.put(etc / conf.JWT_KEY, made.jwt, mode=0o600, owner=needs.SLURM_UID)
-        # With nobody to ask for names: slurmrestd asks for those of its clients, and Debian's own file names a server.
+        # With no server to ask for names: slurmrestd asks for those of its clients, and Debian's own file names a server.
         files = {"hosts": f"127.0.0.1 localhost\n{self.address} {HOST.name}\n", "resolv.conf": ""}
         for name, text in files.items():
             keys.put(site.host(HOST.name) / name, text.encode(), mode=0o644)

@@ -26,7 +26,7 @@ class Network:
     """Starts the name of every host's interface on the bridge side."""
     subnet: IPv4Network = OUTSIDE
     pods: IPv4Network | None = PODS
-    """While nobody routes it, packets to it are refused here; None leaves that alone."""
+    """While there is no route to it, packets to it are refused here; None leaves that alone."""
 
     @property
     def gateway(self) -> IPv4Address:

@@ -1,7 +1,7 @@
 """End this process when what it works for has died, so that a killed engine leaves no orphans behind.
 
 The engine starts plugins in process groups of their own; when it is killed hard (SIGKILL, or SIGPIPE from `| head`)
-nobody tells them. Two witnesses are used: the engine's address refuses connections, and the parent process has exited.
+they get no signal. Two witnesses are used: the engine's address refuses connections, and the parent process has exited.
 """
 
 import os
@@ -24,7 +24,7 @@ def engine_address(argv: Sequence[str]) -> str:
 
 
 def refuses(address: str) -> bool:
-    """Whether nobody listens at host:port. A time-out or a full queue is no proof of death, only a refusal is."""
+    """Whether no process listens at host:port. A time-out or a full queue is no proof of death, only a refusal is."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()

@@ -42,7 +42,7 @@ def policies(rules: Sequence[Rule]) -> list[Policy]:
 
 
 def _manual(rule: Rule) -> dict[str, Any]:
-    """What both kinds of policy are told of a rule."""
+    """What both kinds of policy take from a rule."""
     mandatory = rule.level == "mandatory"
     return {
         "description": f"{rule.summary} See docs/policies.md, {rule.name}.",

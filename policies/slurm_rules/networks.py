@@ -11,7 +11,7 @@ from slurm_rules.rule import Options, rule, slinky
 
 _APPS = {"Controller": "slurmctld", "Accounting": "slurmdbd", "RestApi": "slurmrestd", "NodeSet": "slurmd"}
 _OTHERS = ("CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy", "GlobalNetworkPolicy", "AdminNetworkPolicy")
-"""Kinds of network plugins that may stand in for NetworkPolicies; what they select isn't read."""
+"""Kinds of network plugins that may replace NetworkPolicies; what they select isn't read."""
 
 
 @rule("network-policies", slinky(*_APPS))

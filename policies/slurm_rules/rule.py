@@ -116,7 +116,7 @@ class Rule:
                         violations.append((subject.urn, message))
             except HiddenValueError as missing:
                 not_judged.append(str(missing))
-            except Exception as error:  # a shape that nobody thought of must not pass, nor stop the other rules
+            except Exception as error:  # an unforeseen shape must not pass, nor stop the other rules
                 shape = f"{subject.label} has a shape that {self.name} doesn't understand ({type(error).__name__})"
                 violations.append((subject.urn, f"{shape}; correct it, or report the rule's fault"))
         return Verdict(tuple(violations), tuple(dict.fromkeys(not_judged)))

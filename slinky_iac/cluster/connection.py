@@ -48,7 +48,7 @@ class Connection:
         return int(self._clock.wall())
 
     def steady(self) -> float:
-        """Seconds by a clock that nobody sets."""
+        """Seconds by a clock that is never set."""
         return self._clock.monotonic()
 
     @cached_property

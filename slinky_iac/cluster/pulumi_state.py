@@ -175,7 +175,7 @@ def _resources(state: Json) -> list[Json]:
 
 
 def everything(stack: str | None, run: Runner = run_pulumi, *, decrypted: bool) -> list[Json]:
-    """All resources of a state as they stand in it, those of operations that were cut short among them; ``decrypted``: with
+    """All resources of a state as it has them, those of operations that were cut short among them; ``decrypted``: with
     all secrets in clear, so show none of it. Raises :class:`StateError`."""
     arguments = ["stack", "export", *(["--show-secrets"] if decrypted else [])]
     return answer(run, arguments, stack, _everything, wanted="a stack's state")

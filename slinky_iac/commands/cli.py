@@ -153,7 +153,7 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
             code = command(arguments.command).run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read has seen enough, as `| head` does. What is left in the buffer would be a traceback at the end.
+        # The reader has seen enough, as `| head` does. What is left in the buffer would be a traceback at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except (SlinkyError, ValueError) as error:

@@ -97,7 +97,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
 
 
 def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, width: int, leave: bool) -> str:
-    """The screen. ``leave``: somebody sits in front of it, and is told how to end it."""
+    """The screen. ``leave``: a person looks at it; the screen says how to end it."""
     paint = Paint(colour)
     how = ". Ctrl-C ends this view, not the drain" if leave else ""
     lines = [paint(clipped(f"{plain(stack) or 'the selected stack'}: drains at {full(now)}{how}", width), "bold")]

@@ -28,7 +28,7 @@ FOUND: Final = 6
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as a shell's own."""
 UNREAD: Final = 141
-"""Exit code where nobody reads the rest of the output, as a shell's own."""
+"""Exit code where the reader of the output has gone, as a shell's own."""
 SCHEMA: Final = 1
 """Number of the shape of every command's JSON; it changes when a field goes or changes its meaning."""
 STACK: Final = "stack; by default the selected one"
@@ -58,7 +58,7 @@ def print_result(arguments: argparse.Namespace, data: Mapping[str, object], word
 
 
 def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
-    """Whether marks help: a terminal that knows them, and nobody who set NO_COLOR (https://no-color.org)."""
+    """Whether marks help: a terminal that knows them, and no NO_COLOR is set (https://no-color.org)."""
     return tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 

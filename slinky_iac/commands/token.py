@@ -1,7 +1,7 @@
 """``python -m slinky_iac token``: a token of slurmrestd for an ordinary user, signed with the stack's token key.
 
 Who may read the key's Secret may sign for anybody. The command signs for no user who rules the cluster, and for no longer
-than the stack allows. The token is all that goes to stdout; it stands in no message, log or state.
+than the stack allows. The token is all that goes to stdout; it is in no message, log or state.
 """
 
 from __future__ import annotations

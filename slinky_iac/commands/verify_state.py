@@ -1,7 +1,7 @@
 """`slinky verify-state`: whether the stack's state holds code, before an engine is let near it.
 
 Code is what an engine would load and run from the state and this project doesn't put there. Providers of dynamic resources
-stand in the state as pickles. `refresh`, `destroy` and every removal load the state's, not the program's
+are in the state as pickles. `refresh`, `destroy` and every removal load the state's, not the program's
 (pulumi/dynamic/__main__.py), so who can write to the backend could run code as the next person or runner. Providers of this
 project have no attributes and are pickled by reference: the value names a class and holds nothing else. Other ways from a
 state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch; a plugin's own

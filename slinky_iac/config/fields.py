@@ -122,7 +122,7 @@ def address_of(url: str) -> tuple[str, int]:
 
 
 def _url(value: str) -> str:
-    """An http or https address that stands in scripts, messages and the state: no text of others may hide in it."""
+    """An http or https address that goes into scripts, messages and the state: no text of others may hide in it."""
     form = "an address is http://HOST:PORT or https://HOST:PORT, and a path where it has one"
     try:
         host, _ = address_of(value)

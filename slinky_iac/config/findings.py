@@ -130,7 +130,7 @@ class Level(StrEnum):
     WARNING = "warning"
     """Shown in every preview until it is acknowledged: works, but something will surprise."""
     INFO = "info"
-    """Something that the outside half must do, or that this program did by itself."""
+    """Something that the outside half must do, or that this program did without being asked."""
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ def _image_of(name: str, release: str) -> str:
 
 
 def _defaulted_images(config: StackConfig) -> Iterator[str]:
-    """Images that this stack runs beside outside daemons and that nobody chose."""
+    """Images that this stack runs beside outside daemons and that the stack doesn't choose."""
     images = config.cluster.images
     used = {
         "slurmctld": config.controller.external is None,

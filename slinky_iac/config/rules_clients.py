@@ -130,7 +130,7 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
 
 
 def _set(values: object, *path: str) -> object:
-    """What stands in Helm values at a path; None where nothing does."""
+    """What Helm values have at a path; None where they have nothing."""
     for part in path:
         values = values.get(part) if isinstance(values, dict) else None
     return values

@@ -39,7 +39,7 @@ _OPERATOR_VOLUMES = frozenset(
 _OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", names.SLURM_JWKS_FOLDER})
 _ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 OUTSIDE_HOSTS = "outside-hosts"
-"""Stands for the bare-metal hosts where a NodeSet's name stands in drain reasons (``drain/settings.py``)."""
+"""The word for the bare-metal hosts in drain reasons, which have a NodeSet's name there (``drain/settings.py``)."""
 
 
 def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
@@ -191,7 +191,7 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    """What is set and has no effect is told, never passed over."""
+    """What is set and has no effect is reported, never passed over."""
     accounting, pods = config.accounting, ("extra_conf", "service", "pod")
     if not accounting.enabled:
         why = "accounting.enabled is false"

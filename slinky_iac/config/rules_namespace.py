@@ -1,4 +1,4 @@
-"""Rules about the namespace's limits: what Kubernetes would refuse of this stack's own pods is told before it does.
+"""Rules about the namespace's limits: what Kubernetes would refuse of this stack's own pods is refused here first.
 
 Sources: slurm-operator ``internal/builder`` (slurmd is privileged; no pod drops capabilities or sets a seccomp profile;
 sidecars have no requests); Kubernetes, "Pod Security Standards" and "Resource Quotas".

@@ -35,7 +35,7 @@ OWNED_BY_DATABASE: Final = {
     "storagetype": "accounting.database",
     "storageuser": "accounting.database.username",
 }
-"""slurmdbd.conf parameters that may not stand in ``accounting.extraConf``, in lower case, and where they are set instead."""
+"""slurmdbd.conf parameters that may not be in ``accounting.extraConf``, in lower case, and where they are set instead."""
 _SECRET_WORDS: Final = frozenset(
     {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
 )

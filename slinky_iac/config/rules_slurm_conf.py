@@ -31,7 +31,7 @@ OWNED = {
     "slurmuser": "cluster.images.slurmctld",
     "statesavelocation": "controller.persistence",
 }
-"""slurm.conf parameters that may not stand in ``controller.extraConf``, in lower case, and where they are set instead."""
+"""slurm.conf parameters that may not be in ``controller.extraConf``, in lower case, and where they are set instead."""
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""

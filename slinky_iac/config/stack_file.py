@@ -54,7 +54,7 @@ class StackFile:
     """What a stack's file says."""
 
     sections: Mapping[str, object] = field(default_factory=dict)
-    """Sections by name, without the prefix, and secrets that stand in plain text."""
+    """Sections by name, without the prefix, and secrets that are in plain text."""
     secret: frozenset[str] = frozenset()
     """Names of the values that are encrypted."""
     lines: Mapping[str, int] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from slinky_iac.drain.words import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
 SLURM_CONF: Final = "slurm-conf"
-"""Stands where a NodeSet's name stands in reasons of drains before a change of slurm.conf."""
+"""In the place of a NodeSet's name in reasons of drains before a change of slurm.conf."""
 RESOURCES: Final = frozenset(
     {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
     | {"corespeccount", "cpuspeclist", "gres"}

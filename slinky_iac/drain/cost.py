@@ -10,7 +10,7 @@
 
 Ties go to the job that is covered whole, then to higher ordinals. Why holders and not all jobs: choosing nodes so that
 their jobs' union is smallest is NP-hard (minimum k-union), whereas every node has one holder, so taking the largest
-groups first is exactly minimal. Jobs that end earlier on the same nodes make nobody wait longer, and their number counts
+groups first is exactly minimal. Jobs that end earlier on the same nodes make no one wait longer, and their number counts
 in the key.
 
 The operator's own ranking comes first: unscheduled, not running and not ready pods go before any that we could name, so
@@ -127,7 +127,7 @@ _SYSTEM_REASONS: Final = (
     "ResumeTimeout reached",
     "Pod is terminating",
 )
-"""Beginnings of reasons that slurmctld or the operator's preStop hook writes by itself: no person stands behind them."""
+"""Beginnings of reasons that slurmctld or the operator's preStop hook writes: no person stands behind them."""
 
 
 class Kind(IntEnum):
@@ -151,7 +151,7 @@ class Kind(IntEnum):
     ENDLESS = 8
     """A job without a known end is on it: no time limit, or suspended."""
     BLOCKED = 9
-    """Nobody can say whether it is free, or a person took it out without draining it: can't be made free by us."""
+    """It is unknown whether it is free, or a person took it out without draining it: can't be made free by us."""
 
 
 Key = tuple[int, bool, int, int]
@@ -166,9 +166,9 @@ class Candidate:
     jobs: tuple[Job, ...] = ()
     """Active jobs on its node."""
     end: int = 0
-    """When its last job ends; 0 with no job, and when nobody knows (``endless``)."""
+    """When its last job ends; 0 with no job, and when that is unknown (``endless``)."""
     endless: bool = False
-    """Nobody can say when its jobs end."""
+    """It is unknown when its jobs end."""
     holder: int | None = None
     """Id of the job that keeps it longest."""
     record: Node | None = None
@@ -198,7 +198,7 @@ class Candidate:
 
     @property
     def unforeseen(self) -> bool:
-        """Nobody can say when its node is free: a job without a known end, a state that no job explains, or no record of a
+        """It is unknown when its node is free: a job without a known end, a state that no job explains, or no record of a
         node that is there."""
         record = self.record
         unexplained = not self.jobs and record is not None and record.busy
@@ -293,7 +293,7 @@ def _candidate(
 
 
 def _last(jobs: Sequence[Job]) -> tuple[int | None, int | None]:
-    """When the last of ``jobs`` ends (None: nobody knows; 0: there is none), and the id of the node's holder."""
+    """When the last of ``jobs`` ends (None: unknown; 0: there is none), and the id of the node's holder."""
     last: tuple[bool, int, int, int] | None = None
     for job in jobs:
         ends = job.expected_end

@@ -29,7 +29,7 @@ from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
-"""A drain that ends by itself within this many seconds holds nothing: the operator needs its 30 s look and the pod its
+"""A drain that slurmctld ends within this many seconds holds nothing: the operator needs its 30 s look and the pod its
 grace period after replicas are lowered."""
 
 _UNDERSTOOD: Final = (

@@ -221,8 +221,8 @@ def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
 def release(session: Session, settings: OutsideSettings) -> None:
     """Return every host that this stack holds.
 
-    Where it was to hold none, a slurmrestd that doesn't answer is told and stops nothing: only an update that was cut short
-    can have left a drain then. Else raises what the clients raise.
+    Where it was to hold none, a slurmrestd that doesn't answer is reported and stops nothing: only an update that was cut
+    short can have left a drain then. Else raises what the clients raise.
     """
     try:
         cluster = _look(session, settings)

@@ -177,7 +177,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     if unmarks:
         steps.append(protocol.Release(unmarks))
     if seen.cluster is None and seen.nodeset is None and not seen.pods:
-        return ()  # no NodeSet, so nobody asked: its pods took the marks with them, and nothing is behind its nodes
+        return ()  # no NodeSet, so there was no question: its pods took the marks with them, and nothing is behind its nodes
     if seen.cluster is None:
         return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
     doomed_nodes = {pod.slurm_node for pod in seen.pods if pod.name in doomed}
@@ -292,7 +292,7 @@ def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     if drained_for_cordon(record) and not pod.cordon:
         why = "which it drained for a mark that is gone"
         return f"slurm-operator has not yet returned {pod.slurm_node}, {why}: {record.reason}"
-    if "INVALID_REG" in record.state:  # slurmctld drains such a node itself: nobody's decision
+    if "INVALID_REG" in record.state:  # slurmctld drains such a node itself; no person decided it
         said = record.reason or "no reason given"
         return f"{pod.slurm_node} registered as something else than it is configured to be: {said}"
     if record.state & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_or_draining:

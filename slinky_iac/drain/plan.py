@@ -1,4 +1,4 @@
-"""The plan of a scale-in or a removal: which pods are selected, what runs on them, until when, and what stands in the way.
+"""The plan of a scale-in or a removal: which pods are selected, what runs on them, until when, and what blocks it.
 
 Pure: the same look gives the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
 choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the operator will delete is
@@ -26,7 +26,7 @@ from slinky_iac.slurmrest.objects import Job
 SCHEMA = 1
 
 MAX_JOBS = 200
-"""Jobs listed by name. A plan stands in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
+"""Jobs listed by name. A plan is in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
 MAX_JOBS_OF_A_NODE = 16
 
 
@@ -83,12 +83,12 @@ class DrainPlan:
 
     @property
     def unforeseen(self) -> bool:
-        """Whether nobody can say of a selected node when it is free."""
+        """Whether it is unknown of a selected node when it is free."""
         return any(candidate.unforeseen for candidate in self.selected)
 
     @property
     def free_at(self) -> int | None:
-        """When all selected nodes are expected to be free: None when nobody can say, 0 when they are now."""
+        """When all selected nodes are expected to be free: None when that is unknown, 0 when they are now."""
         return None if self.unforeseen else max((candidate.end for candidate in self.selected), default=0)
 
 
@@ -325,7 +325,7 @@ def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[Finding]:
 
 
 def plan_props(plan: DrainPlan) -> dict[str, Any]:
-    """The plan as flat JSON: what is selected, whose jobs are waited for, until when, and what stands in the way."""
+    """The plan as flat JSON: what is selected, whose jobs are waited for, until when, and what blocks it."""
     jobs = plan.jobs
     return {
         "schema": SCHEMA,

@@ -124,7 +124,7 @@ def _first(settings: GateSettings) -> Seen:
 def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     plan = plan_scale_in(seen, state, settings.target, settings.policy, settings.owner)
     due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
-    # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that is no difference by itself.
+    # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone is no difference.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
     limits = tuple(block.text for block in plan.blocks if block.code.startswith("limit-"))
     return Seen(plan_props(plan), limits, due if settings.scaler == "stack" else "")
@@ -256,7 +256,7 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
 
 
 def outside_props(look: ConfLook, goal: ConfGoal) -> dict[str, Any]:
-    """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the steps stand in it."""
+    """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the plan has the steps."""
     plan, going = conf_props(look, goal), goal.leaving
     said = losing(going.partitions, going.nodes, plan["jobs_total"])
     steps = closing_steps(going.partitions, going.nodes)

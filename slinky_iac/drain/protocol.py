@@ -168,7 +168,7 @@ class Drain(OnNodes):
     doing = "draining"
     reason: str
     resume_after_s: int | None
-    """Seconds until slurmctld returns them by itself; None for never."""
+    """Seconds until slurmctld returns them; None for never."""
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
 
 
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:
-    """What slurm-operator would do to jobs by itself in this update, each with what to do instead."""
+    """What slurm-operator would do to jobs without the gate in this update, each with what to do instead."""
     state = seen.nodeset
     if state is None or state.on_delete or not seen.pods:
         return ()

@@ -81,7 +81,7 @@ class DrainPolicy:
     min_hold_s: Annotated[int, _whole(600)] = 3600
     """Shortest ``resume_after``: the operator must be done with the pods before slurmctld returns the nodes."""
     show_users: bool = True
-    """Whether users are named; plans stand in states and previews, which more people read than may ask Slurm."""
+    """Whether users are named; plans are in states and previews, which more people read than may ask Slurm."""
     limits: Limits = Limits()
 
     def hide_by(self, stack: str) -> str:
@@ -320,7 +320,7 @@ class OutsideSettings(Settings):
 
 
 OUTSIDE: Final = "outside-hosts"
-"""Stands where a NodeSet's name stands in reasons of drains of bare-metal hosts."""
+"""In the place of a NodeSet's name in reasons of drains of bare-metal hosts."""
 
 
 OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")

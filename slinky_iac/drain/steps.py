@@ -176,7 +176,7 @@ def operator_blind(seen: Observation, state: NodeSet) -> str:
 def in_flight(seen: Observation, state: NodeSet) -> str:
     """Why nothing may be marked or drained while the operator is deleting pods, ``""`` when it isn't.
 
-    It ranks anew at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
+    It ranks again at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
     of "drained", in which a suspended job is none.
     """
     surplus = len(seen.pods) - state.spec.replicas

@@ -109,10 +109,10 @@ def _hear_cancel() -> None:
 
 
 class PlainErrors:
-    """Stands in for the module ``traceback`` in the plugin's own ``__main__``, which asks it only to word an error.
+    """Takes the place of the module ``traceback`` in the plugin's own ``__main__``, which asks it only to word an error.
 
-    An error that this project raises on purpose is its message: where it was raised helps nobody who runs `pulumi up`. Any
-    other is a fault of the program and keeps its traceback.
+    An error that this project raises on purpose is its message: a person who runs `pulumi up` needs no traceback. Any other
+    is a fault of the program and keeps its traceback.
     """
 
     def format_exc(self, *arguments: object, **more: object) -> str:
@@ -128,9 +128,9 @@ class PlainErrors:
 def keep_made(identity: str, outs: Mapping[str, Any], props: Mapping[str, Any]) -> None:
     """Let the engine keep a resource although its creation fails; called while the error is being handled.
 
-    Else it would not be in the state, and nobody would call its provider's ``delete``. This is what the engine knows as a
-    resource that was created and failed to initialize (pulumirpc.ErrorResourceInitFailed, in the details of the gRPC
-    status): the next update calls ``update``. ``props`` are the inputs as the provider got them.
+    Else it would not be in the state, and the engine would never call its provider's ``delete``. This is what the engine
+    knows as a resource that was created and failed to initialize (pulumirpc.ErrorResourceInitFailed, in the details of the
+    gRPC status): the next update calls ``update``. ``props`` are the inputs as the provider got them.
     """
     context = _context()
     if engine_address() is None or context is None:

@@ -28,7 +28,7 @@ class JobLifeProvider(Gate):
     """Makes the nonce that all runs of a job's resource carry: it is in the state before the first of them is submitted."""
 
     def create(self, props: Props) -> CreateResult:
-        """A nonce. No secret: it stands in the job's comment."""
+        """A nonce. No secret: it is in the job's comment."""
         import secrets
 
         nonce = secrets.token_hex(6)

@@ -91,7 +91,7 @@ class RunTask(Task[JobsSeen]):
         return seen
 
     def glance(self) -> tuple[JobsSeen, bool]:
-        """The job that is waited for, by itself."""
+        """The record of the job that is waited for."""
         found = None if self._waits_for is None else self.session.slurm.submitted_job(self._waits_for)
         if found is None:
             return self.look(), True

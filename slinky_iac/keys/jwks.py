@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def kid(raw: bytes) -> str:
     """The name under which both halves of a cluster know a key (RFC 7517, ``kid``): made of its hash, so that no list of
-    names has to be kept. It stands in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
+    names has to be kept. It is in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
     return f"sha256-{hashlib.sha256(raw).hexdigest()[:16]}"
 
 
@@ -50,7 +50,7 @@ def public_set(found: Iterable[TokenKey], provider: Iterable[Mapping[str, str]] 
     """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
     it is. ``provider``: keys of an identity provider, none of which has the kid of one of these.
 
-    slurmctld ends at its start with a set that it can't read, so ``alg`` and ``kid`` stand in each (``auth_jwt.c``).
+    slurmctld ends at its start with a set that it can't read, so each has ``alg`` and ``kid`` (``auth_jwt.c``).
     """
     by_kid = {each["kid"]: dict(each) for each in provider} | {key.kid: dict(key.jwk) for key in found}
     return _document([by_kid[name] for name in sorted(by_kid)])

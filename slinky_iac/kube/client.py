@@ -1,7 +1,7 @@
 """The Kubernetes calls of a drain. Each returns plain frozen values or raises a :class:`slinky_iac.errors.KubeError`.
 
 Reads are repeated on passing trouble, within a budget. The one write, annotations on a pod, carries the pod's UID and
-resourceVersion, so that it lands on the pod we looked at and only if nobody changed it since.
+resourceVersion, so that it lands on the pod we looked at and only if it hasn't changed since.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ class KubeClient(Caller):
             found = self._sender.send("GET", "/version", budget_s=self._budget_s, repeatable=True, again=_is_passing)
         except NoAnswer:
             return False
-        if found.status_code != 200:  # who may not ask for the release is told so in the API server's own form
+        if found.status_code != 200:  # a user who may not ask for the release gets that answer in the API server's own form
             return resources.status_of(found.content).kind == "Status"
         try:
             return bool(read(found.content, resources.Version, "version").git_version)

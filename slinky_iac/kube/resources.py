@@ -29,7 +29,7 @@ class SecretAge(Wire, frozen=True):
 
 
 class Secret(Wire, frozen=True):
-    """A Secret. Its entries stand in no message, nor in ``repr``."""
+    """A Secret. Its entries are in no message, nor in ``repr``."""
 
     metadata: SecretMeta = SecretMeta()
     data: dict[str, bytes] = {}

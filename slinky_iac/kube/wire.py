@@ -24,7 +24,7 @@ from slinky_iac.kube.sockets import whole_call_ends
 from slinky_iac.text import one_line
 
 DEADLINE = "slinky_deadline"
-"""Request extension: the monotonic second after which nobody waits for this request any more."""
+"""Request extension: the monotonic second after which its caller has stopped waiting."""
 MOST = "slinky_most"
 """Request extension: the most bytes that the answer may have; without it :data:`MAX_BYTES`."""
 PATIENT = "slinky_patient"
@@ -93,7 +93,7 @@ class AnswerTooLargeError(httpx.TransportError):
 
 
 def secrets_of(request: httpx.Request) -> tuple[str, ...]:
-    """The values in a request that may be shown to nobody: whole header values, and a bearer token by itself."""
+    """The values in a request that must never be shown: whole header values, and a bearer token without its scheme."""
     values = (request.headers.get(name, "") for name in SECRET_HEADERS)
     return tuple(part for value in values for part in (value, value.partition(" ")[2]) if part)
 

@@ -154,7 +154,7 @@ def preflight_clients(
 def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) -> facts.Facts:
     """What Slurm says, asked with the Secret's key; each answer is waited for ``answer_s`` seconds, and none twice.
 
-    Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
+    Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is no slurmrestd to ask.
     """
     bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
     once, namespace = Retry(tries=1), config.cluster.namespace

@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One sentence about one thing. Texts of others (names, answers) may stand in it, a key never."""
+    """One sentence about one thing. Texts of others (names, answers) may be in it, a key never."""
 
     name: str
     """Of the check: a word for scripts."""

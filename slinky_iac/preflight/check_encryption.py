@@ -20,7 +20,7 @@ from slinky_iac.preflight.facts import Facts
 SOON_DAYS: Final = 30
 DAY_S: Final = 86_400
 Guard = Literal["encrypted", "signed", "plain", "outside"]
-"""``encrypted``: nobody on the way reads or changes it. ``signed``: nobody changes the sender, anybody reads. ``plain``:
+"""``encrypted``: no one on the way reads or changes it. ``signed``: no one changes the sender, anybody reads. ``plain``:
 anybody on the way reads, and may answer in its place. ``outside``: no setting of this stack says."""
 
 

@@ -23,7 +23,7 @@ _THREE_SINCE: Final = 24 * 2 + 1
 
 
 def slurmctld_release(config: StackConfig, facts: Facts) -> str:
-    """slurmctld's release: its own word, else its protocol number as slurmdbd has it; empty where nobody says."""
+    """slurmctld's release: its own word, else its protocol number as slurmdbd has it; empty where it is unknown."""
     if facts.slurm.version:
         return facts.slurm.version
     rows = [each for each in facts.slurm.clusters or () if each.name == config.cluster.name and each.controller.port]

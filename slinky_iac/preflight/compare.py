@@ -36,7 +36,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_lines.TOPOLOGY,
     *check_encryption.EXPECTED,
 )
-"""Every row, in the order in which they are told."""
+"""Every row, in the order of the report."""
 _WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; lines without a setting go under controller.extraConf"
 _INSIDE: Final = {At.SLURM_CONF: _WRITTEN, At.RESTARTED: _WRITTEN, At.SLURMCTLD: "in slurmctld's pod"}
 """Where lines go that belong to a slurmctld in Kubernetes, which has no host and no admin of its own."""

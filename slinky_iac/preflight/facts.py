@@ -87,7 +87,7 @@ class PodFacts:
     reports: tuple[PodReport, ...] = ()
     trouble: str = ""
     skipped: bool = False
-    """Nobody wanted one: asked for on the command line."""
+    """Not asked for on the command line."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iter
 
 
 def unknown(config: StackConfig, error: KubeError) -> Iterator[Finding]:
-    """The note where nobody could be asked; before the operator is there, there is no Controller."""
+    """The note where there was no answer; before the operator is there, there is no Controller."""
     if not isinstance(error, KubeNotFound):
         yield at(NAME).info(
             f"slurm-operator {config.operator.version} needs it to differ from every other cluster's on this Kubernetes, and"

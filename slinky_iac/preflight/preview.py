@@ -72,7 +72,7 @@ def _sentence(check: Check) -> str:
 
 
 class _Preflight(threading.Thread):
-    """The look, in a thread that nobody waits for at exit; finds nothing where somebody doesn't answer."""
+    """The look, in a thread that no exit waits for; finds nothing where an answer is missing."""
 
     def __init__(self, config: StackConfig, env: Mapping[str, str], home: Path) -> None:
         super().__init__(daemon=True)
@@ -83,7 +83,7 @@ class _Preflight(threading.Thread):
         try:
             self.found = quick(*self._about)
         except SlinkyError:
-            return  # no kubeconfig, no Secret yet, nobody answers: nothing is known, and nothing is said
+            return  # no kubeconfig, no Secret yet, no answer: nothing is known, and nothing is said
 
 
 def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:

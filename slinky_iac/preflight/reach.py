@@ -1,7 +1,7 @@
 """Are Kubernetes and the outside daemons there, seen from where `pulumi` runs? A look changes and stops nothing.
 
-Pods have other routes and another DNS than a laptop, so no answer here proves nothing: it is told with what was tried, as
-a warning, and kept out of the stack's outputs, which would differ from one desk to the next.
+Pods have other routes and another DNS than a laptop, so no answer here proves nothing: it is reported with what was tried,
+as a warning, and kept out of the stack's outputs, which would differ from one desk to the next.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def attempts(tried: Sequence[Place], timeout_s: float = TIMEOUT_S) -> tuple[Trie
 
 
 class _Attempt(threading.Thread):
-    """One connection, in a thread that nobody waits for at exit: looking up a name has no timeout of its own."""
+    """One connection, in a thread that no exit waits for: looking up a name has no timeout of its own."""
 
     def __init__(self, place: Place, timeout_s: float) -> None:
         super().__init__(daemon=True)

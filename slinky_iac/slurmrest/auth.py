@@ -41,7 +41,7 @@ class _SlurmHmac(HMACAlgorithm):
 
 
 class Signer:
-    """Makes tokens of claims. Which algorithm is told by the key's type, never by its bytes: an HS256 key may be any."""
+    """Makes tokens of claims. The key's type decides the algorithm, never its bytes: an HS256 key may be any."""
 
     def __init__(self) -> None:
         self._jws = jwt.PyJWS(algorithms=[])

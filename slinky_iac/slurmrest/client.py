@@ -185,7 +185,7 @@ class SlurmrestClient(SubmittingSession):
         """Drain the nodes with our ``reason`` (made by ``names.drain_reason``); renew those that we drained before.
 
         Nodes that somebody else drained are left alone (``FOREIGN``), judged by ``seen`` or else by a look of its own.
-        ``resume_after_s``: slurmctld undrains by itself after so long; None keeps the timer that is set. A race is left
+        ``resume_after_s``: slurmctld undrains after so long; None keeps the timer that is set. A race is left
         between look and POST, so look again and check that the reason is ours.
         """
         wanted = drains.checked_names(names)
@@ -242,7 +242,7 @@ class SlurmrestClient(SubmittingSession):
     def cancel_jobs(self, ids: Iterable[int | str], signal: str | None = None) -> tuple[JobActionResult, ...]:
         """Cancel jobs, or send them ``signal`` (``SIGTERM`` …); what Slurm said about each.
 
-        A signal goes to the batch script too (FULL_JOB), which Slurm by itself leaves out. Nothing is sent for no ids:
+        A signal goes to the batch script too (FULL_JOB), which Slurm leaves out otherwise. Nothing is sent for no ids:
         to Slurm, a filter without jobs means all of them.
         """
         jobs = _checked_jobs(ids)

@@ -32,7 +32,7 @@ MOST_TASKS: Final = 60_000
 """Jobs and array tasks above which the list of records is asked for: states name each waiting task of an array, a record is
 for all of them, and slurmrestd's time for states grows with the square of their number (6 s for 50,000)."""
 SHARE: Final = 3
-"""A record asked for by itself costs as much as so many in a list."""
+"""A record asked for alone costs as much as so many in a list."""
 FEW: Final = 5_000
 """Records of which a list is made for the sake of jobs that wait."""
 AT_ONCE: Final = 8

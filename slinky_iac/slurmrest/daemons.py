@@ -20,7 +20,7 @@ from slinky_iac.slurmrest.session import LONG, Session
 from slinky_iac.slurmrest.versions import CONF_SINCE
 
 NAMED = 200
-"""Jobs that slurmdbd is asked for at once: they stand in the URL, each as a parameter. A list of two by comma, in either
+"""Jobs that slurmdbd is asked for at once: they are in the URL, each as a parameter. A list of two by comma, in either
 spelling, is an error of slurmrestd 26.05.5 (run)."""
 OPEN = ("RUNNING", "SUSPENDED")
 """States of a run that slurmdbd has not heard the end of."""

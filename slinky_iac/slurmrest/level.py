@@ -22,7 +22,7 @@ ADMIN: Final = "Administrator"
 def require_admin(client: SlurmrestClient, user: str) -> None:
     """Return where ``user`` is an administrator.
 
-    Raises SlurmrestAuthError where it is not, and SlurmrestUnreachable where nobody can tell now.
+    Raises SlurmrestAuthError where it is not, and SlurmrestUnreachable where that is unknown now.
     """
     if user in ALWAYS or client.slurm_user() == user:
         return

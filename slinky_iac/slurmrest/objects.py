@@ -292,7 +292,7 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
 
     @property
     def handle(self) -> int | str:
-        """By what Slurm is told to act on this job and no other.
+        """What a request names so that Slurm acts on this job and no other.
 
         The last task that leaves an array keeps the array's id, and slurmctld takes a bare array id for every task of it:
         those that wait and those on other nodes (job_mgr.c: foreach_job_by_id, job_requeue2).

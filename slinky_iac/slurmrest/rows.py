@@ -39,7 +39,7 @@ class RowSieve:
     """
 
     def __init__(self, key: str, take: Take, hide: Callable[[bytes], bytes] = bytes) -> None:
-        """``hide`` takes out of a row what nobody may see."""
+        """``hide`` takes out of a row what must not be seen."""
         self._key = key
         self._take = take
         self._hide = hide

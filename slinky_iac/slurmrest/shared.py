@@ -27,7 +27,7 @@ class _Question:
 class SharedJobs:
     """The last list of jobs of each slurmrestd and user, and who is asking for one now. For any number of threads.
 
-    Whoever looks at nodes may only conclude something from a list of jobs whose question was sent after its nodes were
+    A look at nodes may only conclude something from a list of jobs whose question was sent after its nodes were
     answered: a job that began in between would be in neither. So an answer serves only those whose nodes are older than
     its question. There is never more than one question under way; who can't use its answer waits for its end and asks then.
     """

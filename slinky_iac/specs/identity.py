@@ -81,7 +81,7 @@ done
 
 
 def passwd_files(given: Passwd) -> dict[str, str]:
-    """Entries of the ConfigMap, in the order of their numbers: who comes later goes below who is there. `*` lets nobody in
+    """Entries of the ConfigMap, in the order of their numbers: who comes later goes below who is there. `*` lets no one in
     by a password, and asks for no entry in shadow, which the image doesn't have (passwd(5), pam_unix(8))."""
     users = sorted(given.users.items(), key=lambda each: each[1].uid)
     passwd = [f"{name}:*:{each.uid}:{each.gid}::{each.home or f'/home/{name}'}:{each.shell}" for name, each in users]

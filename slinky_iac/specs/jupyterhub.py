@@ -3,7 +3,7 @@
 spawn: pod. Each notebook is a pod with the client's sidecar, as the person's uid and gid; the person comes from the stack's
 list, which no user of the hub can change. spawn: slurm. The hub's own pod has the sidecar, and batchspawner submits each
 notebook as a job of its person: the hub runs as root in its container with two capabilities, to become that person for
-sbatch, squeue and scancel. Whoever controls the hub controls Slurm either way, since the hub says who a person is.
+sbatch, squeue and scancel. A person who controls the hub controls Slurm either way, since the hub says who a person is.
 
 The chart's Role lets the hub read every Secret of its namespace, and the key is there; this stack makes a Role without
 Secrets in its place. Sources: the chart's ``values.schema.yaml`` and ``templates/hub/rbac.yaml``; batchspawner 1.3.

@@ -1,6 +1,6 @@
 """What a pod needs to be a client of a munge cluster: the pieces of its spec, and slurm.conf.
 
-munged runs beside the user's container, as a user of its own. Only munged sees the key: whoever can read munge.key can be
+munged runs beside the user's container, as a user of its own. Only munged sees the key: a reader of munge.key can be
 any user of the cluster, root too. The user's container sees munged's socket, and munged tells its callers by their uid
 (SO_PEERCRED), so the container must run as the uid that the user has on the cluster. Of its groups munged tells the first
 only, and Slurm runs the job with it unasked: with group 0 (runAsGroup left out), a job is of group root.
@@ -29,7 +29,7 @@ chmod 0400 {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
 exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} --socket={SOCKET} \\
   --pid-file={OWN_FOLDER}/munged.pid --log-file={OWN_FOLDER}/munged.log --seed-file={OWN_FOLDER}/munged.seed
 """
-"""munged wants a key that is its own and nobody else's to read; a Secret's files are root's and the group's. ``--force``
+"""munged wants a key that is its own that no other user can read; a Secret's files are root's and the group's. ``--force``
 turns its complaints about the volumes' folders, which all of the pod may write, into warnings: they hold the socket only."""
 
 
@@ -37,7 +37,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     """slurm.conf of the clients: the configured one, or the lines that commands of users need.
 
     SlurmUser is one of them: `scontrol ping` makes credentials that only this user may read, and srun takes the node's
-    address from nobody else (26.05; its default is root). squeue and sbatch don't ask for it.
+    address from no one else (26.05; its default is root). squeue and sbatch don't ask for it.
     """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf

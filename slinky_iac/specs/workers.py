@@ -88,7 +88,7 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
     if nodeset.resources.memory:
         env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
-    if jwks:  # slurmd looks beside slurm.key, in the operator's volume, unless it is told another place (auth/slurm)
+    if jwks:  # slurmd looks beside slurm.key, in the operator's volume, unless this names another place (auth/slurm)
         env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"})
     mounts = _mounts(nodeset)
     if jwks:  # the folder, not the file: only then does kubelet follow the Secret
@@ -117,7 +117,7 @@ def _number(quantity: str) -> float:
 
 
 def whole_cpus(quantity: str) -> int:
-    """CPUs of a quantity, rounded up: what slurmd is told it has (Slinky's chart rounds the same way)."""
+    """CPUs of a quantity, rounded up: what slurmd gets as its CPUs (Slinky's chart rounds the same way)."""
     value = _number(quantity)
     return max(1, int(-(-value // 1)))
 

@@ -2,7 +2,7 @@
 
 Run (as root): venv/bin/python -m tests.bench.drain [--sizes 1000 5000] [--rounds 5] [--sample 200]
 
-It brings up a Slurm cluster of its own beside the lab's, with dynamic nodes that nobody stands behind (State=CLOUD):
+It brings up a Slurm cluster of its own beside the lab's, with dynamic nodes without a host behind them (State=CLOUD):
 slurmctld does with them all that an update of a node's state does. Compared, in turns, each with every node undrained:
 
 - bulk: SlurmrestClient.drain of all nodes, given a look at them (a gate has looked anyway);

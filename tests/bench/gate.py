@@ -3,7 +3,7 @@
 Run (as root, the lab up): venv/bin/python -m tests.bench.gate [--rounds 3] [--keep FILE]
 
 A NodeSet of three loses a pod by one way and then another by the other way; the next round begins with the other way.
-First with a job on each node, that on the node given up the first to end; then with nothing running. A round takes some
+First with a job on each node, that on the selected node the first to end; then with nothing running. A round takes some
 five minutes. With --keep the rounds are added to a file, and the summary is of all that the file holds, so that a lab
 that others use too can be given back between rounds.
 

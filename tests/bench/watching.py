@@ -70,7 +70,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class Times:
-    """Moments of one scale-in; None where it didn't come to pass, or nobody could see it."""
+    """Moments of one scale-in; None where it didn't come to pass, or wasn't seen."""
 
     asked: float
     """Before the command that asks for it."""

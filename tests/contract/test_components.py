@@ -64,7 +64,7 @@ def public_outputs(component: type) -> set[str]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text that would stand in state or previews in the clear."""
+    """Every text that would be in state or previews in the clear."""
     if isinstance(value, Secret):
         return
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What stands in users' state files, pinned: a change of any of it needs an alias, or a reader for the old."""
+"""What users' state files hold, pinned: a change of any of it needs an alias, or a reader for the old."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No page and no message has a word that CONTRIBUTING.md rules out."""
+"""No page, no message and no docstring has a word that CONTRIBUTING.md rules out."""
 
 from __future__ import annotations
 
@@ -59,17 +59,10 @@ def test_a_script_a_template_or_an_example_has_none_of_the_words() -> None:
 
 
 def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Texts of a module with their lines: what people may read. Docstrings are for who reads the code."""
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
-    remarks = {id(each.value) for body in bodies for each in body if isinstance(each, ast.Expr)}
+    """Texts of a module with their lines: messages and docstrings."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in remarks:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
-
-
-def test_docstrings_are_for_who_reads_the_code() -> None:
-    source = 'def f():\n    """Nobody."""\n    return "Whoever"\nX = 1\n"""anew"""\n'
-    assert [text for _, text in texts(ast.parse(source))] == ["Whoever"]
 
 
 def test_contributing_lists_the_words() -> None:

@@ -43,7 +43,7 @@ USES: Final[Mapping[tuple[str, ...], Use]] = {
 BEST_EFFORT: Final = {("", "events")}
 """Asked for by pulumi-kubernetes to explain a wait, and done without where it is refused."""
 SIGNS: Final = ("-auth-jwths256", "-token-key")
-"""Secrets that a review reads. Of keys and Helm's records it is told nothing, so its previews don't know whose they are."""
+"""Secrets that a review reads. It reads no key and no record of Helm's, so its previews don't know whose they are."""
 PODS: Final = "--pod-namespace"
 """Argument of `preflight`; `rights` has the same."""
 PREFIXES: Final = tuple(f"slinky-{use}-" for use in Use)

@@ -122,7 +122,7 @@ class Gated:
         return steps(self.stack.pulumi("preview", "--json"))
 
     def planned_nodes(self) -> list[str]:
-        """Slurm nodes that a preview says are given up."""
+        """Slurm nodes that a preview selects."""
         return sorted(node["node"] for node in self.plan()["nodes"])
 
     def pods(self) -> list[str]:
@@ -178,7 +178,7 @@ class Gated:
 
 
 def bring_up(world: World, slurm: Slurm, name: str = STACK) -> Gated:
-    """Three pods behind gates; the outside slurm.conf has their lines. Nobody has to destroy it: see `World.vacate`."""
+    """Three pods behind gates; the outside slurm.conf has their lines. No test has to destroy it: see `World.vacate`."""
     gated = Gated(world, slurm, world.named(name))
     gated.reset()
     outside.set_nodesets_conf(nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"])))

@@ -143,7 +143,7 @@ class Joining:
 
 
 def private(folder: Path) -> bool:
-    """Whether nobody but the owner can read anything in a folder."""
+    """Whether only the owner can read anything in a folder."""
     return all(
         stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
         for path in (folder, *folder.rglob("*"))

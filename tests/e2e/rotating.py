@@ -179,7 +179,7 @@ def verify(rotated: Rotated) -> None:
 
 
 def leaked(rotated: Rotated, folder: Path, *raw: bytes) -> list[str]:
-    """Places where a key stands in what the commands said."""
+    """Places where a key is in what the commands said."""
     for number, said in enumerate(rotated.said):
         (folder / str(number)).write_text(said)
     return [place for key in raw for place in leaks.find(key, folder)]

@@ -44,7 +44,7 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
     assert (found["schema"], found["unknown"]) == (1, [])
     (row,) = found["drains"]
     assert (row["node"], row["owner"], row["marked"]) == (node, "ours", True)
-    assert row["returns"], "a drain of ours ends by itself when nobody renews it"
+    assert row["returns"], "slurmctld ends a drain of ours that no run renews"
 
     cancelled = gated.cli("drain", "cancel")
     assert cancelled.returncode == 0, cancelled.stderr

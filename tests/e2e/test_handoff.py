@@ -1,7 +1,7 @@
 """A bare-metal slurmd host and a login host join the lab with nothing but the hand-off, run a job, and leave.
 
 The tests of this file are one life and run in this order. The hosts are blank: Debian with Slurm's packages and systemd, no
-key, no configuration. What is rendered is carried out by itself: by install.sh, Ansible or cloud-init.
+key, no configuration. What is rendered is carried out without a person: by install.sh, Ansible or cloud-init.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def test_a_job_from_the_new_login_host_runs_on_the_new_slurmd_host(joining: Join
 
 
 def test_both_survive_a_reconfiguration(joining: Joining) -> None:
-    """They start themselves anew by the path that they were started with."""
+    """They restart themselves by the path that they were started with."""
     CLUSTER.reconfigure()
     joining.await_checked(METAL, "slurmd")
     joining.await_checked(LOGIN, "login")

@@ -33,7 +33,7 @@ REST = f"http://{Network().address(12)}:6820"
 CHECKS = "slinky-checks"
 """Namespace of the short-lived pods: it has no Secrets."""
 BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
-"""What nobody can be asked about."""
+"""Questions to which no answer can come."""
 
 
 def settings(edit: Callable[[Settings], None] = lambda _: None) -> Settings:

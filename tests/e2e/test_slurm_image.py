@@ -1,6 +1,6 @@
 """One image, five roles, each started as slurm-operator starts it: same user, environment, arguments and files.
 
-A second cluster (own folder, bridge and addresses) stands in for the outside; each container is a host over the
+A second cluster (own folder, bridge and addresses) plays the outside; each container is a host over the
 image's own layer, with what the operator would mount at /etc/slurm.
 """
 

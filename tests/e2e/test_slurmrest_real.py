@@ -380,7 +380,7 @@ def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClien
 
 @pytest.fixture
 def proxied(world: World, own_cluster: Cluster) -> Iterator[SlurmrestClient]:
-    """A client that has nothing but the lab's kubeconfig; slurmrestd stands in a pod of the lab's Kubernetes."""
+    """A client that has nothing but the lab's kubeconfig; slurmrestd is in a pod of the lab's Kubernetes."""
     namespace = f"slurmrest-{time.monotonic_ns()}"
     world.kubectl("create", "namespace", namespace)
     try:

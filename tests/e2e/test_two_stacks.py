@@ -104,7 +104,7 @@ def exec_in(world: World, *argv: str) -> str:
 
 
 def fingers(world: World, namespace: str) -> dict[str, Any]:
-    """UID and generation of every lasting object of a namespace: whoever touches one changes these."""
+    """UID and generation of every lasting object of a namespace: each change of one changes these."""
     passing = ("Lease", "EndpointSlice", "Endpoints", "PodMetrics")
     return {
         f"{item['kind']}/{item['metadata']['name']}": (item["metadata"]["uid"], item["metadata"].get("generation"))

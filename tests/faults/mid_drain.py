@@ -1,6 +1,6 @@
 """A scale-in of three busy nodes to two, under way: what every fault in the middle of a drain is done to.
 
-The job of gpu-1 ends first, so gpu-1 is given up; the gate asks slurmrestd by way of a proxy that can misbehave.
+The job of gpu-1 ends first, so gpu-1 is selected; the gate asks slurmrestd by way of a proxy that can misbehave.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Case:
         await_true("the first job has ended", lambda: self.slurm.job_state(job) & {"COMPLETED", "FAILED", "CANCELLED"}, 120)
 
     def assert_no_job_lost(self) -> None:
-        """The job of the node given up ended there by itself; the others run on, where they began. None was run twice."""
+        """The job of the selected node ended there when done; the others run on, where they began. None was run twice."""
         (row,) = self.slurm.await_completed(self.jobs[self.chosen])
         assert (row.state, row.nodes) == ("COMPLETED", self.chosen)
         known = self.slurm.jobs()

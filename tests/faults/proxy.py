@@ -130,7 +130,7 @@ class FaultProxy:
                 handler.close_connection = True
                 return
             _send(handler, real.status, real.headers.get("content-type", "text/plain"), real.read())
-        except (OSError, http.client.HTTPException):  # slurmrestd is gone, or whoever asked
+        except (OSError, http.client.HTTPException):  # slurmrestd or the client is gone
             handler.close_connection = True
         finally:
             connection.close()

@@ -24,7 +24,7 @@ FOLDER, SOCKET = "/srv/mariadb-tls", "/run/mysqld/tls.sock"
 POD = "inside-accounting-0"
 TLS = {"caSecret": "db-ca", "clientSecret": "db-client"}
 DATA = b"research-in-the-open"
-"""An account's name, as it would stand in an INSERT."""
+"""An account's name, as an INSERT would have it."""
 
 
 @dataclass

@@ -86,7 +86,7 @@ def killed_in_mid_drain(gated: Gated) -> dict[str, int]:
 
 
 def all_completed(gated: Gated, jobs: dict[str, int]) -> None:
-    """By slurmdbd: each ended by itself, where it began, and was started once."""
+    """By slurmdbd: each ended when it was done, where it began, and was started once."""
     found = sorted((row.job, row.state, row.nodes, row.exit_code) for row in gated.slurm.await_completed(*jobs.values()))
     assert found == sorted((str(job), "COMPLETED", node, "0:0") for node, job in jobs.items())
 

@@ -46,7 +46,7 @@ class Jupyter:
     stack: Stack
 
     def up(self, key: bytes) -> None:
-        """`pulumi up` with this munge.key, and alice's pod started anew."""
+        """`pulumi up` with this munge.key, and a new pod for alice."""
         munge_site.up(self.stack, munge.IMAGE, key)
         self.world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
         self.world.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(pod()))

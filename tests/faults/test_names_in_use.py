@@ -1,6 +1,6 @@
 """A new pod would take the name of a Slurm node that is somebody else's: two Kubernetes clusters at one slurmctld.
 
-slurmctld 26.05.5 gives the name to whoever registers last, and ends the jobs of the one before with NODE_FAIL.
+slurmctld 26.05.5 gives the name to the slurmd that registers last, and ends the jobs of the one before with NODE_FAIL.
 """
 
 from __future__ import annotations

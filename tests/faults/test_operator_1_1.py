@@ -1,5 +1,5 @@
 """slurm-operator 1.1.0 beside an outside slurmctld: a stack comes up with it, jobs run, gates drain; and the planner's
-picture of it is right when nobody steers it (`test_operator_ranking` has the cases).
+picture of it is right where no gate marks a pod (`test_operator_ranking` has the cases).
 
 On a lab with a newer operator of your own (`lab up --operator-source DIR`) the stack has that one."""
 

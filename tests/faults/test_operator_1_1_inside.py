@@ -35,7 +35,7 @@ from tests.faults.test_token_key_rotation import Calls
 NODES = ("solo-0", "solo-1", "solo-2")
 SLURMCTLD, SLURMDBD = "inside-controller-0", "inside-accounting-0"
 HELD = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
-"""A job that runs until it is told to end."""
+"""A job that runs until the test ends it."""
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_an_operator_that_is_gone_since_the_run_before_is_not_taken_for_one_that
 
 
 def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: Begin, world: World) -> None:
-    """The race that the operator loses by itself: no RestApi, a restarted operator, a scale-in."""
+    """The race that the operator loses without a gate: no RestApi, a restarted operator, a scale-in."""
     case = begin(wait_for_drain=False, deadline="60s")
     case.finish()
     case.gated.reset()
@@ -119,7 +119,7 @@ def test_a_restapi_replaced_in_the_same_up_as_a_scale_in_costs_no_job(gated: Gat
 def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_ends_it(
     gated: Gated, slurm: Slurm, world: World
 ) -> None:
-    """docs/operations.md, "Without slurmrestd"; the jobs live, the bare-metal hosts stand in nobody's way."""
+    """docs/operations.md, "Without slurmrestd"; the jobs live, the bare-metal hosts block nothing."""
     gated.reset({"deadline": "5s"})
     jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "2", seconds=60) for node in NODES]
     slurm.await_running(*jobs)

@@ -1,4 +1,4 @@
-"""The planner's picture of the operator, against the operator itself: whom it gives up when nobody steers it.
+"""The planner's picture of the operator, against the operator itself: which pods it removes where no gate marks any.
 
 Each case is a NodeSet of three with something on it; the prediction is noted, then `kubectl scale` asks for fewer, and the
 operator's choice is read from what it does: pods that it deletes, and nodes that it drains to delete them later.
@@ -27,7 +27,7 @@ STANDS_ON = STACK
 PENDING = "pending termination"
 """In the reason of a node that the operator drains because its pod is to go."""
 LOOK = "tests/look"
-"""An annotation of ours that nobody reads: any change of a pod makes the operator look now, not within 30 s."""
+"""An annotation of ours that nothing reads: any change of a pod makes the operator look now, not within 30 s."""
 
 
 @dataclass(frozen=True)
@@ -181,4 +181,4 @@ def _annotated(gated: Gated, name: str) -> set[str]:
 
 
 def _silent(message: str, *, severity: Severity = "info", keep: bool = False) -> None:
-    """Nobody watches a test."""
+    """No person watches a test."""

@@ -64,7 +64,7 @@ def crds_first(stack: Stack) -> None:
 
 
 def forgotten(gated: Gated, before: dict[str, str]) -> None:
-    """See that without the label the update stops before the operator, also where nobody looked at a preview."""
+    """See that without the label the update stops before the operator, also where no preview came before it."""
     gated.world.kubectl(
         "label", "pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", f"{names.LABEL_SCALING_MODE}-"
     )
@@ -90,7 +90,7 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     assert running(gated) == later_operator.NAME
     status = gated.cli("status")
     assert later_operator.VERSION in status.stdout, status.stderr
-    assert pods(gated) == before, "with OnDelete no pod goes by itself"
+    assert pods(gated) == before, "with OnDelete no pod goes without a request"
     assert all(slurm.job_state(job) == {"RUNNING"} for job in jobs.values())
 
     gated.write(3, operator=OPERATOR)
@@ -114,7 +114,7 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
 
 
 def test_with_all_of_slurm_in_kubernetes_the_queue_and_the_jobs_go_on(world: World) -> None:
-    """slurmctld and slurmdbd begin anew, since the JWT key has another place in their pods."""
+    """slurmctld and slurmdbd restart, since the JWT key has another place in their pods."""
     with lived(world, later=False) as inside:
         before = inside.uids()
         held = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"

@@ -192,7 +192,7 @@ def test_generated_keys_change_by_the_printed_commands_and_the_queue_stays(gener
     new = generated.key("slurm")
     assert (generated.joins(old), generated.joins(new)) == (False, True)
     assert generated.key("jwt") == jwt, "the other key stays"
-    assert not set(generated.pods().values()) & set(pods.values()), "every pod began anew"
+    assert not set(generated.pods().values()) & set(pods.values()), "every pod is a new one"
     assert generated.left_of(old) == []
     assert generated.job(running) == "COMPLETED", "it was waited for"
     assert generated.job(waiting) == "PENDING", "the queue is as it was"

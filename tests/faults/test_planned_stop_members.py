@@ -126,7 +126,7 @@ def test_members_get_the_key_last_and_nothing_is_lost(hybrid: Hybrid, tmp_path: 
     assert (digest(METAL), digest(LOGIN)) == (sha256(new).hexdigest(), sha256(old).hexdigest())
     away.unlink()
     after = hybrid.pods()
-    assert not set(after.values()) & set(pods.values()), "every pod began anew"
+    assert not set(after.values()) & set(pods.values()), "every pod is a new one"
 
     hybrid.keys("rotate", "slurm", "--stop", "--via", broken)
     assert (hybrid.key("slurm"), hybrid.pods()) == (new, after), "it was carried on, not begun again"

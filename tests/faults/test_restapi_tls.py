@@ -105,7 +105,7 @@ def asked(ca_file: Path, *mine: Path, host: str = ADDRESS) -> SlurmrestClient:
 
 
 def scale_in(stack: Gated, slurm: Slurm, while_it_waits: Callable[[], None], **more: Any) -> None:
-    """Three busy nodes to two; the one that is given up ends its job when ``while_it_waits`` has returned."""
+    """Three busy nodes to two; the selected one ends its job when ``while_it_waits`` has returned."""
     jobs = {node: slurm.submit("-p", "gpu", "-w", node, "-t", "3" if node == "gpu-1" else "30") for node in NODES}
     slurm.await_running(*jobs.values())
     stack.write(2, {"deadline": "9m"}, **more)

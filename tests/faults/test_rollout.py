@@ -48,14 +48,14 @@ def calm(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
 
 
 def occupy(slurm: Slurm) -> dict[str, int]:
-    """A job on each node that ends when it is told."""
+    """A job on each node that ends when the test says so."""
     jobs = {node: slurm.submit("-p", "gpu", "-w", node, "-t", "30") for node in NODES}
     slurm.await_running(*jobs.values())
     return jobs
 
 
 def let_drained_jobs_end(slurm: Slurm, jobs: dict[str, int]) -> list[str]:
-    """Nodes that are drained by us now; their jobs are told to end."""
+    """Nodes that are drained by us now; the test ends their jobs."""
     found = [name for name, node in slurm.nodes().items() if name in jobs and "slinky-iac:" in node["reason"]]
     for node in found:
         if "RUNNING" in slurm.job_state(jobs[node]):
@@ -76,7 +76,7 @@ def ended(run: subprocess.Popen[str], slurm: Slurm, jobs: dict[str, int]) -> str
 
 
 def assert_completed(slurm: Slurm, jobs: dict[str, int]) -> None:
-    """Each job ended by itself on the node where it began, and was run once."""
+    """Each job ended when it was done, on the node where it began, and was run once."""
     rows = {int(row.job): (row.state, row.nodes, row.exit_code) for row in slurm.await_completed(*jobs.values())}
     assert rows == {job: ("COMPLETED", node, "0:0") for node, job in jobs.items()}
 

@@ -1,4 +1,4 @@
-"""A changed login set, while srun runs in its pod: the update stops before it, and ends the job only where it is told to."""
+"""A changed login set, while srun runs in its pod: the update stops before it, and ends the job only where that is set."""
 
 from __future__ import annotations
 

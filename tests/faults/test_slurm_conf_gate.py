@@ -1,6 +1,6 @@
 """slurmctld in Kubernetes loses partitions and hosts while jobs run and wait: each ends COMPLETED, by slurmdbd's own rows.
 
-Slurm by itself ends such jobs with NODE_FAIL and doesn't requeue them (``Killing JobId=… on defunct partition``).
+Without the gate, Slurm ends such jobs with NODE_FAIL and doesn't requeue them (``Killing JobId=… on defunct partition``).
 
 From slurm-operator 1.2 on a changed slurm.conf restarts slurmctld's pod. Without a volume no update may do that under jobs.
 So slurmctld has a volume here with such a release, and what is said of a slurmctld without one is asked of 1.0.1 only.

@@ -193,7 +193,7 @@ def shown(signed: Rotated) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def test_a_running_cluster_changes_over_without_a_refused_moment(signed: Rotated, tmp_path: Path) -> None:
-    """prepared, the hand-off, rs256: first nobody takes the new key's tokens, and nothing signs with it."""
+    """prepared, the hand-off, rs256: first no daemon takes the new key's tokens, and nothing signs with it."""
     calls = Calls(way(signed.world, "prepared"))
     calls.start()
     assert not accepted(token_key(signed))

@@ -16,7 +16,7 @@ from slinky_iac.errors import SlinkyError
 from tests.fuzz.mutate import hostile
 
 SECRET = "zQ7vK2mX9pL4wT8rB3nJ6hY1dF5gS0cA"
-"""Stands in the seeds wherever real inputs hold a secret: letters of all kinds, and nowhere else."""
+"""In the seeds, wherever real inputs hold a secret: letters of all kinds, and nowhere else."""
 WINDOW = 20
 """So many characters of :data:`SECRET` in a row are a leak; readers of names may quote a piece in the place of one."""
 HANG_S = 5.0

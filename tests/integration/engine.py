@@ -28,7 +28,7 @@ clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]
 contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
 users: [{name: nobody, user: {token: none}}]
 """
-"""A kubeconfig that reaches nothing: no test of this tier may touch the cluster of whoever runs it."""
+"""A kubeconfig that reaches nothing: no test of this tier may touch the cluster of the person who runs it."""
 PASSPHRASE = "correct horse battery staple"
 STACK = "test"
 

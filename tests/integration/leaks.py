@@ -13,7 +13,7 @@ URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
 def encodings(secret: str | bytes) -> dict[str, bytes]:
-    """The forms in which a value may stand in a file: by name. A key of random bytes has the same forms as a text."""
+    """The forms in which a value may be in a file: by name. A key of random bytes has the same forms as a text."""
     raw = secret.encode() if isinstance(secret, str) else secret
     once = base64.b64encode(raw)
     forms = {

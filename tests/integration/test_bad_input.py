@@ -17,7 +17,7 @@ KEYS = {"slurmKey": bytes(range(64)), "jwtKey": bytes(range(64, 128))}
 SENTINEL = "tops3cretvalue"
 OTHER_STACKS_OPERATOR = {"operator": {"install": False, "chart": None, "values": None, "protectCrds": None}}
 NOWHERE = {"controller": {"external": {"host": "192.0.2.1", "port": 6817}}}
-"""An address that nobody has (RFC 5737)."""
+"""An address that no host has (RFC 5737)."""
 
 
 def settings(over: Data | None = None) -> Data:

@@ -123,7 +123,7 @@ def test_a_review_that_did_not_end_well_leaves_nothing_to_apply(place: Place, wh
 
 @pytest.mark.parametrize("page", ["order.json", "order.md", "order.html", "order.txt"])
 def test_a_disk_that_fills_up_leaves_nothing_to_apply(place: Place, page: str) -> None:
-    """A page that can't be written wasn't read by whoever approves."""
+    """A page that can't be written wasn't read by the person who approves."""
     place.left_of_an_earlier_review()
     wrapper = place.folder / "python"
     full = f'[ "$word" != --folder ] || ln -s {FULL} "$OUT/{page}"'

@@ -100,7 +100,7 @@ class World:
         return "DRAIN" in self.slurm.nodes[name]["state"]
 
     def end_job(self, name: str) -> None:
-        """The job of a node ends by itself, and slurmdbd has it."""
+        """The job of a node ends, and slurmdbd has it."""
         with self.lock:
             number_ = ord(name[0]) * 10 + int(name[-1])
             del self.slurm.jobs[number_]

@@ -88,7 +88,7 @@ def _verdict(asked: _Alone) -> Verdict:
 
 
 def one(rule: Rule, stack: Stack, options: Mapping[str, Any] | None = None) -> Verdict:
-    """The verdict of a rule; one that sees a single resource is asked about each by itself, as the engine does."""
+    """The verdict of a rule; one that sees a single resource is asked about each alone, as the engine does."""
     if rule.scope == "stack":
         return rule.judge(stack, options)
     text = json.dumps(options or {}, sort_keys=True)

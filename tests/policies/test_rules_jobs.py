@@ -270,6 +270,6 @@ def test_a_rolling_update_is_bounded_as_a_share_and_as_a_number(value: object, f
 
 @pytest.mark.parametrize(("value", "fine"), [(1.0, True), ("50%", True), ("51%", False)])
 def test_a_rollout_by_the_gate_is_bounded_likewise(value: object, fine: bool) -> None:
-    """Its NodeSet is OnDelete, so the bound stands in the gate."""
+    """Its NodeSet is OnDelete, so the gate has the bound."""
     change = {"resources": {"gate": {"properties": {"updates": "Gated", "maxUnavailable": value}}}}
     assert (not judged(updates.update_strategy_bounds, change).violations) is fine

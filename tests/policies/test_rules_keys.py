@@ -114,7 +114,7 @@ def test_an_environment_variable_from_a_secret_is_allowed() -> None:
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "ENCRYPTED "])
 def test_a_private_key_is_found_in_base64_as_well_and_a_certificate_is_none(kind: str) -> None:
-    """So the RSA key of a stack's tokens stands in its configuration and its Secret."""
+    """So the RSA key of a stack's tokens is in its configuration and its Secret."""
 
     def said(of: str) -> str:
         text = base64.b64encode(f"-----BEGIN {of}-----\nMIIB\n".encode()).decode()

@@ -1,4 +1,4 @@
-"""Who asked for a drain: known CIs by run, people by login, and nothing that could break the line it stands in."""
+"""Who asked for a drain: known CIs by run, people by login, and nothing that could break its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fence that is gone or changed is told, whatever was changed; one that the API server only completed stands."""
+"""A fence that is gone or changed is reported, whatever was changed; one that the API server only completed stands."""
 
 from __future__ import annotations
 

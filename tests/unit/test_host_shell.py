@@ -1,4 +1,4 @@
-"""Scripts that root runs in Slurm's folder: whoever else may write there gains nothing by it, however fast."""
+"""Scripts that root runs in Slurm's folder: another user who may write there gains nothing by it, however fast."""
 
 from __future__ import annotations
 

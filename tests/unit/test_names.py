@@ -94,7 +94,7 @@ def test_only_a_reason_of_this_stack_and_nodeset_is_ours(reason: str, ours: bool
 
 
 def test_wire_formats_are_pinned() -> None:
-    """Each stands in state files, on nodes or on pods that exist: a change needs an alias or a reader for the old."""
+    """Each is in state files, on nodes or on pods that exist: a change needs an alias or a reader for the old."""
     assert names.TYPE_PREFIX == "slinky:slurm"
     assert names.API_VERSION == "slinky.slurm.net/v1beta1"
     assert names.REASON_PREFIX == "slinky-iac:"

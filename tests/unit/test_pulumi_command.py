@@ -1,4 +1,4 @@
-"""Whatever `pulumi` does instead of answering is told as one StateError: what was asked, what came back, what to do."""
+"""Whatever `pulumi` does instead of answering is reported as one StateError: what was asked, what came back, what to do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where everything stands: four columns, rows as high as they must be, lines in the channels between. Pixels, no drawing.
 
 Words are measured without a browser, by the widest of the common interface fonts, so that they fit in every one.
-Column 0 is the desk, 1 the control plane, 2 Slurm in Kubernetes, 3 outside. Whoever has slurmctld for a hub joins one bus in
+Column 0 is the desk, 1 the control plane, 2 Slurm in Kubernetes, 3 outside. What has slurmctld for a hub joins one bus in
 the channel between 2 and 3, so that no line passes through a box.
 """
 

@@ -1,4 +1,4 @@
-"""A picture as Mermaid, which GitHub and GitLab draw where it stands in Markdown."""
+"""A picture as Mermaid, which GitHub and GitLab draw in Markdown."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def _left_records(expected: Expected, seen: Seen) -> Found:
 
 def _is_pods_name(node: str, nodeset: str) -> bool:
     """Whether a pod of the NodeSet would be called so. The feature alone doesn't tell: another stack's nodes may have it,
-    and nobody may be advised to delete those."""
+    and no advice may be to delete those."""
     return node.startswith(f"{nodeset}-") and node[len(nodeset) + 1 :].isdigit()
 
 

@@ -179,7 +179,7 @@ def _handler(sheet: Sheet) -> Task:
 
 
 def _check(sheet: Sheet) -> Task:
-    """The host's own check; without systemd nobody has started the daemon, so nothing would be told."""
+    """The host's own check. Without systemd no daemon was started, so it would find none."""
     found, until = "slurm_handoff_check", {"until": "slurm_handoff_check.rc == 0", "retries": 1 if sheet.edits else 10}
     when = ["not ansible_check_mode"] if sheet.edits else ["not ansible_check_mode", _SYSTEMD]
     command = {"cmd": sheet.check_path}

@@ -88,7 +88,7 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
 
 
 def network_page(config: StackConfig) -> str:
-    """network.md: what must be routed for this stack, and how Calico is told."""
+    """network.md: what must be routed for this stack, and Calico's configuration for it."""
     template = (Path(__file__).with_name("network.md")).read_text()
     parts = {name: Template(text) for name, text in re.findall(r"(?ms)^%% (\w+)\n(.*?)(?=^%% |\Z)", template)}
     host_network = [name for name, nodeset in config.nodesets.items() if nodeset.pod.host_network]
@@ -129,7 +129,7 @@ class Known:
     jwt_comes: bool = False
     """The JWT key is being replaced: which of the two the daemons have now isn't known from here."""
     token_set: str | None = None
-    """jwks.json with the public halves of the stack's token keys; None where it has none, or nobody could read it."""
+    """jwks.json with the public halves of the stack's token keys; None where it has none, or it couldn't be read."""
 
 
 def token_files(known: Known) -> tuple[Placed, ...]:

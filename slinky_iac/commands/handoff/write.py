@@ -89,7 +89,7 @@ def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> None:
 
 @contextlib.contextmanager
 def _below(out: int, path: PurePosixPath, mode: int) -> Iterator[int]:
-    """A folder below ``out``, made where it isn't there, and nobody else's to change."""
+    """A folder below ``out``, made where it isn't there, that no other user may change."""
     with contextlib.ExitStack() as held:
         handle = out
         for name in path.parts:

@@ -1,4 +1,4 @@
-"""`slinky init STACK`: asks or is told, reads slurmctld's host, writes the stack's file, and hands both keys to pulumi."""
+"""`slinky init STACK`: asks or takes arguments, reads slurmctld's host, writes the stack's file, gives pulumi both keys."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _base(file: Path | None) -> Mapping[str, object]:
 
 
 def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argparse.Namespace:
-    """The arguments, with what was left out asked for. Raises :class:`ProjectError` where nobody can be asked."""
+    """The arguments, with what was left out asked for. Raises :class:`ProjectError` where there is no person to ask."""
     answers = argparse.Namespace(**vars(arguments))
     if answers.via is None and answers.show_config is None:
         if not tty:

@@ -1,7 +1,7 @@
 """From the gates' steps to drains. The gates' ``plan`` input is made by ``slinky_iac/drain/plan.py``, that of slurm.conf's
 gate by ``preview.py``.
 
-A gate keeps the plan of its last scale-in while nothing is given up, so a plan counts only where it is new or where the
+A gate keeps the plan of its last scale-in while nothing is selected, so a plan counts only where it is new or where the
 step itself lowers the number, or takes lines away. What a preview doesn't say is not known, and never taken for nothing.
 """
 

@@ -31,7 +31,7 @@ class Exit(IntEnum):
     EXCEEDED = 3
     """More than the limits allow."""
     UNKNOWN = 4
-    """Something drains, and nobody could say which nodes or whose jobs; or, with ``strict``, a policy didn't judge."""
+    """Something drains, and it is unknown which nodes or whose jobs; or, with ``strict``, a policy didn't judge."""
     LATE = 7
     """Known and within the limits; but as things stand a drain passes its deadline, or is blocked."""
 

@@ -67,7 +67,7 @@ class Drain:
     what: str
     """Name of the NodeSet or of the namespace, or ``outside-hosts``."""
     known: bool
-    """False: nobody could be asked, so nodes and jobs are not complete."""
+    """False: there was no answer, so nodes and jobs are not complete."""
     before: int = 0
     after: int = 0
     nodes: tuple[Node, ...] = ()
@@ -79,7 +79,7 @@ class Drain:
     """End of the wait if the update begins at the time of the preview."""
     on_deadline: str = "keep"
     blocks: tuple[str, ...] = ()
-    """What stands in the way of the drain."""
+    """What blocks the drain."""
     warnings: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     """Bare-metal hosts that go back to work."""

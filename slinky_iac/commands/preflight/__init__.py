@@ -1,1 +1,1 @@
-"""`slinky preflight`: ask, judge, print. The checks themselves stand in slinky_iac.preflight: previews run them too."""
+"""`slinky preflight`: ask, judge, print. The checks themselves are in slinky_iac.preflight: previews run them too."""

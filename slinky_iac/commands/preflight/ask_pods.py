@@ -33,8 +33,8 @@ def ask_pods(
 ) -> PodFacts:
     """What pods on the NodeSets' Kubernetes nodes see of ``tried``. What Kubernetes refuses is in the facts, not raised.
 
-    Every pod made here is gone afterwards. Where Kubernetes can't be asked to delete it, it ends by itself, and the next
-    run removes it. ``namespace``: where they are made; None: in the cluster's own.
+    Every pod made here is gone afterwards. Where Kubernetes can't be asked to delete it, it ends within seconds, and the
+    next run removes it. ``namespace``: where they are made; None: in the cluster's own.
     """
     try:
         if namespace is None:
@@ -68,7 +68,7 @@ def _pods(
 
 
 def _delete(kube: ShortPodClient, namespace: str, pods: list[str]) -> None:
-    """Delete all, also when somebody presses Ctrl-C once more meanwhile; what can't be deleted ends by itself."""
+    """Delete all, also when somebody presses Ctrl-C once more meanwhile; what can't be deleted ends within seconds."""
     interrupted: BaseException | None = None
     for pod in pods:
         try:

@@ -1,7 +1,7 @@
 """The short-lived pod that looks at the outside from where slurmd pods run: what it is, does and says. Pure.
 
 It runs the NodeSet's own image, which the Kubernetes nodes have or need anyway, on nodes that the NodeSet may use. It has no
-rights, no token, no key and no volume, ends by itself within seconds, and leaves its words in its termination message.
+rights, no token, no key and no volume, ends within seconds, and leaves its words in its termination message.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def report_of(
 ) -> PodReport:
     """What a pod wrote, read. ``before`` and ``after``: our clock when it was made and when it was seen to have ended.
 
-    A place that it wrote nothing about is one that nobody knows about, and says so.
+    A place that it wrote nothing about is unknown, and says so.
     """
     said: dict[tuple[str, int], Tried] = {}
     clock, uid, release, metrics = None, None, "", None

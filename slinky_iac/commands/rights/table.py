@@ -274,7 +274,7 @@ def _hubs(config: StackConfig) -> Iterator[Right]:
 
 
 def _fence(config: StackConfig) -> Iterator[Right]:
-    """What Kubernetes asks of the writer of a policy that reads NodeSets; asked by itself, so no audit log shows it."""
+    """What Kubernetes asks of the writer of a policy that reads NodeSets. It asks itself, so no audit log shows it."""
     if config.cluster.fence and config.keys.auth == "auth/slurm":
         yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
 
@@ -307,7 +307,7 @@ def _operator(config: StackConfig) -> Iterator[Right]:
             yield Right(group, resource, verbs, why, (), namespace)
             if verbs[: len(_OWN)] == _OWN:
                 yield Right(group, resource, ("patch",), "another release of the charts", (), namespace, seldom=True)
-    # Asked of the API server by itself, so the audit log doesn't show them.
+    # The API server asks itself, so the audit log doesn't show them.
     yield Right(_RBAC, "clusterroles", ("bind", "escalate"), "the operator's role has rights of its own", seldom=True)
     if _needs_stub(config):
         yield Right(*_CRDS, ("create", "patch"), "a stand-in that old operators need", (_stub(),))

@@ -1,7 +1,7 @@
 """The one loop of all rotations: look, plan, do the step that is due, look again; stop where it is somebody else's turn.
 
-No record of steps is kept. Where a rotation stands is told by the configuration's secrets, the stack's state, the cluster's
-Secrets, the files in pods and on hosts, and by who takes which token; so a run that was cut short anywhere is run again.
+No record of steps is kept. Each run finds its step by the configuration's secrets, the stack's state, the cluster's Secrets,
+the files in pods and on hosts, and which daemon takes which token; so a run that was cut short anywhere is run again.
 """
 
 from __future__ import annotations

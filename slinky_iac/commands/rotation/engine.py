@@ -70,7 +70,7 @@ class Engine:
     def update_keys(self, say: Callable[[str], None], *, replaces: bool = True) -> None:
         """`pulumi up`, where nothing but keys would change; looked at once a process, before its first update.
 
-        Raises :class:`RotationError` where something else would: it has to be applied, or taken back, by itself first. The
+        Raises :class:`RotationError` where something else would: it has to be applied, or taken back, on its own first. The
         protection of the key Secrets is lifted for this one update, which sets it again; not where it ``replaces`` none.
         """
         if replaces:

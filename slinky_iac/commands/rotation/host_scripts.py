@@ -53,7 +53,7 @@ _FUNCTIONS: Final = TRUSTED + (_SHELL / "place.sh").read_text().rstrip("\n")
 _FOLLOWS: Final = (_SHELL / "follows.sh").read_text().rstrip("\n")
 _FOLLOWED = {
     # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
-    # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it starts itself anew, and keeps its socket.
+    # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it restarts itself, and keeps its socket.
     Role.LOGIN: "if follows sackd; then systemctl reload sackd; else systemctl restart sackd; fi",
     Role.SLURMD: "follows slurmd || systemctl restart slurmd",
 }
@@ -159,7 +159,7 @@ def without_key(said: str, script: str) -> str:
 
 
 def _script(folder: str, lines: Iterable[str], files: Iterable[File]) -> str:
-    """A script that changes something, in a folder where nobody but root can come between, and then says what is there."""
+    """A script that changes something, in a folder that only root can change, and then says what is there."""
     unsafe = "Nothing was changed on this host. Then run this again"
     begun = [
         "set -eu",

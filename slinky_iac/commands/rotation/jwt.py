@@ -1,4 +1,4 @@
-"""How the JWT key (HS256) is replaced. The plan is pure; keys stand in it by their fingerprints only.
+"""How the JWT key (HS256) is replaced. The plan is pure; keys are in it by their fingerprints only.
 
 slurmctld and slurmdbd know one such key at a time (auth/jwt ``auth_jwt.c``), so there is a moment of change. It is hidden
 in who signs: gates and commands hold both keys meanwhile and use the one that is taken. The operator holds one: from the

@@ -1,4 +1,4 @@
-"""How slurm.key (auth/slurm) is replaced under running jobs. The plan is pure; keys and files stand in it by their hashes.
+"""How slurm.key (auth/slurm) is replaced under running jobs. The plan is pure; keys and files are in it by their hashes.
 
 Since 24.05 a daemon with slurm.jwks signs with one key and takes tokens of several (auth/slurm ``internal.c``). So every
 daemon first learns the new key, then all change to it, then the old one goes. slurmd in pods reads the file when slurmctld

@@ -1,8 +1,8 @@
-"""How the RSA key of this stack's tokens is replaced. The plan is pure; keys stand in it by their names (kid) only.
+"""How the RSA key of this stack's tokens is replaced. The plan is pure; keys are in it by their names (kid) only.
 
 slurmctld and slurmdbd take tokens of every key in jwks.json (auth/jwt ``auth_jwt.c``). So they learn the new key first, then
 gates and commands sign with it, then the old one goes: at no moment is a token of this stack refused. Jobs and the operator
-have no part in it. Who takes which key is told by tokens, so nobody has to say that a step is done.
+have no part in it. A token shows which daemon takes which key, so you need not say that a step is done.
 """
 
 from __future__ import annotations

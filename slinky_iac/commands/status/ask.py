@@ -33,8 +33,8 @@ from slinky_iac.slurmrest.controller import Pings
 BUDGET_S: Final = 10.0
 """Longest wait for any one question: a person waits for the answer."""
 SLURMRESTD_S: Final = 25.0
-"""The same for slurmrestd's ping: it waits for a slurmctld that hangs, MessageTimeout long (10 s), before it says so. Given
-up earlier, slurmrestd would be taken for the one that is down."""
+"""The same for slurmrestd's ping: it waits for a slurmctld that hangs, MessageTimeout long (10 s), before it says so. With
+less time, slurmrestd would be taken for the one that is down."""
 SLURMCTLD_S: Final = 15.0
 """The same for a question that slurmctld itself answers: enough for slurmrestd to say that it doesn't, once."""
 CONNECT_S: Final = 3.0

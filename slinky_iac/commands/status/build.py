@@ -1,9 +1,9 @@
 """From a stack's state and one look to the screen. Pure: what wasn't answered stays unknown.
 
-That a key is being replaced is told, without decrypting the configuration, by secrets that are set only meanwhile, keys that
-are handed out beside the one in use, and, in a planned stop, what of the stack's state is gone or has lost its protection.
-At which step isn't always told: `keys rotate … --plan` looks at everything. The history has the configuration of each
-update too, which is never looked at.
+Three things show, without decrypting the configuration, that a key is being replaced: secrets that are set only meanwhile,
+keys that are handed out beside the one in use, and, in a planned stop, what of the stack's state is gone or has lost its
+protection. The step isn't always known: `keys rotate … --plan` looks at everything. The history has the configuration of
+each update too, which is never looked at.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS
 from slinky_iac.releases import of_protocol
 from slinky_iac.text import moment
 
-NOBODY = "unknown: the backend records no user"
+NO_USER: Final = "unknown: the backend records no user"
 
 
 def last_up(entries: Sequence[Mapping[str, Any]]) -> LastUp | None:
@@ -67,7 +67,7 @@ def _who(environment: object) -> str:
     commit = f"commit {head}{dirty}{f' by {author}' if author else ''}" if head else ""
     run = said.get("ci.build.url") or said.get("ci.build.id", "")
     ci = f"CI {said['ci.system']}{f' {run}' if run else ''}" if said.get("ci.system") else ""
-    return "; ".join(part for part in (ci, commit) if part) or NOBODY
+    return "; ".join(part for part in (ci, commit) if part) or NO_USER
 
 
 UNKNOWN: Final = "unknown"
@@ -224,7 +224,7 @@ def _aged(key: Key, seen: Seen) -> Key:
 
 
 def _only(place: KeyPlace) -> str:
-    """The token key by what is public, where that names one; while it is being replaced two are, and nobody tells which."""
+    """The token key by what is public, where that names one; while it is being replaced two are, and which is unknown."""
     return f"kid {min(place.public)}" if len(place.public) == 1 else UNKNOWN
 
 

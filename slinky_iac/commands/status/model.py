@@ -111,7 +111,7 @@ class Key:
     """Whether the Secret in the cluster holds what the stack says."""
     text: str = ""
     signs: tuple[str, ...] = ()
-    """Whose tokens it signs: ``operator``, ``this stack``, or ``unknown`` where nobody tells if this stack's."""
+    """Whose tokens it signs: ``operator``, ``this stack``, or ``unknown`` where it isn't known if this stack's."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Status:
 
 
 NOT_ASKED: Final = "not asked: "
-"""Begins the trouble of a question whose way was known to be closed; its cause is told once, by the question that met it."""
+"""Begins the trouble of a question whose way was known to be closed; the question that met the cause reports it once."""
 NOT_READ: Final = "its Secret isn't read here"
 
 

@@ -1,4 +1,4 @@
-"""The composed cluster: what is made before what, what outlives what on destroy, and what the next person is told."""
+"""The composed cluster: what is made before what, what outlives what on destroy, and what the next person reads."""
 
 from __future__ import annotations
 

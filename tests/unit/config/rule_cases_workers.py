@@ -1,4 +1,4 @@
-"""More cases for the rules: faults of workers and partitions, and what is told without stopping."""
+"""More cases for the rules: faults of workers and partitions, and what is reported without stopping."""
 
 from __future__ import annotations
 

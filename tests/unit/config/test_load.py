@@ -1,4 +1,4 @@
-"""The configuration becomes one value, or all its faults are told at once, and no fault shows a value that was a secret."""
+"""The configuration becomes one value, or all its faults are named at once, and no fault shows a value that was a secret."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Job:
 
 @dataclass
 class Machinery:
-    """Everything outside the program, going on by itself."""
+    """Everything outside the program, which goes on meanwhile."""
 
     version: OperatorVersion
     now: int = 1_000_000

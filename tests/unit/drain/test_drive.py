@@ -259,7 +259,7 @@ def test_a_clock_that_is_put_right_cancels_no_job_before_its_time(jump):
 
 
 def test_a_job_that_began_in_the_future_is_signalled_again_after_a_pause_only():
-    """slurmctld's clock may be ahead of ours by minutes; until then nobody can say whether the job has heard the signal."""
+    """slurmctld's clock may be ahead of ours by minutes; until then it is unknown whether the job has heard the signal."""
     w = with_job(node="gpu-0", end=None)
     w.jobs[1] = replace(w.jobs[1], start=w.now + 200)
     session = ModelSession(w)

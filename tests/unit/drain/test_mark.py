@@ -1,4 +1,4 @@
-"""Marks carry all that a later run needs, and nobody else's mark is taken for ours."""
+"""Marks carry all that a later run needs, and no other mark is taken for ours."""
 
 import json
 
@@ -111,5 +111,5 @@ def test_pod_is_nudged_only_once_in_a_while_and_keeps_its_mark():
     again = given_up(0, gate=told.tag)
     assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S - 1) is None
     assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S) is not None
-    assert is_marked(again, mark(again, OWNER, BASE_COST)), "a nudge is no reason to mark anew"
+    assert is_marked(again, mark(again, OWNER, BASE_COST)), "a nudge is no reason to mark again"
     assert triggered(pod(0), OWNER, NOW) is None

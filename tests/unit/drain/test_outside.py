@@ -1,4 +1,4 @@
-"""Bare-metal hosts come to what is wanted by our drains alone; everybody else's stay and are told."""
+"""Bare-metal hosts come to what is wanted by our drains alone; everybody else's stay and are reported."""
 
 import pytest
 
@@ -81,7 +81,7 @@ def test_only_drains_of_ours_are_returned():
 
 
 def test_a_host_taken_out_of_the_configuration_is_given_back_and_nothing_else_is_wanted_of_it():
-    """Our drains of hosts have no end of their own: nobody would ever look at it again."""
+    """Our drains of hosts have no end of their own: no run would ever look at it again."""
     records = [node(0, "MIXED+DRAIN", OURS), node(1, "IDLE+DRAIN", "bad DIMM"), node(2)]
     found = hosts(*records, dropped=["gpu-0", "gpu-1", "gpu-2", "gpu-9"])
     assert found == HostsPlan(returns=("gpu-0",))

@@ -1,4 +1,4 @@
-"""The plan says whom it will touch, what stands in the way and what nobody can know; and it doesn't flicker."""
+"""The plan says whose jobs it waits for, what blocks it and what is unknown; and it doesn't flicker."""
 
 from dataclasses import replace
 

@@ -49,7 +49,7 @@ FREE_LOOK = ([pod(0), given_up(1), given_up(2)], [node(0), held(1), held(2)])
 
 
 def free_look(*jobs, **changes):
-    """Three workers, of which two are ready to be given up."""
+    """Three workers, of which two are ready to be removed."""
     return seen(*FREE_LOOK, jobs, **changes)
 
 
@@ -575,7 +575,7 @@ def test_the_first_pods_are_made_without_an_answer_from_slurm():
 
 @pytest.mark.parametrize("pods", [(), (pod(0), pod(1))])
 def test_a_name_that_is_in_use_in_slurm_is_not_taken_by_a_new_pod(pods):
-    """slurmctld gives the name to whoever registers last, and ends the jobs of the one before."""
+    """slurmctld gives the name to the slurmd that registers last, and ends the jobs of the one before."""
     look = seen(pods, [node(0), node(1), node(2)] if pods else [node(2)], [job(7, 2)])
     assert "gpu-2 is in use" in says("take it over", step(look, len(pods), 3)).why
     late = step(look, len(pods), 3, deadline_at=NOW)

@@ -60,7 +60,7 @@ class Wider(ScaleIn):
         """A daemon of another cluster registers under a name that a pod of ours could get, with a job."""
         w, name = self.w, f"gpu-{number % 8}"
         if w.saved is not None or len(w.pods) < w.replicas or any(pod.node == name for pod in w.pods.values()):
-            return  # a pod that is being made already is nobody's to hold back
+            return  # a pod that is being made already can't be held back
         w.nodes[name] = Node(name)
         w.foreign.add(name)
         w.jobs[w.next_job] = Job(w.next_job, (name,), w.now, None)

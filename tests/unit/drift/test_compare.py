@@ -1,4 +1,4 @@
-"""What differs is told once, with a reason; what is on its way, or somebody else's, is not drift."""
+"""What differs is reported once, with a reason; what is on its way, or somebody else's, is not drift."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ STUBS = {
     "stat": 'cat "$AS/${3##*/}"',
     "systemctl": 'echo "$@" >> "$CALLS"',
     "sleep": ":",
-    "timeout": "exit 1",  # nobody is there to be asked
+    "timeout": "exit 1",  # no person is there to be asked
 }
 INSIDE, OUTSIDE = EXAMPLES[0], EXAMPLES[1]
 
@@ -35,11 +35,11 @@ class Scratch:
     def install(
         self, role: str, example: Path = OUTSIDE, known: Known = KNOWN, *, arguments: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
-        """Carry a role's folder there, anew, and run its install.sh."""
+        """Carry a new copy of a role's folder there, and run its install.sh."""
         return self._run(self.carry_role(role, example, known), *arguments)
 
     def carry_role(self, role: str, example: Path = OUTSIDE, known: Known = KNOWN) -> Path:
-        """Carry a role's folder there, anew; its install.sh, which has not run."""
+        """Carry a new copy of a role's folder there; its install.sh, which has not run."""
         return self.carry(texts(render("folder", made(example, known), None)), role)
 
     def call(self, rendered: dict[str, str], role: str, *words: str) -> str:

@@ -203,7 +203,7 @@ def test_a_key_is_judged_by_mode_and_fingerprint_and_never_shown(
     path.write_bytes(content)
     path.chmod(mode)
     said = tree.check("check_key", "/etc/slurm/slurm.key", wanted)
-    # Whose file it is depends on who runs the tests: root's is fine, another's is told.
+    # Whose file it is depends on who runs the tests: root's is fine, another's is reported.
     judged = [line for line in said.lines if "belongs to" not in line]
     assert {line.split()[0] for line in judged} == kinds
     assert KEY.decode() not in "".join(said.lines)

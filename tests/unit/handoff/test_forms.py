@@ -209,7 +209,7 @@ def test_the_admin_s_own_files_are_never_written_by_user_data() -> None:
 
 @each_example
 def test_a_playbook_places_nothing_on_a_host_that_lacks_a_key(example: Path) -> None:
-    """What was placed before the play ended would be unchanged in the next one, and nobody would restart the daemon."""
+    """What was placed before the play ended would be unchanged in the next one, and no play would restart the daemon."""
     for play in yaml.safe_load(texts(FORMS["ansible"](made(example), None))["handoff.yaml"]):
         named = [task["name"] for task in play["tasks"]]
         stops = [at for at, name in enumerate(named) if name.startswith("Stop unless ")]

@@ -134,4 +134,4 @@ def test_where_there_is_no_line_the_whole_one_is_to_be_added(host: Tree) -> None
     conf(host, "")
     call = ("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key", LINE.split("=", 1)[1])
     assert host.check(*call, missing=True).lines == [LINE]
-    assert kinds(host, *CALL) == ["ok"], "the missing line is told once"
+    assert kinds(host, *CALL) == ["ok"], "the missing line is reported once"

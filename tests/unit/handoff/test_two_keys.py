@@ -73,7 +73,7 @@ def test_a_host_without_slurm_jwks_is_not_started_and_its_check_says_so() -> Non
 
 
 def test_at_rest_and_before_a_planned_stop_slurm_key_is_all() -> None:
-    """Before a stop nobody reads a slurm.jwks, and the stop takes it away from hosts that have one."""
+    """Before a stop no daemon reads a slurm.jwks, and the stop takes it away from hosts that have one."""
     stopping = values(data=merged(DATA, {"keys": {"jwks": False}}), slurmKeyNext=NEW)
     for found in (values(), values(jwtKeyNext=NEW), stopping):
         files = texts(FORMS["folder"](handed(found), held_keys(found)))

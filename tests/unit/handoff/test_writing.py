@@ -1,4 +1,4 @@
-"""The command and its files: keys only where nobody else reads, never over what isn't ours, never on the screen."""
+"""The command and its files: keys only where no other user reads, never over what isn't ours, never on the screen."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Daemons:
     by_hand: bool = False
     """Somebody has released a submission by hand."""
     late: list[Callable[[], None]] = field(default_factory=list)
-    """Requests that are still under way although their sender has given up on them."""
+    """Requests that are still under way although their sender has stopped waiting."""
 
     def submit(self, tag: str) -> int:
         self.last += 1

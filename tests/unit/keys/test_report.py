@@ -1,4 +1,4 @@
-"""What is verified: a place that differs, or that nobody could ask, is never shown as fine."""
+"""What is verified: a place that differs, or that gave no answer, is never shown as fine."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_a_token_file_that_cannot_be_used_is_named(tmp_path: Path, content: str 
 
 
 class Plugin:
-    """A credential plugin that prints what it is told to, and counts."""
+    """A credential plugin that prints what the test gives it, and counts."""
 
     def __init__(self, *outputs: object, code: int = 0, stderr: bytes = b"") -> None:
         self.outputs = [o if isinstance(o, bytes) else json.dumps(o).encode() for o in outputs]

@@ -237,4 +237,4 @@ def test_down_cleans_up_without_a_network_that_is_gone(
     there = happened is None
     assert (kubernetes.asked, slurm.asked) == ([there], [there])
     assert restored == (["inotify", "forwarding"] if there else ["inotify"])
-    assert not lab.note.exists(), "the next `up` begins anew"
+    assert not lab.note.exists(), "the next `up` begins from nothing"

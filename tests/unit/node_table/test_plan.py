@@ -1,4 +1,4 @@
-"""The node table on nodes as they are: nobody's value is taken over, nothing is made, and all of ours goes again."""
+"""The node table on nodes as they are: no other's value is taken over, nothing is made, and all of ours goes again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What slurm.conf loses stands in the change order, with the jobs it waits for."""
+"""The change order has what slurm.conf loses, with the jobs it waits for."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ FACTS = Facts(
     keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
 )
 BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
-"""Checks that nobody can make from here: always unknown."""
+"""Checks that can't be made from here: always unknown."""
 
 
 def slurm(**over: Any) -> Facts:

@@ -1,4 +1,4 @@
-"""What is asked where, over real sockets: one world in which Kubernetes answers, one in which nobody does."""
+"""What is asked where, over real sockets: one world in which Kubernetes answers, one in which nothing does."""
 
 from __future__ import annotations
 

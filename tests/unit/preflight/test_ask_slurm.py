@@ -55,7 +55,7 @@ def ask(
     keys: dict[str, tuple[bytes, ...]] | None = None,
     quick: bool = False,
 ) -> SlurmFacts:
-    """A look; ``worlds`` by host, None where nobody answers."""
+    """A look; ``worlds`` by host, None where there is no answer."""
 
     def connect(way: RestEndpoint, keys: tuple[bytes, ...], clock: Clock) -> SlurmrestClient:
         assert isinstance(way.endpoint, Direct)

@@ -1,4 +1,4 @@
-"""Each check: fine where it fits, named where it doesn't, unknown where nobody could be asked; never fine by silence."""
+"""Each check: fine where it fits, named where it doesn't, unknown where there was no answer; never fine by silence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kubernetes that can't have the fence is told before the update that would fail on it."""
+"""A Kubernetes that can't have the fence is reported before the update that would fail on it."""
 
 from __future__ import annotations
 

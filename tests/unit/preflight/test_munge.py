@@ -1,4 +1,4 @@
-"""A cluster with auth/munge is told nothing that only auth/slurm needs, and what its clients do need."""
+"""A cluster with auth/munge reads nothing that only auth/slurm needs, but what its clients do need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A preview tells what is wrong with Slurm in bounded time, and nothing where nobody can be asked."""
+"""A preview tells what is wrong with Slurm in bounded time, and nothing where no answer comes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_before_the_first_up_there_is_no_secret_and_nothing_to_say(monkeypatch: 
 
     monkeypatch.setattr(preview, "quick", absent)
     found = preview.notices(load(minimal()), {}, Path("/nowhere"))
-    assert [each.path for each in found] == ["kubernetes"], "no kubeconfig is told, and nothing else"
+    assert [each.path for each in found] == ["kubernetes"], "no kubeconfig is reported, and nothing else"
 
 
 def test_a_look_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

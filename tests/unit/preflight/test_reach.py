@@ -1,4 +1,4 @@
-"""An outside daemon that doesn't answer is told with what was tried, quickly, and stops nothing."""
+"""An outside daemon that doesn't answer is reported with what was tried, quickly, and stops nothing."""
 
 from __future__ import annotations
 

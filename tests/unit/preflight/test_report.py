@@ -1,4 +1,4 @@
-"""What is shown: 100 columns, lines to paste unbroken, nobody's control characters, the same facts as JSON."""
+"""What is shown: 100 columns, lines to paste unbroken, no control characters of others, the same facts as JSON."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_slurmdbds_refusal_is_told_from_its_silence_by_the_key_that_it_takes() -
     seen = asked(token_key(), slurmdbd_knows=False)
     assert (seen.slurmdbd_tokens, seen.silent) == ({OWN: "refused"}, {})
     alone = asked(token_key(), slurmdbd_knows=False, keys={OWN: (token_key(),)})
-    assert alone.slurmdbd_tokens == {}, "with no other key at hand nobody knows which it is"
+    assert alone.slurmdbd_tokens == {}, "with no other key at hand it is unknown which it is"
     assert "slurmdbd" in alone.silent
 
 

@@ -1,4 +1,4 @@
-"""Where a rotation stands is told from what is so, at every cut; a step is done only when it is certainly done."""
+"""The step of a rotation is known from what is so, at every cut; a step is done only when it is certainly done."""
 
 from __future__ import annotations
 

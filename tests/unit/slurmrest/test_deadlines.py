@@ -46,7 +46,7 @@ EVIL = {
 
 @contextmanager
 def serving(say: Say, ping: bytes | None = None) -> Iterator[str]:
-    """A server that says the same on each connection, but answers a ping if it is told how."""
+    """A server that says the same on each connection, but answers a ping if the test says how."""
     over = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

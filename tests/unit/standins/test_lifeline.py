@@ -50,7 +50,7 @@ def test_a_listening_engine_is_alive_and_a_closed_one_is_gone(listener):
 
 
 def test_an_engine_too_busy_to_accept_is_not_gone(listener):
-    """A full accept queue makes connections hang or fail, but nobody refuses them."""
+    """A full accept queue makes connections hang or fail, but nothing refuses them."""
     assert not lifeline.refuses(address(listener))
 
 

@@ -1,4 +1,4 @@
-"""The screen: fits its width, plain where nobody sees colours, harmless whatever others wrote, and JSON with a number."""
+"""The screen: fits its width, plain where there are no colours, harmless whatever others wrote, and JSON with a number."""
 
 from __future__ import annotations
 
