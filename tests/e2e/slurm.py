@@ -10,6 +10,9 @@ from typing import Any
 
 from lab.slurm.hosts import Hosts
 
+HELD = "trap 'kill $!; exit 0' USR1; sleep infinity & wait"
+"""A batch script that runs until it gets SIGUSR1. The trap comes first: the signal may come right after the start."""
+
 
 @dataclass(frozen=True)
 class Accounted:
@@ -68,7 +71,7 @@ class Slurm:
 
     def submit(self, *options: str, seconds: int | None = None, user: str = "alice") -> int:
         """Submit a batch job that sleeps, or without ``seconds`` runs until :meth:`finish`; returns its id."""
-        script = f"sleep {seconds}" if seconds is not None else "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
+        script = f"sleep {seconds}" if seconds is not None else HELD
         out = self.user("sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", *options, f"--wrap={script}", user=user)
         return int(out.strip().split(";")[0])
 

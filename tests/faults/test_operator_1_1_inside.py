@@ -26,7 +26,7 @@ from slinky_iac.reach import reach
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import KubeProxy
 from tests.e2e.rotating import STEPS
-from tests.e2e.slurm import await_true
+from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import INSIDE, started
 from tests.e2e.world import World
 from tests.faults.later_operator import Inside, all_inside, lived
@@ -34,8 +34,6 @@ from tests.faults.test_token_key_rotation import Calls
 
 NODES = ("solo-0", "solo-1", "solo-2")
 SLURMCTLD, SLURMDBD = "inside-controller-0", "inside-accounting-0"
-HELD = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
-"""A job that runs until the test ends it."""
 
 
 @pytest.fixture(scope="module")

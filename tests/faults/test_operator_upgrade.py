@@ -12,7 +12,7 @@ from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack
 from slinky_iac import names
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated, bring_up
-from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.slurm import HELD, Slurm, await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World, dev_settings
 from tests.faults.later_operator import all_inside, lived, on_later_operator
@@ -117,8 +117,7 @@ def test_with_all_of_slurm_in_kubernetes_the_queue_and_the_jobs_go_on(world: Wor
     """slurmctld and slurmdbd restart, since the JWT key has another place in their pods."""
     with lived(world, later=False) as inside:
         before = inside.uids()
-        held = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
-        jobs = {node: inside.submit(node, held, "-t20") for node in inside.workers()}
+        jobs = {node: inside.submit(node, HELD, "-t20") for node in inside.workers()}
         waiting = inside.submit("solo-0", "hostname", "--hold", "-t1")
         inside.await_running(*jobs.values())
         inside.write(all_inside("hs256", later=False, **ON_DELETE))

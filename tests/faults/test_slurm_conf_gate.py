@@ -26,7 +26,7 @@ from lab.slurm.hosts import LAB as HOSTS
 from lab.stacks import Stack
 from slinky_iac.releases import OperatorVersion
 from tests.e2e.joining import Joining
-from tests.e2e.slurm import await_true
+from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, started
 from tests.e2e.world import Settings, World, dev_settings, encrypted
 from tests.faults.inside_parts import database, queue_volume
@@ -95,7 +95,7 @@ class Cluster:
 
     def submit(self, *options: str, seconds: int | None = None) -> str:
         """A job that sleeps, or without ``seconds`` runs until :meth:`end`."""
-        script = f"sleep {seconds}" if seconds is not None else "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
+        script = f"sleep {seconds}" if seconds is not None else HELD
         wrap = f"--wrap={script}"
         return self.slurm("sbatch", "--parsable", "--no-requeue", "-D", "/tmp", "-o", "/dev/null", *options, wrap).strip()
 

@@ -13,7 +13,7 @@ import pytest
 from lab.stacks import Stack
 from slinky_iac import names
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, STACK, Gated
-from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.slurm import HELD, Slurm, await_true
 from tests.e2e.test_drain_policy import drained, occupy
 
 STANDS_ON = STACK
@@ -216,9 +216,8 @@ def test_a_frozen_nodeset_is_drained_by_no_update(busy: Busy, gated: Gated) -> N
 
 def test_bytes_that_are_no_text_in_names_and_reasons_hold_up_no_drain(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
-    script = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
     named = f'sbatch --parsable -D /tmp -o /dev/null -p gpu -t 20 -J "$(printf \'a{BYTE}b\')" -w $1 --wrap "$2"'
-    jobs = [int(slurm.user("sh", "-c", named, "sh", node, script)) for node in NODES]
+    jobs = [int(slurm.user("sh", "-c", named, "sh", node, HELD)) for node in NODES]
     slurm.await_running(*jobs)
     slurm.admin("sh", "-c", f"scontrol update nodename=metal-1 state=drain reason=\"$(printf 'b{BYTE}d')\"")
     try:
