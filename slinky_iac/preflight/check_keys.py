@@ -134,11 +134,14 @@ def _cause(facts: Facts) -> str:
 
 def _same_keys(config: StackConfig, facts: Facts) -> Answers:
     """What the configuration imports is what the Secrets in Kubernetes hold."""
+    todo = "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it"
     for key in DAEMON_KEYS:
-        yield from of(_same_key(config, facts, key), about=f"Secret of {key.label}")
+        show = f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64"
+        yield from of(same_key(config, facts, key, todo, show, at=At.SLURMCTLD), about=f"Secret of {key.label}")
 
 
-def _same_key(config: StackConfig, facts: Facts, key: Key) -> Answers:
+def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: str, at: str = "") -> Answers:
+    """A key of the configuration is its Secret's. ``change``, ``paste`` and ``at``: what to do where they differ."""
     ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
     namespace, missing = config.cluster.namespace, facts.kube.namespace and theirs is None
     if key.label in facts.kube.keys_trouble:
@@ -153,12 +156,7 @@ def _same_key(config: StackConfig, facts: Facts, key: Key) -> Answers:
             f"kubectl -n {namespace} create secret generic NAME --from-file=ENTRY=FILE",
         )
     elif ours and theirs and ours != theirs:
-        yield problem(
-            f"holds {theirs}, and {key.config} of the configuration is {ours}",
-            "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
-            f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
-            at=At.SLURMCTLD,
-        )
+        yield problem(f"holds {theirs}, and {key.config} of the configuration is {ours}", change, *paste, at=at)
     elif ours and theirs:
         yield fine(f"holds the key of the configuration ({ours})")
 

@@ -10,28 +10,15 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, fine, problem, unknown
+from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, unknown
+from slinky_iac.preflight.check_keys import same_key
 from slinky_iac.preflight.facts import Facts
 
 
 def _secret(config: StackConfig, facts: Facts) -> Answers:
     """The configuration's munge.key is the Secret's."""
-    ours, theirs = facts.keys.get(MUNGE.label), facts.kube.keys.get(MUNGE.label)
-    if MUNGE.label in facts.kube.keys_trouble:
-        yield unknown(f"not known: {facts.kube.keys_trouble[MUNGE.label]}")
-    elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
-        yield problem(
-            f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
-            "Make it before `pulumi up`, from an outside host's own file",
-            f"kubectl -n {config.cluster.namespace} create secret generic NAME --from-file=ENTRY=FILE",
-        )
-    elif ours and theirs and ours != theirs:
-        yield problem(
-            f"holds {theirs}, and mungeKey of the configuration is {ours}",
-            "The outside hosts' file decides which is right; docs/munge.md says how to change it (A new munge.key)",
-        )
-    elif ours and theirs:
-        yield fine("is the configuration's")
+    todo = "The outside hosts' file decides which is right; docs/munge.md says how to change it (A new munge.key)"
+    yield from same_key(config, facts, MUNGE, todo)
 
 
 def _key(_: StackConfig, facts: Facts) -> Answers:

@@ -12,8 +12,8 @@ import pytest
 
 from tests.integration.conftest import tools
 from tests.integration.engine import Tools
-from tests.policies.over_engine import FIRST, begun, rule_of
-from tests.policies.pack import Outcome, also_of
+from tests.policies.over_engine import FIRST, assert_refused_by_its_rule_alone, begun
+from tests.policies.pack import Outcome
 
 __all__ = ["tools"]
 
@@ -28,6 +28,4 @@ def previews(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Callable
 def test_a_preview_of_a_bad_stack_is_refused_by_its_rule_and_by_no_other(
     previews: Callable[[str], Outcome], file: Path
 ) -> None:
-    seen = previews(file.stem)
-    assert seen.code != 0, seen.output
-    assert seen.refused_by == {rule_of(file)} | also_of(file), seen.output
+    assert_refused_by_its_rule_alone(previews(file.stem), file)

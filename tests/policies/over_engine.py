@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from tests.integration.engine import Engine, Project, Tools
-from tests.policies.pack import BAD, Outcome, bad_stack, lay_out, plain_project, plain_stack, preview, site_of
+from tests.policies.pack import BAD, Outcome, also_of, bad_stack, lay_out, plain_project, plain_stack, preview, site_of
 
 STRICTEST = {"all": "mandatory"}
 AT_ONCE = 3
@@ -18,6 +18,11 @@ AT_ONCE = 3
 def rule_of(file: Path) -> str:
     """The rule that a bad stack is named after; more than one may be, told apart by what follows the dot."""
     return file.stem.split(".")[0]
+
+
+def assert_refused_by_its_rule_alone(seen: Outcome, file: Path) -> None:
+    assert seen.code != 0, seen.output
+    assert seen.refused_by == {rule_of(file)} | also_of(file), seen.output
 
 
 DEPLOYED_ONLY = ("key-age",)

@@ -10,7 +10,7 @@ from slurm_rules.catalogue import RULES
 
 from tests.integration.engine import Tools
 from tests.policies.in_memory import in_memory, speaking
-from tests.policies.over_engine import FIRST, begun, rule_of
+from tests.policies.over_engine import FIRST, assert_refused_by_its_rule_alone, begun, rule_of
 from tests.policies.pack import BAD, Outcome, also_of, bad_stack, plain_stack, site_of
 
 SHOWN = (
@@ -39,9 +39,7 @@ def test_a_sound_stack_passes_with_every_rule_mandatory(previews: Callable[[str]
 def test_a_preview_of_a_bad_stack_is_refused_by_its_rule_and_by_no_other(
     previews: Callable[[str], Outcome], file: Path
 ) -> None:
-    seen = previews(file.stem)
-    assert seen.code != 0, seen.output
-    assert seen.refused_by == {rule_of(file)} | also_of(file), seen.output
+    assert_refused_by_its_rule_alone(previews(file.stem), file)
 
 
 @pytest.mark.parametrize("name", ["inside", "outside"])
