@@ -11,7 +11,7 @@ from typing import Any
 from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import operator_release
 from slurm_rules.key_material import KEY_FIELDS, named_as_key, referred_to
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rbac import READS, allowed, is_role, names
 from slurm_rules.rule import Options, rule, slinky, words
 
@@ -153,17 +153,6 @@ def _reads(resource: Resource, keys: set[str], root: str) -> Iterator[str]:
         doors = [door for field in ("hostPath", "local") if isinstance(door := value.get(field), Mapping)]
         for folder in [door["path"] for door in doors if isinstance(door.get("path"), str) and is_door(door["path"])]:
             yield f"{resource.label}: {path} opens {folder} of the node, where the Secrets of all its pods lie; remove it"
-
-
-def mappings(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - a JSON value
-    """Every mapping inside a value, with its path."""
-    if isinstance(value, Mapping):
-        yield path, value
-        for key, part in value.items():
-            yield from mappings(part, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from mappings(part, f"{path}[{index}]")
 
 
 def _typed(resource: Resource, path: str, field: str) -> bool:

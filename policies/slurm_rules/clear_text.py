@@ -15,7 +15,7 @@ from slurm_rules.client_keys import may_copy
 from slurm_rules.cluster import STACK
 from slurm_rules.key_material import KEY_ENTRIES, Key, keys_of, secret_bytes
 from slurm_rules.keys import all_generated, generators
-from slurm_rules.model import REDACTED, UNKNOWN, Hidden, HiddenValueError, Resource, Stack, hidden_paths
+from slurm_rules.model import REDACTED, UNKNOWN, Hidden, HiddenValueError, Resource, Stack, hidden_paths, inner, mappings
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import Needle, arguments, forms, named_password, named_secret, texts_and_names, views
 from slurm_rules.tokens import JOB
@@ -173,38 +173,22 @@ def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, s
             yield from _leaves(part, f"{path}.{key}", str(key))
 
 
-def _literals(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
+def _literals(value: object) -> Iterator[tuple[str, str, str]]:
     """Name, value and path of every literal environment variable (``env: [{name, value}]``)."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            here = f"{path}.{key}" if path else str(key)
-            if isinstance(part, list | tuple):
-                for item in part:
-                    if (
-                        isinstance(item, Mapping)
-                        and isinstance(item.get("name"), str)
-                        and isinstance(item.get("value"), str)
-                    ):
-                        yield item["name"], item["value"], here
-            yield from _literals(part, here)
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from _literals(part, f"{path}[{index}]")
+    for path, each in mappings(value):
+        for here, _, part in inner(each, path):
+            for item in part if isinstance(part, list | tuple) else ():
+                if isinstance(item, Mapping) and isinstance(item.get("name"), str) and isinstance(item.get("value"), str):
+                    yield item["name"], item["value"], here
 
 
-def _arguments(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
+def _arguments(value: object) -> Iterator[tuple[str, str, str]]:
     """Name, value and path of what commands set that pods are to run."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            here = f"{path}.{key}" if path else str(key)
+    for path, each in mappings(value):
+        for here, key, part in inner(each, path):
             if key in ("command", "args") and isinstance(part, list | tuple):
                 found = arguments(word for word in part if isinstance(word, str))
                 yield from ((name, text, here) for name, text in found)
-            else:
-                yield from _arguments(part, here)
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from _arguments(part, f"{path}[{index}]")
 
 
 @rule("keys-not-in-clear", lambda resource: resource.is_a("", "Secret"))

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
-from slurm_rules.access import mappings
 from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import operator_release
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Options, rule
 
 NAMES = "*-client-*"

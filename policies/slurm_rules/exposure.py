@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from slurm_rules.cluster import containers, on_host_network
 from slurm_rules.gate_shape import GATES
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, inner
 from slurm_rules.rule import Options, rule, words
 
 _PORT = 6820
@@ -132,15 +132,11 @@ def _is_backend(part: object, names: set[str]) -> bool:
     return part == _PORT
 
 
-def _leaves(value: Any) -> Iterator[object]:  # noqa: ANN401
-    if isinstance(value, Mapping):
-        for part in value.values():
-            yield from _leaves(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _leaves(part)
-    else:
+def _leaves(value: object) -> Iterator[object]:
+    if not isinstance(value, Mapping | list | tuple):
         yield value
+    for _, _, part in inner(value):
+        yield from _leaves(part)
 
 
 def _ingress(ingress: Resource) -> Iterator[str]:

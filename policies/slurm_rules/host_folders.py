@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any
 
-from slurm_rules.access import is_door, mappings
-from slurm_rules.model import Resource, Stack
+from slurm_rules.access import is_door
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Options, rule, words
 
 _DATA = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
 from slurm_rules.cluster import containers, controller_of, is_external, operator_versions
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Option, Options, rule, slinky, word, words
 
 _MOVING = frozenset({"latest", "main", "master", "edge", "dev", "nightly", "stable"})
@@ -131,19 +131,14 @@ def _of_pods(resource: Resource) -> Iterator[tuple[str, str]]:
     yield from _images(inner, "spec.template" if resource.is_slinky else "spec")
 
 
-def _images(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a JSON value
+def _images(value: object, path: str) -> Iterator[tuple[str, str]]:
     """Images of all that looks like a container (it has a name and an image) or like a volume of an image."""
-    if isinstance(value, Mapping):
-        volume = value.get("image")
-        if isinstance(volume, str) and "name" in value:
-            yield f"{path}.image", volume
+    for here, each in mappings(value, path):
+        volume = each.get("image")
+        if isinstance(volume, str) and "name" in each:
+            yield f"{here}.image", volume
         if isinstance(volume, Mapping) and isinstance(volume.get("reference"), str):
-            yield f"{path}.image.reference", volume["reference"]
-        for key, part in value.items():
-            yield from _images(part, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from _images(part, f"{path}[{index}]")
+            yield f"{here}.image.reference", volume["reference"]
 
 
 def _of_release(release: Resource, options: Options) -> Iterator[tuple[str, str]]:

@@ -47,28 +47,38 @@ def hidden(value: object) -> bool:
     return isinstance(value, Hidden)
 
 
+def inner(value: object, path: str = "") -> Iterator[tuple[str, str | None, Any]]:
+    """The parts of a JSON value, each with its path and its key; None for the key of a list's part."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield f"{path}.{key}" if path else str(key), str(key), part
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, part in enumerate(value):
+            yield f"{path}[{index}]", None, part
+
+
+def mappings(value: object, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every mapping inside a value, with its path."""
+    if isinstance(value, Mapping):
+        yield path, value
+    for here, _, part in inner(value, path):
+        yield from mappings(part, here)
+
+
 def hidden_paths(value: object, path: str = "") -> Iterator[tuple[str, Hidden]]:
     """Path and kind of every hidden value inside ``value``."""
     if isinstance(value, Hidden):
         yield path, value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from hidden_paths(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for index, part in enumerate(value):
-            yield from hidden_paths(part, f"{path}[{index}]")
+    for here, _, part in inner(value, path):
+        yield from hidden_paths(part, here)
 
 
 def texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Path and text of every string inside ``value``, mapping keys left out."""
     if isinstance(value, str):
         yield path, value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from texts(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, Sequence):
-        for index, part in enumerate(value):
-            yield from texts(part, f"{path}[{index}]")
+    for here, _, part in inner(value, path):
+        yield from texts(part, here)
 
 
 @dataclass(frozen=True, eq=False)

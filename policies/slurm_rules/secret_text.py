@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+
+from slurm_rules.model import inner
 
 WINDOW = 24
 """So many bytes of a key in a row are no chance, and enough to be worth hiding."""
@@ -48,14 +50,10 @@ def texts_and_names(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Path and text of every string inside ``value``, the names of its parts among them."""
     if isinstance(value, str):
         yield path, value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            here = f"{path}.{key}" if path else str(key)
-            yield here, str(key)
-            yield from texts_and_names(part, here)
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from texts_and_names(part, f"{path}[{index}]")
+    for here, name, part in inner(value, path):
+        if name is not None:
+            yield here, name
+        yield from texts_and_names(part, here)
 
 
 @lru_cache(maxsize=4096)

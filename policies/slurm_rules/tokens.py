@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 
-from slurm_rules.access import mappings
 from slurm_rules.charts import HELM_RELEASE
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Options, number, rule, slinky, words
 from slurm_rules.slurm_conf import seconds
 

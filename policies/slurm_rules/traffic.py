@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from typing import Any
 
 from slurm_rules.cluster import is_external
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.networks import shuts_out_all
 from slurm_rules.rbac import Power, aggregations, allowed, is_role, names, rules_of
 from slurm_rules.rule import Options, rule, words
@@ -200,20 +199,12 @@ def _way(resource: Resource, stack: Stack, services: set[tuple[str, str]]) -> It
         )
 
 
-def _refuses(value: Any, path: str) -> str:  # noqa: ANN401 - a JSON value
+def _refuses(value: object, path: str) -> str:
     """Where a policy refuses connections; empty for one that only allows some."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            if key in ("ingressDeny", "egressDeny") and part:
-                return f"{path}.{key}"
-            if key == "action" and isinstance(part, str) and part.upper() == "DENY":
-                return f"{path}.action"
-            if found := _refuses(part, f"{path}.{key}"):
-                return found
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            if found := _refuses(part, f"{path}[{index}]"):
-                return found
+    for here, each in mappings(value, path):
+        for key, part in each.items():
+            if (key in ("ingressDeny", "egressDeny") and part) or (key == "action" and str(part).upper() == "DENY"):
+                return f"{here}.{key}"
     return ""
 
 
