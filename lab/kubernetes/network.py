@@ -3,10 +3,9 @@
 Cables die with the network namespace of the node they lead to; the routes die with the bridge.
 """
 
-import json
 import subprocess
-from typing import Any
 
+from lab import links
 from lab.errors import LabError
 from lab.kubernetes import layout
 from lab.kubernetes.layout import Node
@@ -17,9 +16,9 @@ COMMENT = "slinky-lab"
 def up(nodes: tuple[Node, ...]) -> None:
     """Bridge, routes to every node's pods, and to Services by way of the first node's kube-proxy. Repeatable."""
     bridge = layout.BRIDGE
-    if not links(bridge):
-        ip(f"link add {bridge} type bridge forward_delay 0")
-    ip(
+    if not links.known(bridge):
+        links.ip(f"link add {bridge} type bridge forward_delay 0")
+    links.ip(
         f"addr replace {layout.GATEWAY}/{layout.NODE_NET.prefixlen} dev {bridge}",
         f"link set {bridge} up",
         *(f"route replace {node.pods} via {node.address} dev {bridge}" for node in nodes),
@@ -31,12 +30,12 @@ def up(nodes: tuple[Node, ...]) -> None:
 def attach(node: Node, nodes: tuple[Node, ...], pid: int) -> None:
     """Join the network namespace of process `pid` to the bridge as `node`, if it is not joined yet."""
     inside = ["nsenter", "-t", str(pid), "-n"]
-    if not _json([*inside, "ip", "-j", "link", "show", "dev", "eth0"]):
-        if links(node.link):  # left over from a namespace that the kernel has not taken down yet
-            subprocess.run(["ip", "link", "del", node.link], capture_output=True, check=False)
-        ip(f"link add {node.link} type veth peer name eth0 netns {pid}")
-    ip(f"link set {node.link} master {layout.BRIDGE}", f"link set {node.link} up")
-    ip(
+    if not links.known("eth0", inside=inside):
+        if links.known(node.link):  # left over from a namespace that the kernel has not taken down yet
+            links.delete(node.link)
+        links.ip(f"link add {node.link} type veth peer name eth0 netns {pid}")
+    links.ip(f"link set {node.link} master {layout.BRIDGE}", f"link set {node.link} up")
+    links.ip(
         f"addr replace {node.address}/{layout.NODE_NET.prefixlen} dev eth0",
         "link set eth0 up",
         f"route replace default via {layout.GATEWAY}",
@@ -47,32 +46,9 @@ def attach(node: Node, nodes: tuple[Node, ...], pid: int) -> None:
 
 def down() -> None:
     """Remove the bridge, what is left of the cables, and our forwarding rules."""
-    for name in leftovers():
-        subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
     for rule in _rules():
         subprocess.run(["iptables", "-w", "-D", *rule.split()[1:]], capture_output=True, check=False)
-    left = leftovers()
-    if left:
-        raise LabError(f"network interfaces {', '.join(left)} could not be removed; try `ip link del NAME`")
-
-
-def leftovers() -> list[str]:
-    """Names of our interfaces that exist on this machine."""
-    names = [str(link["ifname"]) for link in _json(["ip", "-j", "link", "show"])]
-    return [name for name in names if name == layout.BRIDGE or name.startswith(layout.LINK_PREFIX)]
-
-
-def links(name: str) -> list[Any]:
-    """What `ip` knows about the interface; empty if there is none."""
-    return _json(["ip", "-j", "link", "show", "dev", name])
-
-
-def ip(*commands: str, inside: list[str] | None = None) -> None:
-    """Run `ip` commands as one batch. Raises LabError with what `ip` said."""
-    argv = [*(inside or []), "ip", "-batch", "-"]
-    done = subprocess.run(argv, input="\n".join(commands) + "\n", capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"`ip {'; '.join(commands)}` failed: {done.stderr.strip()}; the lab needs root")
+    links.remove(layout.BRIDGE, layout.LINK_PREFIX)
 
 
 def _let_through() -> None:
@@ -97,11 +73,3 @@ def _iptables(*arguments: str) -> str:
     if done.returncode:
         raise LabError(f"`iptables {' '.join(arguments)}` failed: {done.stderr.strip()}")
     return done.stdout
-
-
-def _json(argv: list[str]) -> list[Any]:
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode or not done.stdout.strip():
-        return []
-    answer = json.loads(done.stdout)
-    return [entry for entry in answer if entry] if isinstance(answer, list) else []

@@ -7,10 +7,12 @@ and lies in CACHE/images under a key of everything that decides its content.
 
 import hashlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from lab import images, paths
 from lab.slurm import rootfs
+from lab.slurm.layers import Layer
 from lab.slurm.rootfs import RECIPE, Recipe, Say
 
 NAME = "slinky-lab/slurm:26.05"
@@ -49,6 +51,15 @@ def ensure(recipe: Recipe = RECIPE, *, say: Say = rootfs.tell) -> images.Image:
             rootfs.sealed(tree, folder / "slurm.log")
             work.rmdir()
     return images.Image(NAME, ready)
+
+
+def over(layer: Layer, parts: Sequence[str], name: str, *, start: images.Start | None = None, say: Say) -> images.Image:
+    """The image with the ``parts`` of a layer above it, made if it is not in CACHE. ``start``: what it starts instead."""
+    base, upper = ensure(say=say), layer.ensure(say=say)
+    digest = hashlib.sha256(f"{base.archive.name} {layer.key()}".encode()).hexdigest()[:12]
+    folder = paths.CACHE / "images"
+    with rootfs.alone(folder / "slurm.lock"):
+        return images.pack_over(base, upper, parts, name, folder / f"slurm-{layer.name}-{digest}.tar", start=start)
 
 
 def pack(root: str, out: str) -> None:

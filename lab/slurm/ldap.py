@@ -4,10 +4,7 @@ directory.
 Slinky's slurmd and login images start sssd beside their daemon where /etc/sssd/sssd.conf is. This one does, too.
 """
 
-import hashlib
-
-from lab import images, paths
-from lab.images import Image
+from lab.images import Image, Start
 from lab.slurm import image as slurm_image
 from lab.slurm import rootfs
 from lab.slurm.layers import Layer
@@ -35,10 +32,5 @@ LAYER = Layer("ldap", ("sssd-ldap", "libnss-sss", "libpam-sss", "slapd", "ldap-u
 
 def image(*, say: Say = rootfs.tell) -> Image:
     """The image, made if it is not in CACHE."""
-    base, upper = slurm_image.ensure(say=say), LAYER.ensure(say=say)
-    key = hashlib.sha256(f"{base.archive.name} {LAYER.key()}".encode()).hexdigest()[:12]
-    folder = paths.CACHE / "images"
-    start = images.Start(entrypoint=("tini", "-g", "--", f"/{ENTRY}"))
-    with rootfs.alone(folder / "slurm.lock"):
-        parts = ("usr", "etc", "var/lib/sss", "var/log/sssd")
-        return images.pack_over(base, upper, parts, IMAGE, folder / f"slurm-ldap-{key}.tar", start=start)
+    start = Start(entrypoint=("tini", "-g", "--", f"/{ENTRY}"))
+    return slurm_image.over(LAYER, ("usr", "etc", "var/lib/sss", "var/log/sssd"), IMAGE, start=start, say=say)

@@ -8,14 +8,12 @@ alice is 20001 there, as at a site whose numbers come from a directory, while th
 """
 
 import base64
-import hashlib
 import secrets
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab import images, paths
 from lab.images import Image
 from lab.slurm import conf, daemons, keys, needs, rootfs, topology
 from lab.slurm import image as slurm_image
@@ -52,11 +50,7 @@ groupmod -g {UID} {USER}
 
 def image(*, say: Say = rootfs.tell) -> Image:
     """The lab's Slurm image with munged in one more layer: what a notebook's image is on a munge cluster."""
-    base, upper = slurm_image.ensure(say=say), LAYER.ensure(say=say)
-    key = hashlib.sha256(f"{base.archive.name} {LAYER.key()}".encode()).hexdigest()[:12]
-    folder = paths.CACHE / "images"
-    with rootfs.alone(folder / "slurm.lock"):
-        return images.pack_over(base, upper, ("usr",), IMAGE, folder / f"slurm-munge-{key}.tar")
+    return slurm_image.over(LAYER, ("usr",), IMAGE, say=say)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,6 @@
 A site takes nginx's own image. Its configuration, and how it is started, come from the stack alike.
 """
 
-import hashlib
-
-from lab import images, paths
 from lab.images import Image
 from lab.slurm import image as slurm_image
 from lab.slurm import rootfs
@@ -18,8 +15,4 @@ LAYER = Layer("nginx", ("nginx",), 'chroot "$root" nginx -V\n')
 
 def image(*, say: Say = rootfs.tell) -> Image:
     """The image, made if it is not in CACHE."""
-    base, upper = slurm_image.ensure(say=say), LAYER.ensure(say=say)
-    key = hashlib.sha256(f"{base.archive.name} {LAYER.key()}".encode()).hexdigest()[:12]
-    folder = paths.CACHE / "images"
-    with rootfs.alone(folder / "slurm.lock"):
-        return images.pack_over(base, upper, ("usr", "etc/nginx"), IMAGE, folder / f"slurm-nginx-{key}.tar")
+    return slurm_image.over(LAYER, ("usr", "etc/nginx"), IMAGE, say=say)

@@ -1,9 +1,6 @@
 """The lab's Slurm image with Python in one more layer: for pods that run a program of the examples. An ordinary lab knows
 nothing of it."""
 
-import hashlib
-
-from lab import images, paths
 from lab.images import Image
 from lab.slurm import image as slurm_image
 from lab.slurm import rootfs
@@ -16,8 +13,4 @@ LAYER = Layer("python", ("python3",), 'chroot "$root" python3 -c "import json, s
 
 def image(*, say: Say = rootfs.tell) -> Image:
     """The image, its archive made if it is not there (half a minute, once)."""
-    base, upper = slurm_image.ensure(say=say), LAYER.ensure(say=say)
-    key = hashlib.sha256(f"{base.archive.name} {LAYER.key()}".encode()).hexdigest()[:12]
-    folder = paths.CACHE / "images"
-    with rootfs.alone(folder / "slurm.lock"):
-        return images.pack_over(base, upper, ("usr",), IMAGE, folder / f"slurm-python-{key}.tar")
+    return slurm_image.over(LAYER, ("usr",), IMAGE, say=say)
