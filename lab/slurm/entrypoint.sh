@@ -44,15 +44,13 @@ login() {
 # closes its log for a moment (scontrol reconfigure) would then wait for ever on the removed one. So somebody else holds it
 # open, and takes up every new one.
 hold_log() {
-    local log=/var/log/slurm/$1.log held='' found fd
+    local log=/var/log/slurm/$1.log fd='' never
+    exec {never}<> <(:) # a pipe that stays empty: `read -t` waits on it without a process, which `sleep` would be, twice a second
     while kill -0 $$ 2>/dev/null; do # $$ is the daemon: it takes this shell's place
-        found=$(stat -c %i "$log" 2>/dev/null || true)
-        if [ -p "$log" ] && [ "$found" != "$held" ]; then
-            # shellcheck disable=SC2034  # only its being open counts
+        if [ -p "$log" ] && ! { [ -n "$fd" ] && [ "$log" -ef "/proc/self/fd/$fd" ]; }; then
             exec {fd}<>"$log"
-            held=$found
         fi
-        sleep 0.5
+        read -r -t 0.5 -u "$never" || true
     done
 }
 
