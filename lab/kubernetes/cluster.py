@@ -97,7 +97,7 @@ class Kubernetes:
 
     def _control_plane(self, binaries: Mapping[str, Path]) -> None:
         home = self.home
-        supervise.start("kube-etcd", render.etcd_argv(home))
+        supervise.start("kube-etcd", render.etcd_argv(home), env=render.ONE_THREAD)
         (home.root / render.AUDIT_POLICY).write_text(render.audit_policy())
         supervise.start("kube-apiserver", render.apiserver_argv(binaries["kube-apiserver"], home))
         supervise.await_true("the API server is ready", self._api_is_ready, 60, log="kube-apiserver")
@@ -113,6 +113,7 @@ class Kubernetes:
                 f"--bind-address={layout.GATEWAY}",
                 f"--secure-port={layout.CONTROLLER_MANAGER_PORT}",
             ],
+            env=render.ONE_THREAD,
         )
         supervise.start(
             "kube-scheduler",
@@ -123,6 +124,7 @@ class Kubernetes:
                 f"--bind-address={layout.GATEWAY}",
                 f"--secure-port={layout.SCHEDULER_PORT}",
             ],
+            env=render.ONE_THREAD,
         )
         corefile = home.root / "Corefile"
         corefile.write_text(render.corefile(paths.HOSTS, pki.kubeconfig(home, "admin")))
@@ -143,7 +145,9 @@ class Kubernetes:
         (folder / "kube-proxy.json").write_text(render.kube_proxy_config(pki.kubeconfig(home, "kube-proxy"), node))
         containerd, socket = f"{node.name}-containerd", home.socket(node)
         inside = self._inside
-        supervise.start(containerd, inside(node, ["containerd", "--config", str(folder / "containerd.toml")]))
+        supervise.start(
+            containerd, inside(node, ["containerd", "--config", str(folder / "containerd.toml")]), env=render.ONE_THREAD
+        )
         supervise.await_true(f"{containerd} answers", lambda: images.answers(socket), 30, log=containerd)
         for image in self._missing_images(node, wanted):
             images.import_into(socket, image)
@@ -160,10 +164,10 @@ class Kubernetes:
                     f"--node-ip={node.address}",
                 ],
             ),
+            env=render.ONE_THREAD,
         )
-        supervise.start(
-            f"{node.name}-kube-proxy", inside(node, [str(binaries["kube-proxy"]), f"--config={folder / 'kube-proxy.json'}"])
-        )
+        proxy = inside(node, [str(binaries["kube-proxy"]), f"--config={folder / 'kube-proxy.json'}"])
+        supervise.start(f"{node.name}-kube-proxy", proxy, env=render.ONE_THREAD)
         supervise.await_true(
             f"the kubelet of {node.name} is well", lambda: _kubelet_answers(node), 30, log=f"{node.name}-kubelet"
         )

@@ -10,6 +10,9 @@ from lab.kubernetes.layout import Home, Node
 
 PAUSE_IMAGE = "docker.io/slinky-lab/busybox:1"
 """Any image whose command sleeps can hold a pod's namespaces."""
+ONE_THREAD = {"GOMAXPROCS": "1"}
+"""For daemons that mostly wait: an idle one spends a third of its processor time on waking threads for other processors.
+Not for the API server, which works in bursts."""
 
 
 def containerd_toml(home: Home, node: Node) -> str:
