@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.engine import SELDOM_COLLECTED
 from lab.standins import install
 
 REPO = Path(__file__).resolve().parents[2]
@@ -125,6 +126,7 @@ class Engine:
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
             "SLINKY_LAB_PYTHON": sys.executable,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
+            **SELDOM_COLLECTED,
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "KUBECONFIG": str(self.root / "kubeconfig"),
             "NO_COLOR": "1",
