@@ -31,11 +31,10 @@ def hybrid(settings: Settings) -> None:
 
 
 def inside(settings: Settings) -> None:
-    """All in Kubernetes in another namespace, keys made by the stack; the operator is the other stack's."""
+    """All in Kubernetes in another namespace, keys made by the stack."""
     # A resource name of its own: slurm-operator 1.0.1 takes Controllers of one name in two namespaces for one.
     settings["slinky-iac:cluster"] |= {"name": "inside", "namespace": INSIDE, "resourceName": "inside"}
     settings["slinky-iac:cluster"]["images"]["slurmctld"] = IMAGE
-    settings["slinky-iac:operator"] = {"install": False, "version": "1.0.1"}
     settings["slinky-iac:keys"] = {"source": "generated", "protect": False}
     settings["slinky-iac:controller"] = {
         "persistence": {"enabled": False},
@@ -48,6 +47,11 @@ def inside(settings: Settings) -> None:
     settings["slinky-iac:partitions"] = {"main": {"nodesets": ["ALL"], "config": {"Default": True}}}
     settings["slinky-iac:external"] = {}
     settings["slinky-iac:restapi"] = {"pod": GRACE}
+
+
+def beside(settings: Settings) -> None:
+    """The operator is the other stack's."""
+    settings["slinky-iac:operator"] = {"install": False, "version": "1.0.1"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     world.vacate()
     outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
     outside.reconfigure()
-    a, b = world.stack("side-a", dev_settings(hybrid)), world.stack("side-b", dev_settings(inside))
+    a, b = world.stack("side-a", dev_settings(hybrid)), world.stack("side-b", dev_settings(inside, beside))
     runs = [started(a, "up", "--skip-preview")]
     try:
         # The first stack brings the operator; `rights` says that the second one needs its CRDs.

@@ -39,9 +39,7 @@ def all_inside(tokens: str, *, later: bool = True, **nodeset: Any) -> Settings:
     """
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         if later:
             on_later_operator(found)
         found["slinky-iac:cluster"]["images"] |= {"slurmdbd": IMAGE, "login": IMAGE, "sidecar": IMAGE}

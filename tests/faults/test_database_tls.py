@@ -112,9 +112,7 @@ def settings(tls: dict[str, str]) -> Settings:
     """slurmctld and slurmdbd in Kubernetes."""
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         found["slinky-iac:cluster"]["createNamespace"] = False
         found["slinky-iac:cluster"]["images"]["slurmdbd"] = IMAGE
         database: dict[str, Any] = {"host": HOST, "port": PORT, "name": DATABASE, "username": "slurm", "tls": tls}

@@ -30,9 +30,7 @@ def known(**users: dict[str, Any]) -> Settings:
     """A stack whose slurmctld is in Kubernetes and knows these users besides its image's."""
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"passwd": {"users": users, "groups": GROUPS}}
         found["slinky-iac:nodesets"]["solo"] |= {"volumes": [VOLUME]}

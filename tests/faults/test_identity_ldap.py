@@ -95,9 +95,7 @@ def settings() -> Settings:
     """All in Kubernetes; slurmctld's image has no sssd."""
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "slurmd": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"sssd": {"caFile": "directory.crt"}}
         found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}

@@ -19,7 +19,7 @@ from slinky_iac.specs.monitoring import DASHBOARD, PATHS, dashboard
 from tests.e2e.gated import NAMESPACE, Gated
 from tests.e2e.slurm import await_same, await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
-from tests.e2e.world import Settings, World, dev_settings
+from tests.e2e.world import World, dev_settings
 from tests.faults.prepare import PROMETHEUS
 
 STANDS_ON = "gated"
@@ -123,21 +123,14 @@ def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slur
         assert gone == [[], [], []]
 
 
-def with_all_inside(found: Settings) -> None:
-    """A cluster wholly in Kubernetes, with the lab's operator."""
-    operator = found["slinky-iac:operator"]
-    inside(found)
-    found["slinky-iac:operator"] = operator
-
-
 def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
     world.vacate()
-    stack = world.stack("eyes", dev_settings(with_all_inside))
+    stack = world.stack("eyes", dev_settings(inside))
     try:
         stack.up()
         with kinds(world):
             monitoring = {"slinky-iac:monitoring": {"slurmctld": True, "rules": True, "labels": SITE}}
-            world.stack(stack.name, dev_settings(with_all_inside) | monitoring)
+            world.stack(stack.name, dev_settings(inside) | monitoring)
             stack.up()
 
             def made() -> list[dict[str, Any]]:
@@ -149,7 +142,7 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(PATHS), 90)
             require_metrics(world, monitor)
             assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
-            world.stack(stack.name, dev_settings(with_all_inside))
+            world.stack(stack.name, dev_settings(inside))
             stack.up()
             await_true("both go with the setting", lambda: not made() and not selected(world, KINDS[1], SITE, INSIDE), 60)
     finally:

@@ -44,9 +44,7 @@ def settings(source: str) -> Settings:
     """All in Kubernetes; the operator is this stack's own, and keys are protected, as by default."""
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         found["slinky-iac:keys"] = {"source": source}
 
     return dev_settings(edit)

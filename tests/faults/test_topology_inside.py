@@ -30,9 +30,7 @@ def settings(switches: str, host: str) -> Settings:
     """A cluster wholly in Kubernetes but for one host, which has its place at a switch."""
 
     def edit(found: Settings) -> None:
-        operator = found["slinky-iac:operator"]
         inside(found)
-        found["slinky-iac:operator"] = operator
         rows = [{"hosts": ["metal-1"], "topology": f"topo-switch:{host}"}]
         if RELEASE.has_topology:
             rows.append({"names": ["node-[1-3]"], "topology": SWITCH})
