@@ -55,8 +55,7 @@ def run(*, say: Say, notebooks: bool = False) -> None:
     say("`pulumi up` of Pulumi.dev.yaml")
     dev.shown("up", "--yes")
     say("the outside admin's part: NodeSet= and PartitionName= lines of the stack's output go into slurm.conf")
-    slurm.set_nodesets_conf(nodeset_lines(str(dev.outputs()["outsideSlurmConf"])))
-    slurm.reconfigure()
+    apply_lines_of(dev)
     say(f"a job on {PODS} pods and {METAL} bare-metal hosts: `srun -N{PODS + METAL} hostname` as alice on login-1 prints")
     print(job(PODS + METAL), flush=True)
     say(f"{time.monotonic() - began:.0f} s from the lab to the job")
@@ -124,6 +123,11 @@ def nodeset_lines(outside_slurm_conf: str) -> str:
     """The lines of the stack's output that the lab's slurm.conf doesn't have yet."""
     wanted = [line for line in outside_slurm_conf.splitlines() if line.startswith(("NodeSet=", "PartitionName="))]
     return "\n".join(wanted) + "\n"
+
+
+def apply_lines_of(stack: Stack) -> None:
+    """The outside admin's part: these lines of a stack's output go into the lab's slurm.conf, and its daemons read it."""
+    slurm.apply_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
 
 
 def job(nodes: int) -> str:

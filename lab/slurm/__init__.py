@@ -13,6 +13,7 @@ up = cluster.LAB.up
 down = cluster.LAB.down
 status = cluster.LAB.status
 set_nodesets_conf = cluster.LAB.set_nodesets_conf
+apply_nodesets_conf = cluster.LAB.apply_nodesets_conf
 reconfigure = cluster.LAB.reconfigure
 add_metal_host = cluster.LAB.add_metal_host
 enable_backup = cluster.LAB.enable_backup

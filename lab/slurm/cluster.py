@@ -173,6 +173,11 @@ class Cluster:
         keys.put(self.site.nodesets, text.encode(), mode=0o644)
         self.write()
 
+    def apply_nodesets_conf(self, text: str) -> None:
+        """The same, and let all daemons read it."""
+        self.set_nodesets_conf(text)
+        self.reconfigure()
+
     def reconfigure(self) -> None:
         """`scontrol reconfigure` on ctl: slurmctld reads slurm.conf again and sends it to every configless daemon."""
         self.hosts.run("ctl", ["scontrol", "reconfigure"])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.stacks import Stack
 from slinky_iac.names import NODESET_SCALE
 from tests.e2e.slurm import Slurm, await_true
@@ -86,6 +87,12 @@ class Gated:
             text=True,
             start_new_session=True,
         )
+
+    def kill(self, run: subprocess.Popen[str]) -> None:
+        """End an update as the loss of its machine does, and lift its lock."""
+        os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+        self.stack.pulumi("cancel", "--yes", check=False)
 
     def drained(self, *nodes: str) -> bool:
         """Whether all these nodes carry a drain of this stack's NodeSet."""
@@ -181,7 +188,6 @@ def bring_up(world: World, slurm: Slurm, name: str = STACK) -> Gated:
     """Three pods behind gates; the outside slurm.conf has their lines. No test has to destroy it: see `World.vacate`."""
     gated = Gated(world, slurm, world.named(name))
     gated.reset()
-    outside.set_nodesets_conf(nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(gated.stack)
     slurm.await_registered(*NODES)
     return gated

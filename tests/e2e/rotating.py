@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import paths
 from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.slurm import cluster, conf, keys, site
 from lab.stacks import Stack, imported_keys
 from slinky_iac.commands.rotation import host_scripts
@@ -52,6 +52,13 @@ class Rotated:
     stack: Stack
     jobs: dict[str, int] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Start a job on each node, and wait until all run."""
+        for node in NODES:
+            line = ["sbatch", "--parsable", "-w", node, "-n1", "-D", "/tmp", "-o", "/dev/null", f"--wrap={STEPS}"]
+            self.jobs[node] = int(self.slurm.user(*line).split(";")[0])
+        self.slurm.await_running(*self.jobs.values())
 
     def keys(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `slinky keys` in the project's folder; what it says is kept."""
@@ -131,15 +138,11 @@ def lived(world: World, slurm: Slurm) -> Iterator[Rotated]:
     world.vacate()
     stack = world.stack("rotating", settings(2))
     stack.up()
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(stack)
     slurm.await_registered(*NODES)
     found = Rotated(world, slurm, stack)
     has_taken_part_before(world)
-    for node in NODES:
-        line = ["sbatch", "--parsable", "-w", node, "-n1", "-D", "/tmp", "-o", "/dev/null", f"--wrap={STEPS}"]
-        found.jobs[node] = int(slurm.user(*line).split(";")[0])
-    slurm.await_running(*found.jobs.values())
+    found.begin()
     yield found
     slurm.cancel_all()
     has = found.now()

@@ -82,8 +82,7 @@ def test_a_preview_without_slurmrestd_says_that_the_update_must_ask(gated: Gated
 
 
 def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_one_heals(gated: Gated, slurm: Slurm) -> None:
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
     # Long enough for kubelet to say what is wrong with the image, on a busy machine too.
     cpu = {"replicas": 1, "drain": {"registerDeadline": "40s"}, "pod": {"terminationGrace": "2s"}}
     with_gpu = settings(3)["slinky-iac:nodesets"]

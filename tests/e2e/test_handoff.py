@@ -40,8 +40,7 @@ def joining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Joining]:
     draft.write_text(yaml.safe_dump({"config": config}))
     stack.init(draft, charts.chart_dir(), imported_keys())
     sections = {key.split(":", 1)[1]: value for key, value in config.items()}
-    outside.set_nodesets_conf(demo.nodeset_lines(outside_slurm_conf(load(sections))))
-    outside.reconfigure()
+    outside.apply_nodesets_conf(demo.nodeset_lines(outside_slurm_conf(load(sections))))
     joined = Joining(stack, addresses, tmp_path_factory.mktemp("handoff"))
     yield joined
     outside.set_nodesets_conf(before)

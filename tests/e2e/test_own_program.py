@@ -60,8 +60,7 @@ def test_a_nodeset_alone_joins_the_cluster_of_another_program_and_drains_before_
 ) -> None:
     gated.reset()
     lines = nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"]))
-    outside.set_nodesets_conf(f"{lines}\n{conf.DEFAULT_NODESETS.splitlines()[1]}\nPartitionName=cpu Nodes=cpu State=UP\n")
-    outside.reconfigure()
+    outside.apply_nodesets_conf(f"{lines}\n{conf.DEFAULT_NODESETS.splitlines()[1]}\nPartitionName=cpu Nodes=cpu State=UP\n")
     program.up()
     slurm.await_registered("cpu-0")
     assert program.outputs() == {"replicas": 1}

@@ -52,8 +52,7 @@ def settings(edit: Callable[[Settings], None] = lambda _: None) -> Settings:
 def stack(world: World) -> Stack:
     """A stack that has never been up when the first test begins."""
     world.vacate()
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
     return world.stack(STACK, settings())
 
 

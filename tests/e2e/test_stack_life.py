@@ -59,8 +59,7 @@ class Life:
     def outside_lines(self) -> str:
         """The admin's part: the stack's lines for slurm.conf are taken over there."""
         lines = demo.nodeset_lines(str(self.stack.outputs()["outsideSlurmConf"]))
-        outside.set_nodesets_conf(lines)
-        outside.reconfigure()
+        outside.apply_nodesets_conf(lines)
         return lines
 
     def pods(self) -> dict[str, str]:
@@ -88,8 +87,7 @@ def life(world: World, slurm: Slurm) -> Iterator[Life]:
     yield life
     slurm.cancel_all()
     world.vacate()
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
 
 
 def test_the_first_up_gives_a_cluster_whose_jobs_run_on_pods_and_on_metal(life: Life) -> None:

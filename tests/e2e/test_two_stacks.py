@@ -78,8 +78,7 @@ def started(stack: Stack, *command: str) -> subprocess.Popen[str]:
 @pytest.fixture(scope="module")
 def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     world.vacate()
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
     a, b = world.stack("side-a", dev_settings(hybrid)), world.stack("side-b", dev_settings(inside, beside))
     runs = [started(a, "up", "--skip-preview")]
     try:

@@ -18,7 +18,7 @@ import yaml
 
 from lab import charts
 from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.slurm import conf
 from lab.stacks import CHARTS, Stack, imported_keys
 from slinky_iac.keys.raw import fingerprint
@@ -47,8 +47,7 @@ def stack(world: World, slurm: Slurm, site: Site) -> Iterator[Stack]:
     slurm.cancel_all()
     stack.destroy()
     stack.pulumi("stack", "rm", "--yes")
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
 
 
 def base() -> dict[str, Any]:
@@ -110,8 +109,7 @@ def test_from_an_outside_slurmctld_to_a_job_in_four_commands_and_back_without_a_
     assert {"slurmctld-host", "auth-type", "configless", "jwt-key", "slurm-key"} <= fine, "before slurmrestd is there"
     assert {op for op, _ in steps(stack.pulumi("preview", "--json"))} == {"create"}
     stack.up()  # the second
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))  # the third, the Slurm admin's
-    outside.reconfigure()
+    apply_lines_of(stack)  # the third, the Slurm admin's
     slurm.await_registered(*NODES)
     assert sorted(slurm.user("srun", "-p", NODESET, "-N2", "-t1", "hostname").split()) == list(NODES)  # the fourth
 

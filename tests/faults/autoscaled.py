@@ -52,8 +52,7 @@ class Autoscaled(Gated):
     def serve_metrics(self, serve: bool = True, more: str = "") -> None:
         """Whether slurmctld answers them; ``more``: lines of slurm.conf."""
         lines = nodeset_lines(str(self.stack.outputs()["outsideSlurmConf"]))
-        outside.set_nodesets_conf(lines + (f"MetricsType={METRICS_TYPE}\n" if serve else "") + more)
-        outside.reconfigure()
+        outside.apply_nodesets_conf(lines + (f"MetricsType={METRICS_TYPE}\n" if serve else "") + more)
 
     def submit(self, *options: str) -> int:
         """A job that runs until it is finished, alone on its nodes."""

@@ -6,8 +6,6 @@ The job of gpu-1 ends first, so gpu-1 is selected; the gate asks slurmrestd by w
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -122,6 +120,4 @@ def begin(gated: Gated, slurm: Slurm, proxy: FaultProxy) -> Iterator[Begin]:
     yield start
     for run in runs:
         if run.poll() is None:
-            os.killpg(run.pid, signal.SIGKILL)
-            run.communicate()
-            gated.stack.pulumi("cancel", "--yes", check=False)
+            gated.kill(run)

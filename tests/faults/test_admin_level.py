@@ -88,8 +88,7 @@ def acts(client: SlurmrestClient, job: int) -> dict[str, Callable[[], bool]]:
 
 def test_admin_is_the_least_level_that_does_all_of_it(own_cluster: Cluster, own: Slurm) -> None:
     usual = own_cluster.site.nodesets.read_text()
-    own_cluster.set_nodesets_conf(f"{usual}PrivateData=jobs\n")
-    own_cluster.reconfigure()
+    own_cluster.apply_nodesets_conf(f"{usual}PrivateData=jobs\n")
     try:
         did: dict[str, set[str]] = {what: set() for what in MAY}
         for user in USERS:
@@ -103,8 +102,7 @@ def test_admin_is_the_least_level_that_does_all_of_it(own_cluster: Cluster, own:
             make_whole(own_cluster, own)
         assert did == MAY
     finally:
-        own_cluster.set_nodesets_conf(usual)
-        own_cluster.reconfigure()
+        own_cluster.apply_nodesets_conf(usual)
 
 
 def test_each_level_is_read_as_slurmdbd_has_it(own_cluster: Cluster, own: Slurm) -> None:

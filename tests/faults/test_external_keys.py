@@ -18,8 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.stacks import Stack, imported_keys
 from tests.e2e.rotating import NAMESPACE, VIA, accepted, lab_has
 from tests.e2e.slurm import Slurm
@@ -110,8 +109,7 @@ def waits_for_a_late_store(
     stack.up()
     making.join()
     assert time.monotonic() - began > 10
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(stack)
     slurm.await_registered("gpu-0")
     stack.pulumi("preview", "--expect-no-changes")
     since = stack.outputs()["keysSince"]
@@ -140,10 +138,17 @@ def test_status_and_preflight_know_the_key_and_its_age(stack: Stack) -> None:
     assert "age of slurm.key" in said.stdout, said.stdout + said.stderr
 
 
-def test_a_key_that_the_store_changes_is_refused_while_jobs_go_on(stack: Stack, store: Store, slurm: Slurm) -> None:
+def running(slurm: Slurm) -> int:
+    """A job that runs on."""
     job = int(slurm.user("sbatch", "--parsable", "-w", "gpu-0", "-D", "/tmp", "-o", "/dev/null", "--wrap=sleep 600"))
     slurm.await_running(job)
-    store.put(SLURM_KEY, NEW)
+    return job
+
+
+def a_changed_key_is_refused(stack: Stack, slurm: Slurm, put: Callable[[Place, bytes], None]) -> None:
+    """The store puts another slurm.key there while a job runs, and then the one that it had."""
+    job = running(slurm)
+    put(SLURM_KEY, NEW)
     done = stack.pulumi("preview", check=False)
     said = done.stdout + done.stderr
     assert done.returncode != 0
@@ -154,10 +159,14 @@ def test_a_key_that_the_store_changes_is_refused_while_jobs_go_on(stack: Stack, 
     assert {key["name"]: key["cluster"] for key in keys} == {"slurm.key": "differs", "JWT key": "same"}
     assert stack.up(check=False).returncode != 0
     assert slurm.job_state(job) == frozenset({"RUNNING"})
-    store.put(SLURM_KEY, imported_keys()["slurmKey"])
+    put(SLURM_KEY, imported_keys()["slurmKey"])
     stack.pulumi("preview", "--expect-no-changes")
     slurm.user("scancel", str(job))
     slurm.await_completed(job)
+
+
+def test_a_key_that_the_store_changes_is_refused_while_jobs_go_on(stack: Stack, store: Store, slurm: Slurm) -> None:
+    a_changed_key_is_refused(stack, slurm, store.put)
 
 
 def test_a_stop_without_a_new_key_stops_nothing(stack: Stack, slurm: Slurm) -> None:

@@ -21,10 +21,16 @@ from lab.stacks import Stack, imported_keys
 from tests.e2e.rotating import NAMESPACE, VIA, joins, lab_has
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
-from tests.faults.test_external_keys import JWT, SLURM_KEY, settings, waits_for_a_late_store
+from tests.faults.test_external_keys import (
+    JWT,
+    SLURM_KEY,
+    a_changed_key_is_refused,
+    running,
+    settings,
+    waits_for_a_late_store,
+)
 from tests.raw_keys import raw_key
 
-NEW = raw_key("a new key of the store", 256)
 LAST = raw_key("another new key of the store", 256)
 VAULT = "vault"
 API = "external-secrets.io/v1"
@@ -104,29 +110,8 @@ def test_the_first_up_waits_for_a_store_that_is_late(stack: Stack, store: Store,
     waits_for_a_late_store(stack, slurm, lambda: store.ask(SLURM_KEY, JWT), store.put)
 
 
-def running(slurm: Slurm) -> int:
-    job = int(slurm.user("sbatch", "--parsable", "-w", "gpu-0", "-D", "/tmp", "-o", "/dev/null", "--wrap=sleep 600"))
-    slurm.await_running(job)
-    return job
-
-
 def test_a_key_that_the_store_changes_is_refused_while_jobs_go_on(stack: Stack, store: Store, slurm: Slurm) -> None:
-    job = running(slurm)
-    store.put(SLURM_KEY, NEW)
-    done = stack.pulumi("preview", check=False)
-    said = done.stdout + done.stderr
-    assert done.returncode != 0
-    assert f"Secret {NAMESPACE}/{SLURM_KEY[0]} with entry {SLURM_KEY[1]} has another key since" in said
-    assert "slurm-worker-gpu-0" in said
-    assert "keys rotate slurm --stop" in said
-    keys = json.loads(stack.program("status", "--json").stdout)["keys"]
-    assert {key["name"]: key["cluster"] for key in keys} == {"slurm.key": "differs", "JWT key": "same"}
-    assert stack.up(check=False).returncode != 0
-    assert slurm.job_state(job) == frozenset({"RUNNING"})
-    store.put(SLURM_KEY, imported_keys()["slurmKey"])
-    stack.pulumi("preview", "--expect-no-changes")
-    slurm.user("scancel", str(job))
-    slurm.await_completed(job)
+    a_changed_key_is_refused(stack, slurm, store.put)
 
 
 def test_garbage_from_the_store_is_refused_by_preview_and_stop(stack: Stack, store: Store, slurm: Slurm) -> None:

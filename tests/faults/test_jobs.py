@@ -99,9 +99,7 @@ def test_a_run_killed_while_its_job_runs_is_gone_on_with(gated: Gated, slurm: Sl
     gated.write(3, jobs={job: script("sleep 8")}, slurmrest={"url": proxy.url})
     run = gated.start_up()
     await_true("the job runs", lambda: starts(slurm, job), 120)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
-    gated.stack.pulumi("cancel", "--yes", check=False)
+    gated.kill(run)
     done = gated.try_up()
     assert done.returncode == 0, done.stdout
     assert_once(gated, slurm, job)

@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from lab import images, paths
-from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import jupyter
 from lab.stacks import imported_keys
@@ -41,8 +40,7 @@ def rotated(world: World, slurm: Slurm) -> Iterator[tuple[Rotated, Hub]]:
     hub = Hub(world)
     stack = world.stack("notebooks", settings(2) | {"slinky-iac:clients": clients(hub.password)})
     stack.up()
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(stack)
     slurm.await_registered("gpu-0", "gpu-1", "metal-1", "metal-2")
     has_taken_part_before(world)
     found = Rotated(world, slurm, stack)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from lab import demo, later_operator, paths
-from lab import slurm as outside
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack
 from slinky_iac.releases import OperatorVersion
@@ -52,8 +51,7 @@ def gated(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
     stack = Stack(STANDS_ON, paths.STATE / "projects" / STANDS_ON, world.env)
     gated = OnLaterOperator(world, slurm, stack)
     gated.up(3)
-    outside.set_nodesets_conf(demo.nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    demo.apply_lines_of(stack)
     slurm.await_registered(*NODES)
     yield gated
     slurm.cancel_all()

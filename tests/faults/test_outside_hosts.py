@@ -148,8 +148,8 @@ def test_daemons_stop_die_pause_and_come_back(second: Cluster) -> None:
 def test_a_metal_host_more_and_other_partitions_take_part(second: Cluster) -> None:
     second.up()
     second.add_metal_host("metal-3")
-    second.set_nodesets_conf("NodeSet=big Nodes=metal-[1-3]\nPartitionName=big Nodes=big\n")
-    second.reconfigure()  # the second in a row: sackd and slurmd re-execute themselves each time
+    # The second in a row: sackd and slurmd re-execute themselves each time.
+    second.apply_nodesets_conf("NodeSet=big Nodes=metal-[1-3]\nPartitionName=big Nodes=big\n")
     assert second.status()["login-1/sackd"] is True
     said = second.hosts.run("login-1", ["srun", "-p", "big", "-t", "1", "-N", "3", "hostname"], user="bob").stdout
     assert sorted(said.split()) == ["metal-1", "metal-2", "metal-3"]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.stacks import imported_keys
 from tests.e2e.rotating import NAMESPACE, Rotated, joins, lab_has, settings, verify
 from tests.e2e.slurm import Slurm
@@ -23,8 +22,7 @@ def stopped(world: World, slurm: Slurm) -> Iterator[Rotated]:
     found["slinky-iac:keys"] = {"source": "imported"}
     stack = world.stack("stopping", found)
     stack.pulumi("up", "--yes", "--skip-preview")
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(stack)
     slurm.await_registered("gpu-0", "metal-1", "metal-2")
     rotated = Rotated(world, slurm, stack)
     yield rotated

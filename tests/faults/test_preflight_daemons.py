@@ -48,8 +48,7 @@ WRONG = {
 def stack(world: World) -> Iterator[Stack]:
     """A stack that was never up; slurm.conf has the lines of its NodeSet."""
     world.vacate()
-    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
-    outside.reconfigure()
+    outside.apply_nodesets_conf(conf.DEFAULT_NODESETS)
     yield world.stack("preflight-daemons", settings())
     world.vacate()
 

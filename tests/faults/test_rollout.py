@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from itertools import count
@@ -135,9 +134,7 @@ def test_an_update_that_is_killed_in_a_rollout_is_gone_on_with(calm: Gated, slur
     held: list[str] = []
     await_true("a node is drained", lambda: held.extend(let_drained_jobs_end(slurm, {})) or _ours(slurm), 90)
     (first,) = _ours(slurm)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.communicate()
-    gated.stack.pulumi("cancel", "--yes", check=False)
+    gated.kill(run)
     assert uids(gated) == before
     assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 
 import pytest
 
-from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import dev_settings
@@ -37,8 +34,7 @@ def two(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     gated.reset()
     write(gated)
     gated.stack.up()
-    outside.set_nodesets_conf(nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(gated.stack)
     slurm.await_registered("gpu-0", "cpu-0")
     yield gated
     slurm.cancel_all()
@@ -88,9 +84,7 @@ def test_a_nodeset_whose_first_update_was_cut_off_ends_no_job_when_it_is_taken_b
         run = gated.start_up()
         await_true("the NodeSet is there", lambda: OTHER in nodesets(gated) or run.poll() is not None, 90, every=0.1)
         assert run.poll() is None
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
-        gated.stack.pulumi("cancel", "--yes", check=False)
+        gated.kill(run)
     else:
         gated.current["slinky-iac:external"]["slurmdHosts"].append({"name": "metal-9"})
         gated.world.stack(gated.stack.name, gated.current)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from lab import slurm as outside
-from lab.demo import nodeset_lines
+from lab.demo import apply_lines_of
 from lab.slurm import cluster
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.load import load
@@ -27,7 +27,7 @@ from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import held
-from tests.e2e.rotating import NAMESPACE, NODES, STEPS, Rotated, accepted
+from tests.e2e.rotating import NAMESPACE, NODES, Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings
 
@@ -154,13 +154,9 @@ def signed(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory)
         done = found.keys(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
     stack.up()
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
+    apply_lines_of(stack)
     slurm.await_registered(*NODES)
-    for node in NODES:
-        line = ["sbatch", "--parsable", "-w", node, "-n1", "-D", "/tmp", "-o", "/dev/null", f"--wrap={STEPS}"]
-        found.jobs[node] = int(slurm.user(*line).split(";")[0])
-    slurm.await_running(*found.jobs.values())
+    found.begin()
     yield found
     slurm.cancel_all()
     world.vacate()

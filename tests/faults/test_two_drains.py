@@ -47,14 +47,12 @@ def second(first: Gated, world: World, slurm: Slurm) -> Iterator[Stack]:
     stack = world.stack(NAME, settings(1))
     stack.up()
     both = [str(each.outputs()["outsideSlurmConf"]) for each in (first.stack, stack)]
-    outside.set_nodesets_conf("\n".join(nodeset_lines(text) for text in both))
-    outside.reconfigure()
+    outside.apply_nodesets_conf("\n".join(nodeset_lines(text) for text in both))
     slurm.await_registered("gpu-0", "gpu-1", "cpu-0")
     yield stack
     slurm.cancel_all()
     stack.destroy()
-    outside.set_nodesets_conf(nodeset_lines(both[0]))
-    outside.reconfigure()
+    outside.apply_nodesets_conf(nodeset_lines(both[0]))
 
 
 def test_two_stacks_drain_at_once_each_its_own_and_no_job_is_lost(
