@@ -7,7 +7,7 @@ under test: the ranking is a transcription of Go's comparison, not our sort key.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cmp_to_key
 
@@ -146,6 +146,13 @@ class Machinery:
         for node in self.nodes.values():
             if node.drain and node.resume_after is not None and node.resume_after <= self.now:
                 node.drain, node.reason, node.resume_after = False, "", None
+
+    def start_job(self, nodes: Collection[str], end: int | None, *, requeueable: bool) -> None:
+        """A job begins on these nodes; on none, nothing does. ``end``: seconds that it may run."""
+        if nodes:
+            number, self.next_job = self.next_job, self.next_job + 1
+            ends = None if end is None else self.now + end
+            self.jobs[number] = Job(number, tuple(sorted(nodes)), self.now, ends, requeueable=requeueable)
 
     def register(self, pod: Pod) -> None:
         """slurmd of the pod comes up: a new record, or the old one back in service (ReturnToService=2)."""
@@ -362,3 +369,21 @@ class Machinery:
             del self.pods[pod.ordinal]
             if self.version.minor < 2:
                 self.nodes.pop(pod.node, None)
+
+    def half_a_minute(self) -> None:
+        """Everybody does their work: jobs end, pods start, fans are repaired, daemons answer again, the operator looks."""
+        self.now += 31
+        self.jobs.clear()
+        self.expire_holds()
+        self.reap()
+        alive = {pod.node for pod in self.pods.values()}
+        for node in self.nodes.values():
+            if node.down and node.name in alive:
+                node.down = False
+                node.reason = node.reason if node.drain else ""
+        for pod in self.pods.values():
+            if not pod.running:
+                self.register(pod)
+            if not pod.ready:
+                pod.ready, pod.ready_changed = True, self.now - 300
+        self.sync(refresh=True)

@@ -14,7 +14,7 @@ from slinky_iac.drain.protocol import Done, Goal, Stop, Wait
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
-from tests.unit.drain.model import OURS, PERSON, Job, Node, world
+from tests.unit.drain.model import OURS, PERSON, Node, world
 from tests.unit.drain.scale_in_machine import OWNER, PICK, VERSIONS, Everybody, pick
 
 
@@ -88,10 +88,7 @@ class Rollout(Everybody):
     def job_starts(self, first, second, end):
         places = [pod.node for pod in self.w.pods.values() if self.w.can_start_on(pod)]
         nodes = {pick(places, first), pick(places, second)} - {None}
-        if nodes:
-            number, self.w.next_job = self.w.next_job, self.w.next_job + 1
-            ends = None if end is None else self.w.now + end
-            self.w.jobs[number] = Job(number, tuple(sorted(nodes)), self.w.now, ends, requeueable=bool(first % 2))
+        self.w.start_job(nodes, end, requeueable=bool(first % 2))
 
     @rule(number=PICK, what=st.sampled_from(["drains", "undrains", "edits", "cordons", "deletes"]))
     def somebody(self, number, what):
@@ -162,22 +159,7 @@ class Rollout(Everybody):
 
     def settle(self):
         """Half a minute in which jobs end, pods start and the operator looks."""
-        w = self.w
-        w.now += 31
-        w.jobs.clear()
-        w.expire_holds()
-        w.reap()
-        alive = {pod.node for pod in w.pods.values() if not pod.terminating}
-        for node in w.nodes.values():
-            if node.down and node.name in alive:
-                node.down = False
-                node.reason = node.reason if node.drain else ""
-        for pod in w.pods.values():
-            if not pod.running:
-                w.register(pod)
-            if not pod.ready and not pod.terminating:
-                pod.ready, pod.ready_changed = True, w.now - 300
-        w.sync(refresh=True)
+        self.w.half_a_minute()
 
     def nothing_of_ours_is_left(self):
         self.settle()

@@ -21,7 +21,7 @@ from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.protocol import Cancel, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.steps import next_step
-from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, world
+from tests.unit.drain.model import OPERATOR, OURS, PERSON, Node, World, world
 
 OWNER = Owner("dev", "gpu")
 STRANGE = ("drains", "undrains", "downs", "edits", "edits all", "cordons", "scales")
@@ -208,10 +208,7 @@ class ScaleIn(Everybody):
     def job_starts(self, first, second, wide, end):
         places = [pod.node for pod in self.w.pods.values() if self.w.can_start_on(pod)]
         nodes = {pick(places, first), pick(places, second) if wide else pick(places, first)} - {None}
-        if nodes:
-            number, self.w.next_job = self.w.next_job, self.w.next_job + 1
-            ends = None if end is None else self.w.now + end
-            self.w.jobs[number] = Job(number, tuple(sorted(nodes)), self.w.now, ends, requeueable=bool(first % 2))
+        self.w.start_job(nodes, end, requeueable=bool(first % 2))
 
     # -- people --------------------------------------------------------------------------------------------------------
     @rule(number=PICK, what=st.sampled_from(STRANGE))
@@ -343,22 +340,7 @@ class ScaleIn(Everybody):
 
     def settle(self):
         """Half a minute in which everybody does their work: jobs end, pods start, the operator looks."""
-        w = self.w
-        w.now += 31
-        w.jobs.clear()
-        w.expire_holds()
-        w.reap()
-        alive = {pod.node for pod in w.pods.values()}
-        for node in w.nodes.values():  # fans are repaired, daemons answer again
-            if node.down and node.name in alive:
-                node.down = False
-                node.reason = node.reason if node.drain else ""
-        for pod in w.pods.values():
-            if not pod.running:
-                w.register(pod)
-            if not pod.ready and not pod.terminating:
-                pod.ready, pod.ready_changed = True, w.now - 300
-        w.sync(refresh=True)
+        self.w.half_a_minute()
 
     def nothing_of_ours_is_left(self):
         alive = {pod.node: pod for pod in self.w.pods.values()}
