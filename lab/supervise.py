@@ -20,6 +20,8 @@ from lab.errors import LabError
 MARKER = "SLINKY_LAB_PROCESS"
 TAIL_LINES = 15
 POLL_SECONDS = 0.1
+STEADY_POLLS = 5
+"""So often in a row no member of a group is stopped: then it has been resumed."""
 
 # stdout is a pipe to the starter until `exec` replaces it: end of file there means that the record is written.
 # Field 22 of /proc/PID/stat is the start time in clock ticks since boot (proc_pid_stat(5)).
@@ -122,6 +124,27 @@ class Supervisor:
                 raise LabError(f"{name}: process group {record.pid} survives SIGKILL; see `ps -o pid,stat,wchan,args`")
         self._record_path(name).unlink(missing_ok=True)
         self._ends_path(name).unlink(missing_ok=True)
+
+    def resume(self, name: str, timeout: float = 10.0) -> None:
+        """SIGCONT to a process group with stopped members, until all stay awake. Raises LabError where they don't.
+
+        Once isn't enough: nsenter stops itself when it learns that its child was stopped, and may learn it after its own
+        SIGCONT. A stopped nsenter reaps nothing, and a namespace of processes waits for that at its end.
+        """
+        record = self._record(name)
+        if record is None or not _stopped(record):
+            return
+        awake = 0
+
+        def steady() -> bool:
+            nonlocal awake
+            awake += 1
+            if _stopped(record):
+                awake = 0
+                _signal_group(record, signal.SIGCONT)
+            return awake > STEADY_POLLS
+
+        self.await_true(f"{name} is resumed", steady, timeout)
 
     def crash(self, name: str) -> None:
         """Kill what runs under `name` now, not what restarts it. Raises LabError where nothing does."""
@@ -236,6 +259,10 @@ def _group(record: Record) -> list[int]:
         return []
     members = ((pid, _stat(pid)) for pid in _pids())
     return [pid for pid, stat in members if stat is not None and stat[1] == record.pid and stat[0] not in "ZX"]
+
+
+def _stopped(record: Record) -> bool:
+    return any(stat is not None and stat[0] == "T" for stat in map(_stat, _group(record)))
 
 
 def _signal_group(record: Record, sign: signal.Signals) -> bool:

@@ -63,6 +63,8 @@ class Cluster:
         found = True
         while found:  # a process that a killed `up` had just started may record itself only now
             mine = [name for name in supervisor.recorded() if name.startswith(label)]
+            for name in mine:
+                supervisor.resume(name)
             for name in sorted(mine, key=len):  # a host before its daemons, which end with it
                 supervisor.stop(name, timeout=2.0)
             found = bool(supervisor.sweep(label)) or bool(mine)
@@ -143,7 +145,7 @@ class Cluster:
         """Ask a daemon to end and wait for it; killed after `timeout` seconds. A paused one is woken for that."""
         process = self.hosts.process(host, self._daemon(host, daemon).name)
         if self.site.supervisor.alive(process):
-            self.hosts.signal(host, daemon, signal.SIGCONT)
+            self.site.supervisor.resume(process)
         self.site.supervisor.stop(process, timeout)
 
     def restart(self, host: str, daemon: str) -> None:
@@ -163,7 +165,7 @@ class Cluster:
 
     def resume(self, host: str, daemon: str) -> None:
         """SIGCONT after `pause`."""
-        self.hosts.signal(host, self._daemon(host, daemon).name, signal.SIGCONT)
+        self.site.supervisor.resume(self.hosts.process(host, self._daemon(host, daemon).name))
 
     # -- configuration -------------------------------------------------------------------------------------------
 

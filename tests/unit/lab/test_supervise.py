@@ -52,6 +52,19 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_term(supervisor: Supervi
     supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
 
 
+def test_a_process_that_stops_itself_again_is_resumed_all_the_same(supervisor: Supervisor) -> None:
+    """As nsenter does when it learns of its child's stop after its own SIGCONT."""
+    again = "n=0; trap 'n=$((n+1)); [ $n -gt 2 ] || kill -STOP $$' CONT; echo; while :; do sleep 0.01; done"
+    supervisor.start("mirror", ["sh", "-c", again])
+    log = supervisor.log_path("mirror")
+    supervisor.await_true("the trap is set", lambda: log.exists() and log.read_text() != "", 5)
+    pid = pid_of(supervisor, "mirror")
+    os.killpg(pid, signal.SIGSTOP)
+    supervisor.await_true("stopped", lambda: state(pid) == "T", 5)
+    supervisor.resume("mirror")
+    assert state(pid) != "T"
+
+
 def test_reused_pid_is_neither_alive_nor_killed(supervisor: Supervisor) -> None:
     stranger = subprocess.Popen(["sleep", "62"], start_new_session=True)
     try:
@@ -151,6 +164,11 @@ def test_stop_ends_what_restarts_with_its_process(supervisor: Supervisor) -> Non
     supervisor.stop("pod")
     supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
     assert supervisor.sweep() == []
+
+
+def state(pid: int) -> str:
+    """A process's state letter, of proc_pid_stat(5)."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
 
 
 def cmdline(pid: int) -> bytes:
