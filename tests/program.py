@@ -13,8 +13,10 @@ from unittest.mock import patch
 import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import mocks, resource
+from pulumi.runtime._callbacks import _CallbackServicer
 from pulumi.runtime.config import set_all_config
 from pulumi.runtime.proto.source_pb2 import StackTrace
+from pulumi.runtime.settings import SETTINGS
 
 from slinky_iac.config.reader import StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT
@@ -119,6 +121,14 @@ class _Monitor(mocks.MockMonitor):
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
+class _Hooks(_CallbackServicer):
+    """What hooks are registered with. Nothing calls them here, and Pulumi's own starts a gRPC server for each of them."""
+
+    def __init__(self, monitor: Any) -> None:
+        self._callbacks, self._transforms, self._state_migrations = {}, {}, {}
+        self._monitor, self._target = monitor, ""
+
+
 def _registered(urn: str, request: Any) -> Registered:
     bound = MessageToDict(request.hooks) if request.HasField("hooks") else {}
     return Registered(
@@ -170,9 +180,11 @@ def in_program(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 def run(program: Callable[[], object], *, preview: bool = False) -> Recording:
     """Run ``program`` to its end, all registrations included."""
     recording = Recording()
-    mocks.set_mocks(recording, project=PROJECT, stack="test", preview=preview, monitor=_Monitor(recording))
+    monitor = _Monitor(recording)
+    mocks.set_mocks(recording, project=PROJECT, stack="test", preview=preview, monitor=monitor)
 
     def quietly() -> None:
+        SETTINGS.callbacks = _Hooks(monitor)
         program()
 
     with patch.object(resource, "_get_stack_trace", StackTrace):  # for each resource it reads every frame of pytest
