@@ -6,6 +6,8 @@ escapes them (:mod:`slinky_iac.text`).
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,7 +117,15 @@ class Drain:
 
     def jobs_on(self, node: Node) -> tuple[Job, ...]:
         """The listed jobs of one node."""
-        return tuple(job for job in self.jobs if job.label in node.jobs)
+        return tuple(self.jobs[at] for at in sorted({at for label in node.jobs for at in self._places.get(label, ())}))
+
+    @functools.cached_property
+    def _places(self) -> Mapping[str, list[int]]:
+        """Where the jobs of a label stand in the list."""
+        found: dict[str, list[int]] = {}
+        for at, job in enumerate(self.jobs):
+            found.setdefault(job.label, []).append(at)
+        return found
 
 
 @dataclass(frozen=True)

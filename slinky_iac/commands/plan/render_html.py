@@ -9,6 +9,7 @@ instead.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final, Literal
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from slinky_iac.commands.plan import words
@@ -218,18 +219,22 @@ _FOLDER: Final = Path(__file__).parent
 
 def page(order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | None = None) -> str:
     """The whole order as an HTML document; ``zone``: of the times that stand beside UTC where a bar is pointed at."""
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters["long"] = lambda text: escape(plain(text, LONG))
-    template = environment.from_string((_FOLDER / "page.html").read_text(), globals=_FUNCTIONS)
-    return template.render(
+    return _template().render(
         order=order,
         verdict=verdict,
         window=axis(order, zone),
         colours=hues(job.user for drain in order.drains for job in drain.jobs),
         style=Markup((_FOLDER / "page.css").read_text()),
     )
+
+
+@functools.cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters["long"] = lambda text: escape(plain(text, LONG))
+    return environment.from_string((_FOLDER / "page.html").read_text(), globals=_FUNCTIONS)
 
 
 def _harmless(value: object) -> object:

@@ -17,6 +17,16 @@ every_stack = pytest.mark.parametrize("stack", STACKS)
 LOGINS = {"main": {"sssdConfSecret": "sssd"}}
 
 
+def whole(stack: str) -> Recording:
+    """The stack with login pods, NetworkPolicies and, as without a setting, the fence."""
+    return recorded(stack, logins=LOGINS, **networks(stack))
+
+
+def without(stack: str) -> Recording:
+    """The stack without these."""
+    return recorded(stack, cluster={"fence": False})
+
+
 def outputs(recording: Recording, kind: str = "slinky:slurm:HybridCluster") -> dict[str, object]:
     return recording.outputs[recording.one(kind).urn]
 
@@ -31,13 +41,13 @@ def missing_before(recording: Recording, later: list[Registered], earlier: list[
 @every_stack
 def test_slurmrestd_is_there_before_every_nodeset_and_outlives_it(stack: str) -> None:
     """Without it the operator takes every node for drained and deletes busy pods."""
-    recording = recorded(stack, logins=LOGINS)
+    recording = whole(stack)
     assert missing_before(recording, recording.of(f"{CR}NodeSet"), recording.of(f"{CR}RestApi")) == []
 
 
 @every_stack
 def test_all_that_a_drain_needs_outlives_the_gate(stack: str) -> None:
-    recording = recorded(stack)
+    recording = whole(stack)
     needed = [*recording.of(f"{CR}RestApi"), *recording.of(f"{CR}Controller"), *recording.of(f"{CR}NodeSet")]
     needed += [*recording.of("core/v1:Secret"), *recording.of("helm.sh/v3:Release")]
     for gate in recording.of("slurm:NodeSetScale"):
@@ -49,7 +59,7 @@ def test_all_that_a_drain_needs_outlives_the_gate(stack: str) -> None:
 
 @every_stack
 def test_nothing_lowers_a_nodeset_around_its_gate(stack: str) -> None:
-    recording = recorded(stack)
+    recording = whole(stack)
     for resource in recording.of(f"{CR}NodeSet"):
         (gate,) = [
             g for g in recording.of("slurm:NodeSetScale") if g.inputs["resource"] == resource.inputs["metadata"]["name"]
@@ -61,7 +71,7 @@ def test_nothing_lowers_a_nodeset_around_its_gate(stack: str) -> None:
 
 @every_stack
 def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
-    recording = recorded(stack, logins=LOGINS)
+    recording = whole(stack)
     theirs = [r for r in recording.resources if r.type.startswith(CR)]
     assert missing_before(recording, theirs, recording.of("helm.sh/v3:Release")) == []
     crds = recording.one("helm.sh/v3:Release", f"{cluster_name(recording)}-operator-slurm-operator-crds")
@@ -71,7 +81,7 @@ def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
 
 @every_stack
 def test_the_fence_stands_before_what_it_guards_and_goes_after_it(stack: str) -> None:
-    recording = recorded(stack, cluster={"fence": True})
+    recording = whole(stack)
     guarded = [r for kind in ("NodeSet", "Controller", "RestApi", "Accounting") for r in recording.of(CR + kind)]
     policies = recording.of(":ValidatingAdmissionPolicy")
     bindings = recording.of(":ValidatingAdmissionPolicyBinding")
@@ -84,19 +94,18 @@ def test_the_fence_stands_before_what_it_guards_and_goes_after_it(stack: str) ->
 
 @every_stack
 def test_the_fence_is_left_out_where_it_is_off(stack: str) -> None:
-    recording = recorded(stack, cluster={"fence": False})
-    assert [r.name for r in recording.resources if "ValidatingAdmission" in r.type] == []
+    assert [r.name for r in without(stack).resources if "ValidatingAdmission" in r.type] == []
 
 
 @every_stack
 def test_network_policies_stand_before_the_pods_that_they_guard(stack: str) -> None:
-    recording = recorded(stack, logins=LOGINS, **networks(stack))
+    recording = whole(stack)
     guarded = [r for kind in ("NodeSet", "LoginSet", "RestApi") for r in recording.of(CR + kind)]
     policies = recording.of("networking.k8s.io/v1:NetworkPolicy")
     assert missing_before(recording, guarded, policies) == []
     assert {"slurm", "slinky"} == {r.inputs["metadata"]["namespace"] for r in policies}
     assert missing_before(recording, policies, recording.of("helm.sh/v3:Release")) == []
-    assert [r.name for r in recorded(stack).resources if r.type.endswith(":NetworkPolicy")] == []
+    assert [r.name for r in without(stack).resources if r.type.endswith(":NetworkPolicy")] == []
 
 
 @pytest.mark.parametrize("level", ["privileged", None])
@@ -119,7 +128,7 @@ def test_a_quota_is_made_in_the_namespace_before_its_pods() -> None:
 
 @every_stack
 def test_keys_and_outside_services_are_there_before_the_daemons_that_use_them(stack: str) -> None:
-    recording = recorded(stack, logins=LOGINS)
+    recording = whole(stack)
     daemons = [r for r in recording.resources if r.type.startswith(CR)]
     first = [*recording.of("core/v1:Secret"), *recording.of("core/v1:Service"), *recording.of("v1:EndpointSlice")]
     first = [r for r in first if not r.name.endswith("-database")]
@@ -128,7 +137,7 @@ def test_keys_and_outside_services_are_there_before_the_daemons_that_use_them(st
 
 @every_stack
 def test_daemons_follow_slurms_own_order(stack: str) -> None:
-    recording = recorded(stack, logins=LOGINS)
+    recording = whole(stack)
     kinds = ("Accounting", "Controller", "RestApi")
     for earlier, later in itertools.pairwise(kinds):
         assert missing_before(recording, recording.of(CR + later), recording.of(CR + earlier)) == []
@@ -138,7 +147,7 @@ def test_daemons_follow_slurms_own_order(stack: str) -> None:
 
 @every_stack
 def test_the_namespace_outlives_everything_in_it(stack: str) -> None:
-    recording = recorded(stack, logins=LOGINS)
+    recording = whole(stack)
     (namespace,) = [r for r in recording.of("core/v1:Namespace") if r.inputs["metadata"]["name"] == "slurm"]
     inside = [r for r in recording.resources if r.inputs.get("metadata", {}).get("namespace") == "slurm"]
     assert missing_before(recording, inside, [namespace]) == []
@@ -146,7 +155,7 @@ def test_the_namespace_outlives_everything_in_it(stack: str) -> None:
 
 @every_stack
 def test_a_change_of_what_cannot_change_is_refused_before_anything_else(stack: str) -> None:
-    recording = recorded(stack)
+    recording = whole(stack)
     everything = [r for r in recording.resources if r.type.startswith("kubernetes:")]
     assert missing_before(recording, everything, recording.of("slurm:ClusterIdentity")) == []
 

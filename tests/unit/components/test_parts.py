@@ -48,7 +48,7 @@ def test_specs_reach_kubernetes_unchanged(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", FORMS)
 def test_every_custom_resource_says_whose_it_is(stack: str) -> None:
-    for resource in recorded(stack).resources:
+    for resource in recorded(stack, logins=LOGINS).resources:
         if resource.type.startswith(CR):
             meta = resource.inputs["metadata"]
             assert resource.inputs["apiVersion"] == "slinky.slurm.net/v1beta1"

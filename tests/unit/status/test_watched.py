@@ -24,7 +24,7 @@ from tests.clusters import STACKS, all_traces, recorded
 from tests.program import Recording, Secret
 
 JOB = {"image": "registry.example.org/slinky:0.1", "serviceAccount": "eyes", "folder": "/var/lib/node_exporter"}
-FENCED: dict[str, Any] = {"cluster": {"fence": True}, "monitoring": {"status": JOB}}
+DESK = {"kubeconfig": "/home/carol/.kube/config", "context": "prod-eu"}
 every_stack = pytest.mark.parametrize("name", STACKS)
 
 
@@ -34,6 +34,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
     return [plain(each) for each in value] if isinstance(value, list) else value
+
+
+def watched_stack(name: str, tokens: str = "hs256") -> Recording:
+    """A stack whose status is looked at by a CronJob, updated from a desk with a kubeconfig of its own."""
+    return recorded(name, monitoring={"status": JOB}, keys={"tokens": tokens}, kubernetes=DESK)
 
 
 def document_of(recording: Recording) -> str:
@@ -64,7 +69,7 @@ def without_desk(settings: Settings | None) -> Settings | None:
 @every_stack
 @pytest.mark.parametrize("tokens", ["hs256", "rs256"])
 def test_the_document_names_what_the_state_names(name: str, tokens: str) -> None:
-    recording = recorded(name, **FENCED, keys={"tokens": tokens})
+    recording = watched_stack(name, tokens)
     found, state = watched.of(json.loads(document_of(recording)), "here").facts, of_state(recording)
     assert found.gates.keys() == state.gates.keys()
     for nodeset, gate in found.gates.items():
@@ -84,8 +89,7 @@ def test_the_document_names_what_the_state_names(name: str, tokens: str) -> None
 
 @every_stack
 def test_the_document_holds_no_key_and_no_way_to_the_state(name: str) -> None:
-    recording = recorded(name, **FENCED, kubernetes={"kubeconfig": "/home/carol/.kube/config", "context": "prod-eu"})
-    text = document_of(recording)
+    text = document_of(watched_stack(name))
     assert not [trace for trace in all_traces() if trace in text]
     assert "/home/carol" not in text
     assert "prod-eu" not in text
@@ -93,7 +97,7 @@ def test_the_document_holds_no_key_and_no_way_to_the_state(name: str) -> None:
 
 def test_a_look_that_gets_no_answer_gives_no_number_of_the_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    found = look_by(watched.of(json.loads(document_of(recorded("dev", **FENCED))), "here"))
+    found = look_by(watched.of(json.loads(document_of(watched_stack("dev"))), "here"))
     own = {each.name: each.value for each in samples(found)}
     assert own["slinky_status_unknown"] > 0
     assert not own.keys() & {"slinky_nodeset_wanted", "slinky_drain_nodes", "slinky_key_matches", "slinky_fence_stands"}
@@ -113,7 +117,7 @@ def test_what_is_no_document_of_ours_is_refused(found: Any) -> None:
 
 @pytest.mark.parametrize("part", ["gates", "keys", "fence", "reach", "hosts", "stack"])
 def test_a_document_with_a_part_missing_is_refused(part: str) -> None:
-    whole = json.loads(document_of(recorded("all-outside", **FENCED)))
+    whole = json.loads(document_of(watched_stack("all-outside")))
     watched.of(whole, "here")
     del whole[part]
     with pytest.raises(StateError, match="KeyError"):
