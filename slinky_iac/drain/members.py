@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from slinky_iac import names
@@ -69,7 +69,7 @@ class Tag:
 
     def text(self) -> str:
         """The annotation's value."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return json.dumps(vars(self), sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def read(cls, text: str) -> Tag | None:
@@ -81,12 +81,15 @@ class Tag:
         if not isinstance(raw, dict):
             return None
         raw = {"nudged_at": None, **raw}  # the first releases wrote none
-        if raw.keys() != {field.name for field in fields(cls)}:
+        if raw.keys() != _TAG_FIELDS:
             return None
         times = (raw["signal_at"], raw["nudged_at"])
         if not isinstance(raw["owner"], str) or type(raw["cost"]) is not int or not isinstance(raw["was"], str | None):
             return None
         return cls(**raw) if all(at is None or type(at) is int for at in times) else None
+
+
+_TAG_FIELDS: Final = frozenset(field.name for field in fields(Tag))
 
 
 def tag_of(pod: Pod, owner: Owner) -> Tag | None:

@@ -74,11 +74,11 @@ def plugin(tmp_path: Path) -> Plugin:
 
 @pytest.fixture
 def api() -> Iterator[ApiServer]:
-    """40 NodeSets of one pod each (more than there are threads), all nodes idle; it takes the plugin's first token."""
+    """20 NodeSets of one pod each (more than there are threads), all nodes idle; it takes the plugin's first token."""
     slurm = FakeSlurm(ticks=Ticks(now=time.time() - NOW + 1000))
     server = ApiServer(slurm=slurm.handle, token="first")
     server.put("jwt", {"jwt.key": KEY}, at=AT)
-    for index in range(40):
+    for index in range(20):
         slurm.add(node(f"g{index}-0"))
         name = f"hpc-worker-g{index}"
         server.objects[f"/apis/slinky.slurm.net/v1beta1/namespaces/slurm/nodesets/{name}"] = {
@@ -116,7 +116,7 @@ def test_a_gates_look_runs_the_plugin_once(api: ApiServer, plugin: Plugin, tmp_p
     assert plugin.count == 1
 
 
-@pytest.mark.parametrize("nodesets", [1, 40])
+@pytest.mark.parametrize("nodesets", [1, 20])
 def test_a_preview_runs_the_plugin_once_in_the_process_of_the_gates(
     api: ApiServer, plugin: Plugin, tmp_path: Path, nodesets: int
 ) -> None:
@@ -151,7 +151,7 @@ def test_a_credential_that_is_refused_is_asked_for_again_once_by_all(api: ApiSer
     planned(kubeconfig, 1)
     api.token = "second"
     plugin.gives("second")
-    planned(kubeconfig, 32)
+    planned(kubeconfig, 20)
     assert plugin.count == 2
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from components import Operator, OperatorArgs
 from slinky_iac.keys.jwks import slurm_jwks as jwks
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import PASSWORD, RAW_KEYS, SECRETS, recorded
-from tests.program import GENERATED, Recording, Registered, Secret
+from tests.program import GENERATED, Recording, Registered, Secret, run
 from tests.stacks import FORMS, form
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
@@ -220,7 +221,8 @@ def test_another_stacks_operator_is_left_alone() -> None:
     ],
 )
 def test_the_service_monitor_stub_is_made_where_the_release_needs_it(operator: dict[str, Any], made: int) -> None:
-    recording = recorded("all-outside", operator=operator)
+    config = form("all-outside", operator=operator)
+    recording = run(lambda: Operator("atlas-operator", OperatorArgs(config=config)))
     stubs = recording.of("apiextensions.k8s.io/v1:CustomResourceDefinition")
     assert len(stubs) == made
     release = recording.one("helm.sh/v3:Release", "atlas-operator-slurm-operator")

@@ -61,8 +61,8 @@ class HostSession:
         return float(self.paused)
 
 
-def settings(held=(), active=(), **more):
-    policy = DrainPolicy(poll_s=10, register_deadline_s=60)
+def settings(held=(), active=(), deadline_s=1800, **more):
+    policy = DrainPolicy(poll_s=10, register_deadline_s=60, deadline_s=deadline_s)
     reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
     return OutsideSettings(owner=OWNER, policy=policy, reach=reach, urn="", held=held, active=active, **more)
 
@@ -151,8 +151,8 @@ def test_a_drain_that_slurmctld_accepts_and_does_not_carry_out_ends_at_the_deadl
     with slurm.client() as client:
         session = HostSession(client)
         with pytest.raises(DrainDeadline, match="slurmctld does not carry out what it accepted"):
-            maintenance.maintain(session, settings(held=("metal-1",)))
-    assert session.paused == 1800
+            maintenance.maintain(session, settings(held=("metal-1",), deadline_s=300))
+    assert session.paused == 300
 
 
 @pytest.mark.parametrize(("end", "said"), [("COMPLETED", "1 job ran on, 0 lost"), ("NODE_FAIL", "17 of alice (NODE_FAIL")])

@@ -13,7 +13,7 @@ from tests.unit.drain.scale_in_machine import VERSIONS
 from tests.unit.examples import examples
 
 WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "0"))
-"""Hundreds of each kind of walk; 0: the first 25. A fault in a rule of the rollout shows within the first 20
+"""Hundreds of each kind of walk; 0: the first 20. A fault in a rule of the rollout shows within the first 20
 (docs/evidence/faults.md); the fuzz tier goes further."""
 
 TestRollout = Rollout.TestCase
@@ -55,7 +55,7 @@ def walk(seed: int) -> None:
 
 @pytest.mark.parametrize("hundred", range(WALKS or 1))
 def test_no_job_is_lost_on_a_hundred_rollouts(hundred: int) -> None:
-    for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 25)):
+    for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 20)):
         try:
             walk(seed)
         except BaseException as error:
@@ -92,7 +92,7 @@ def scaled(seed: int) -> None:
 
 @pytest.mark.parametrize("hundred", range(WALKS or 1))
 def test_no_job_is_lost_where_numbers_change_in_the_same_updates(hundred: int) -> None:
-    for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 25)):
+    for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 20)):
         try:
             scaled(seed)
         except BaseException as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.forms import FORMS as EVERY
-from slinky_iac.commands.handoff.forms import render
+from slinky_iac.commands.handoff.forms import Keys, render
 from slinky_iac.commands.handoff.model import Handoff, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.load import load
@@ -17,7 +17,19 @@ from tests.stacks import sections
 
 KEYS = {"slurm.key": RAW_KEYS[0], "jwt_hs256.key": RAW_KEYS[1]}
 KNOWN = Known(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]), slurmctld_address="192.0.2.9")
-FORMS = {form: functools.partial(render, form) for form in EVERY}
+
+
+def rendered(form: str, handed: Handoff, keys: Keys | None) -> tuple[Rendered, ...]:
+    """All files of a form; the same hand-off with :data:`KEYS`, or with none, is rendered once."""
+    return _rendered(form, handed, keys is KEYS) if keys is None or keys is KEYS else render(form, handed, keys)
+
+
+@functools.cache
+def _rendered(form: str, handed: Handoff, with_keys: bool) -> tuple[Rendered, ...]:
+    return render(form, handed, KEYS if with_keys else None)
+
+
+FORMS = {form: functools.partial(rendered, form) for form in EVERY}
 
 
 @functools.cache

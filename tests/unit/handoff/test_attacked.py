@@ -89,7 +89,7 @@ def test_the_mark_of_a_change_is_not_made_through_a_link(scratch: Scratch, tmp_p
     assert list((scratch.root / "etc/slurm").glob(".*")) == []
 
 
-@pytest.mark.parametrize("name", ["a b", "-rf", "new\nline\n", "$(touch pwned)", "'q\"", "*"])
+@pytest.mark.parametrize("name", ["-rf * $(touch pwned)", "new\nline\n", "'a \"b"])
 def test_a_folder_by_any_name_is_installed_from(scratch: Scratch, name: str) -> None:
     with_key(scratch).carry_role("slurmd")
     carried(scratch, name)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.handoff.common import Known
-from slinky_iac.commands.handoff.forms import LIMIT
+from slinky_iac.commands.handoff.forms import LIMIT, render
 from slinky_iac.commands.handoff.model import HostLine, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.fields import is_address
@@ -22,7 +22,7 @@ from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
 from tests.clusters import all_traces
 from tests.stacks import EXAMPLES, merged, sections
-from tests.unit.handoff.made import FORMS, KEYS, made, texts
+from tests.unit.handoff.made import FORMS, KEYS, KNOWN, made, texts
 
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 each_form = pytest.mark.parametrize("form", FORMS)
@@ -70,7 +70,8 @@ def test_paths_are_below_the_output_folder_and_distinct(example: Path, form: str
 @each_example
 @each_form
 def test_the_same_stack_gives_the_same_bytes(example: Path, form: str) -> None:
-    assert [f.content for f in FORMS[form](made(example), None)] == [f.content for f in FORMS[form](made(example), None)]
+    again = render(form, handoff(load(sections(example)), KNOWN), None)
+    assert [f.content for f in again] == [f.content for f in FORMS[form](made(example), None)]
 
 
 @each_example

@@ -280,6 +280,7 @@ class World:
         return (PlannedStop if stop else under_jobs[key.name])(key, self.context(via=via), confirmed)
 
 
+@functools.cache
 def signing_first(document: bytes) -> list[str]:
     """Names of the keys of a slurm.jwks, the one that signs first."""
     listed: list[dict[str, str]] = json.loads(document)["keys"]

@@ -137,7 +137,7 @@ def test_a_name_that_does_not_exist() -> None:
 def test_a_server_that_hangs_is_left_in_time_and_asked_again(server: Server) -> None:
     server.reply = lambda handler: (server.released.wait(10), None)[1]
     start = time.monotonic()
-    with client_of(server.url) as client, pytest.raises(SlurmrestUnreachable, match=r"ReadTimeout.*2 tries"):
+    with client_of(server.url, read_s=0.1) as client, pytest.raises(SlurmrestUnreachable, match=r"ReadTimeout.*2 tries"):
         client.diag()
     server.released.set()
     assert time.monotonic() - start < 5
@@ -155,7 +155,7 @@ def test_an_answer_that_drips_is_left_when_the_whole_calls_time_is_over(server: 
     server.reply = drip
     start = time.monotonic()
     late = r"(call is|time was) over"
-    with client_of(server.url, budget_s=0.5) as client, pytest.raises(SlurmrestUnreachable, match=late):
+    with client_of(server.url, budget_s=0.2) as client, pytest.raises(SlurmrestUnreachable, match=late):
         client.nodes()
     server.released.set()
     assert time.monotonic() - start < 5
@@ -231,7 +231,7 @@ def test_what_slurm_said_is_told_although_it_fell_silent_later(server: Server) -
             server.released.wait(10)
 
     server.reply = reply
-    with client_of(server.url, budget_s=2) as client, pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
+    with client_of(server.url, budget_s=0.6) as client, pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
         client.nodes()
     server.released.set()
 
