@@ -10,6 +10,12 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
+CONTRAST = """const rgb = s => s.match(/[\\d.]+/g).slice(0, 3).map(Number);
+const lum = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+  return .2126 * r + .7152 * g + .0722 * b; };
+const contrast = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+"""
+"""JavaScript: `rgb` of a colour, and `contrast` of two (WCAG 2)."""
 DARK = "--blink-settings=preferredColorScheme=0"
 
 

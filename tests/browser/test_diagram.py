@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.diagram.svg import svg
-from tests.browser.chromium import DARK, browse
+from tests.browser.chromium import CONTRAST, DARK, browse
 from tests.unit.diagram.test_drawing import PICTURES
 
-PROBE = """<!doctype html><meta charset=utf-8><body style="margin:0"><pre id=out></pre>%s<script>
-const rgb = s => s.match(/[\\d.]+/g).slice(0, 3).map(Number);
-const lum = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-  return .2126 * r + .7152 * g + .0722 * b; };
-const contrast = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+PROBE = (
+    """<!doctype html><meta charset=utf-8><body style="margin:0"><pre id=out></pre>%s<script>
+"""
+    + CONTRAST
+    + """
 const inside = (t, r) => t.x >= r.x && t.y >= r.y && t.x + t.width <= r.x + r.width && t.y + t.height <= r.y + r.height;
 const svg = document.querySelector('svg'), whole = {x: 0, y: 0, width: svg.viewBox.baseVal.width,
   height: svg.viewBox.baseVal.height}, rects = [...svg.querySelectorAll('rect')], found = {out: [], low: [], words: 0};
@@ -34,6 +34,7 @@ for (const text of svg.querySelectorAll('text')) {
 found.page = rgb(getComputedStyle(rects[0]).fill);
 document.getElementById('out').textContent = JSON.stringify(found);
 </script>"""
+)
 
 
 def measured(folder: Path, name: str, *flags: str) -> dict[str, Any]:

@@ -17,20 +17,20 @@ import pytest
 from slinky_iac.commands.plan.build import change_order
 from slinky_iac.commands.plan.limits import Limits, judge
 from slinky_iac.commands.plan.render_html import page
-from tests.browser.chromium import DARK, browse
+from tests.browser.chromium import CONTRAST, DARK, browse
 from tests.unit.plan.made import HOUR, NOW, digest, job, plan, scale_in, worked_example
 
-PROBE = """<!doctype html><meta charset=utf-8><body style="margin:0"><pre id=out></pre>
+PROBE = (
+    """<!doctype html><meta charset=utf-8><body style="margin:0"><pre id=out></pre>
 <iframe id=f src="page.html" style="border:0;width:%dpx;height:2400px"></iframe><script>
 const boxes = (d, q) => [...d.querySelectorAll(q)].map(e => {
   const b = e.getBoundingClientRect();
   return {text: e.getAttribute('aria-label') || e.textContent, x: b.left, y: b.top, w: b.width, h: b.height,
           row: e.closest('.row') ? e.closest('.row').querySelector('.who').firstChild.textContent : ''};
 });
-const rgb = s => s.match(/[\\d.]+/g).slice(0, 3).map(Number);
-const lum = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-  return .2126 * r + .7152 * g + .0722 * b; };
-const contrast = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+"""
+    + CONTRAST
+    + """
 const behind = (e, w) => { for (; e; e = e.parentElement) { const c = w.getComputedStyle(e).backgroundColor;
   if (!/, 0\\)$/.test(c) && c !== 'transparent') return rgb(c); } return [255, 255, 255]; };
 document.getElementById('f').onload = () => {
@@ -50,6 +50,7 @@ document.getElementById('f').onload = () => {
   found.ran = typeof w.ran;
   document.getElementById('out').textContent = JSON.stringify(found);
 };</script>"""
+)
 
 
 def write(folder: Path, text: str) -> Path:

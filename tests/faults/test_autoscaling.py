@@ -245,10 +245,11 @@ def _marked(found: Autoscaled) -> set[str]:
     return {node for node, pod in pods.items() if pod["metadata"]["labels"].get(LABEL_BUSY) == "true"}
 
 
-def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
+def _drained_to_two(autoscaled: Autoscaled, write: Callable[[], None]) -> list[int]:
+    """An update that drains one of three busy nodes once its job has ended; the jobs of the others, which run on."""
     jobs = [autoscaled.submit("-N1") for _ in NODES]
     autoscaled.slurm.await_running(*jobs, timeout=240)
-    autoscaled.write(0, nodeset=nodeset(2))
+    write()
     run = autoscaled.start_up()
     await_true("KEDA is paused by the gate", lambda: _paused_by(autoscaled).startswith("autoscaled/gpu "), 120)
     await_true("one node is drained by us", lambda: len(_ours(autoscaled)) == 1, 120)
@@ -260,6 +261,11 @@ def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
     assert run.returncode == 0, out
     completed(autoscaled, leaving)
     assert autoscaled.replicas == 2
+    return staying
+
+
+def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
+    staying = _drained_to_two(autoscaled, lambda: autoscaled.write(0, nodeset=nodeset(2)))
     scaler = autoscaled.scaler()
     assert scaler["spec"]["maxReplicaCount"] == 2
     assert KEDA_PAUSED not in scaler["metadata"].get("annotations", {})
@@ -274,20 +280,7 @@ def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
 def test_the_stack_takes_the_number_over_from_its_autoscaler(autoscaled: Autoscaled) -> None:
     """In one update: KEDA is paused, a node is drained, its job is waited for, the ScaledObject goes, and the number is the
     stack's. Then the autoscaler gets it back."""
-    jobs = [autoscaled.submit("-N1") for _ in NODES]
-    autoscaled.slurm.await_running(*jobs, timeout=240)
-    autoscaled.write(2)
-    run = autoscaled.start_up()
-    await_true("KEDA is paused by the gate", lambda: _paused_by(autoscaled).startswith("autoscaled/gpu "), 120)
-    await_true("one node is drained by us", lambda: len(_ours(autoscaled)) == 1, 120)
-    (node,) = _ours(autoscaled)
-    leaving, *staying = sorted(jobs, key=lambda job: autoscaled.nodes_of(job) != node)
-    assert autoscaled.replicas == 3, "its job is waited for"
-    autoscaled.slurm.finish(leaving)
-    out, _ = run.communicate(timeout=400)
-    assert run.returncode == 0, out
-    completed(autoscaled, leaving)
-    assert autoscaled.replicas == 2
+    staying = _drained_to_two(autoscaled, lambda: autoscaled.write(2))
     assert autoscaled.world.kubectl("get", "scaledobjects.keda.sh,hpa", "-n", NAMESPACE, "-o", "name").stdout == ""
     assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in staying)
     assert autoscaled.changes() == []

@@ -22,16 +22,20 @@ def test_the_operator_restarted_in_mid_drain(begin: Begin, world: World) -> None
     case.settle()
 
 
+def settle_with_the_operator_back(case: Case) -> None:
+    case.gated.world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
+    case.gated.world.kubectl("rollout", "status", "deployment", "-n", "slinky", "slurm-operator", "--timeout=120s")
+    case.gated.write(2, {"deadline": "4m"})
+    case.settle()
+
+
 def test_without_an_operator_the_gate_stays_shut(begin: Begin, world: World) -> None:
     case = begin(deadline="70s")
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")
     out = case.finish()
     assert case.run.returncode != 0, out
     assert len(case.gated.pods()) == 3
-    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
-    world.kubectl("rollout", "status", "deployment", "-n", "slinky", "slurm-operator", "--timeout=120s")
-    case.gated.write(2, {"deadline": "4m"})
-    case.settle()
+    settle_with_the_operator_back(case)
 
 
 def test_an_operator_that_is_gone_since_the_run_before_is_not_taken_for_one_that_sees(begin: Begin, world: World) -> None:
@@ -48,10 +52,7 @@ def test_an_operator_that_is_gone_since_the_run_before_is_not_taken_for_one_that
     (nodeset,) = world.objects("nodesets.slinky.slurm.net", NAMESPACE)
     assert nodeset["spec"]["replicas"] == 3
     assert len(case.gated.pods()) == 3
-    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
-    world.kubectl("rollout", "status", "deployment", "-n", "slinky", "slurm-operator", "--timeout=120s")
-    case.gated.write(2, {"deadline": "4m"})
-    case.settle()
+    settle_with_the_operator_back(case)
 
 
 def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: Begin, world: World) -> None:

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from lab import obtain
+from slinky_iac.specs.fence import Policy
 
+ADMISSION = "admissionregistration.k8s.io/v1"
 TOKEN = "a-token-of-the-test"
 
 
@@ -35,6 +37,12 @@ class KubeApi:
         for name in names:
             node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"example.org/rack": "r1"}}}
             self.kubectl("apply", "-f", "-", stdin=json.dumps(node))
+
+    def make_policy(self, policy: Policy) -> None:
+        """One of the fence's policies, and its binding."""
+        for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
+            body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
+            self.kubectl("create", "-f", "-", stdin=json.dumps(body))
 
     def node(self, name: str) -> dict[str, Any]:
         """metadata of a node."""

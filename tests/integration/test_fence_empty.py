@@ -17,7 +17,6 @@ from tests.stacks import minimal
 
 KIND = "nodesets.slinky.slurm.net"
 NODESETS = {"gpu": {"replicas": 1}, "burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-ADMISSION = "admissionregistration.k8s.io/v1"
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +26,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         made.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / "slinky.slurm.net_nodesets.yaml"))
         made.kubectl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
         (policy,) = (each for each in fence(load(minimal(nodesets=NODESETS))) if each.part == "nodesets")
-        for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
-            body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
-            made.kubectl("create", "-f", "-", stdin=json.dumps(body))
+        made.make_policy(policy)
         make(made, "guarded", replicas=3)
         until = time.monotonic() + 60
         while delete(made, "guarded", "--dry-run=server").returncode == 0:

@@ -23,7 +23,6 @@ from tests.stacks import minimal
 KIND = "nodesets.slinky.slurm.net"
 BURST, FIXED, OTHER = (f"slurm-worker-{each}" for each in ("burst", "gpu", "other"))
 NODESETS = {"gpu": {"replicas": 1}, "burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-ADMISSION = "admissionregistration.k8s.io/v1"
 OPERATOR = "system:serviceaccount:slinky:slurm-operator"
 COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
 OTHERS = ("a-person", COLLECTOR, "system:node:worker-1", "system:serviceaccount:slinky-x:slurm-operator")
@@ -49,9 +48,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
             for each in fence(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "fencePods": True})))
             if each.part == "pods"
         )
-        for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
-            body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
-            made.kubectl("create", "-f", "-", stdin=json.dumps(body))
+        made.make_policy(policy)
         for name in (BURST, FIXED, OTHER):
             nodeset(made, name)
         pod(made, "stands", ["Allocated"])

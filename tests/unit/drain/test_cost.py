@@ -178,12 +178,17 @@ PODS = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(300))
-@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7))
-def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
+def lists(workers, jobs):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
     made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
+    return pods, nodes, made
+
+
+@settings(max_examples=examples(300))
+@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7))
+def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
+    pods, nodes, made = lists(workers, jobs)
     candidates = assessed(pods, nodes, made)
     choice = choose(candidates, target)
     count = max(len(pods) - target, 0)
@@ -198,9 +203,7 @@ def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, 
 
 @given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7), st.randoms(use_true_random=False))
 def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, target, dice):
-    pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
-    nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
-    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
+    pods, nodes, made = lists(workers, jobs)
     first = selected(pods, nodes, made, target)
     for each in (pods, nodes, made):
         dice.shuffle(each)
