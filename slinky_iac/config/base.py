@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,10 +65,13 @@ def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 
     return model_validator(mode="after")(checked)
 
 
-def _docstrings(section: type[Section]) -> Iterator[tuple[str, str]]:
+@functools.cache
+def _docstrings(section: type[Section]) -> tuple[tuple[str, str], ...]:
     """The fields that a section's own source declares with a text below them, and that text."""
     (source,) = ast.parse(inspect.getsource(section)).body
+    found: list[tuple[str, str]] = []
     for field, text in pairwise(source.body if isinstance(source, ast.ClassDef) else ()):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                yield name, inspect.cleandoc(words)
+                found.append((name, inspect.cleandoc(words)))
+    return tuple(found)

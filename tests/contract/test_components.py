@@ -174,7 +174,7 @@ def secrets_in(value: Any) -> Iterator[Secret]:
             yield from secrets_in(inner)
 
 
-@every_stack
+@pytest.mark.parametrize("stack", ["all-in-kubernetes", "all-outside", MUNGE])
 def test_two_runs_of_a_program_register_the_same(stack: str) -> None:
     def content(recording: Recording) -> dict[str, dict[str, Any]]:
         return {r.urn: r.inputs for r in recording.resources}

@@ -6,6 +6,7 @@ import ast
 import re
 
 from tests.stacks import ROOT
+from tests.tree import syntax_tree
 
 PAGE = (ROOT / "docs" / "evidence" / "security.md").read_text()
 DOCUMENTS = (ROOT / "docs" / "evidence" / "tasks.md").read_text().partition("Four documents, line by line")[2]
@@ -46,5 +47,5 @@ def test_every_test_that_is_named_exists() -> None:
                 file = word
                 assert (ROOT / file).exists(), (number, word)
             elif word.startswith("test_"):
-                tree = ast.parse((ROOT / file).read_text())
+                tree = syntax_tree(ROOT / file)
                 assert word in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, (number, word)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.stacks import ROOT
-from tests.tree import syntax_tree, tracked
+from tests.tree import nodes, tracked
 
 WORDS = (
     *("nobody", "whoever", "anew", "is told", "are told", "given up", "by itself", "of no account", "who wants"),
@@ -50,7 +50,7 @@ def test_a_page_has_none_of_the_words() -> None:
 
 
 def test_a_text_of_the_program_has_none_of_the_words() -> None:
-    said = {path: [(line, word) for line, text in texts(syntax_tree(path)) for word in found(text)] for path in MODULES}
+    said = {path: [(line, word) for line, text in texts(path) for word in found(text)] for path in MODULES}
     assert by_name(said) == {}, INSTEAD
 
 
@@ -58,9 +58,9 @@ def test_a_script_a_template_or_an_example_has_none_of_the_words() -> None:
     assert by_name({path: found(path.read_text()) for path in FILES}) == {}, INSTEAD
 
 
-def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def texts(path: Path) -> Iterator[tuple[int, str]]:
     """Texts of a module with their lines: messages and docstrings."""
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 

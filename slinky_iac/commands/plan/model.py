@@ -121,7 +121,7 @@ class Drain:
 
     @functools.cached_property
     def _places(self) -> Mapping[str, list[int]]:
-        """Where the jobs of a label stand in the list."""
+        """Positions of the jobs of a label in the list."""
         found: dict[str, list[int]] = {}
         for at, job in enumerate(self.jobs):
             found.setdefault(job.label, []).append(at)
