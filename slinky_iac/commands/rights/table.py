@@ -132,9 +132,7 @@ def _status(config: StackConfig) -> Iterator[Right]:
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
     yield _proxied(config, ("get",), "slurmrestd, asked through the API server")
-    yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
-    yield from _paused(config)
-    yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
+    yield from _workers(config)
     yield from _stands(config)
     if config.operator.install:
         own = ("slurm-operator",)
@@ -142,6 +140,14 @@ def _status(config: StackConfig) -> Iterator[Right]:
     if config.keys.tokens == names.RS256:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
+
+
+def _workers(config: StackConfig) -> Iterator[Right]:
+    """What each look reads of NodeSets and their pods."""
+    namespace = config.cluster.namespace
+    yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
+    yield from _paused(config)
+    yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
 
 
 def _proxied(config: StackConfig, verbs: tuple[str, ...], why: str, *, seldom: bool = False) -> Right:
@@ -174,9 +180,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield _proxied(config, ("get", *writes), "slurmrestd, asked through the API server")
         if use is Use.APPLY:
             yield _proxied(config, ("delete",), "Slurm's records of nodes that are gone", seldom=True)
-    yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
-    yield from _paused(config)
-    yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
+    yield from _workers(config)
     yield Right("apps", "deployments", ("get",), "whether slurmrestd serves", (names.restapi_service(base),), namespace)
     if use is Use.PREFLIGHT:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))

@@ -18,7 +18,6 @@ from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, with_jo
 from tests.unit.drain.test_drive import settings as gate
 from tests.unit.examples import examples
 
-AT_WORK = ScalerView(paused=False, mark="", stopped=False, max_replicas=8)
 PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, max_replicas=8)
 VIEWS = st.builds(
     ScalerView,
