@@ -312,12 +312,16 @@ def members_step(seen: Observation, settings: GateSettings, deadline_at: int) ->
     if step is not None:
         return step
     if seen.now >= deadline_at:
-        return Stop(
-            f"after {settings.policy.register_deadline_s} s these are not in service: {'; '.join(missing)}. Repair"
-            " them, then run `pulumi up` again; nodes that are in service stay in service",
-            "deadline",
-        )
+        return Stop(not_in_service(settings, "; ".join(missing)), "deadline")
     return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
+
+
+def not_in_service(settings: GateSettings, what: str) -> str:
+    """The end of a wait for pods that don't register."""
+    return (
+        f"after {settings.policy.register_deadline_s} s these are not in service: {what}. Repair them, then run `pulumi up`"
+        " again; nodes that are in service stay in service"
+    )
 
 
 def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
-from slinky_iac.drain.members import members_step, undo_steps
+from slinky_iac.drain.members import members_step, not_in_service, undo_steps
 from slinky_iac.drain.observe import Met, cluster_view, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
@@ -190,11 +190,7 @@ class MembersTask(NodeSetTask):
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """What the last look met is what is missing."""
-        limit = self.policy.register_deadline_s
-        return DrainDeadline(
-            f"{self.owner.text}: after {limit} s these are not in service: {error}. Repair them, then run `pulumi up`"
-            " again; nodes that are in service stay in service"
-        )
+        return DrainDeadline(f"{self.owner.text}: {not_in_service(self.settings, str(error))}")
 
     def over(self, _last: Step | None) -> SlinkyError | None:
         if isinstance(_last, Wait) or self.session.now() < self.deadline_at:

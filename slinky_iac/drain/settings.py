@@ -344,14 +344,14 @@ def _count_or_share(value: object) -> int | str:
     return value if isinstance(value, str) else int(value) if isinstance(value, int | float) else 1
 
 
+_OTHER_RELEASE: Final = "nothing was drained or changed. Run the release of slinky-iac that wrote it, or a newer one"
+
+
 def known_schema(props: Mapping[str, Any]) -> None:
     """:raises ValueError: another release wrote these props."""
     schema = int(props.get("schema", 0))
     if schema != SCHEMA:
-        raise ValueError(
-            f"the gate's state has schema {schema} and this program reads {SCHEMA}; nothing was drained or changed. Run"
-            " the release of slinky-iac that wrote it, or a newer one"
-        )
+        raise ValueError(f"the gate's state has schema {schema} and this program reads {SCHEMA}; {_OTHER_RELEASE}")
 
 
 _REACH: Final = {
@@ -381,8 +381,7 @@ def reach_from(props: Mapping[str, Any]) -> Reach:
     tokens = found.pop("tokens") or HS256
     if tokens not in (HS256, RS256):
         raise ValueError(
-            f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; nothing was drained"
-            " or changed. Run the release of slinky-iac that wrote it, or a newer one"
+            f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; {_OTHER_RELEASE}"
         )
     user = found.pop("user") or SLURM_USER
     return Reach(**found, tokens=tokens, user=user)  # type: ignore[arg-type]
