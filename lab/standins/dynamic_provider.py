@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-from lab.standins import lifeline
+from lab.standins import automation_later, lifeline
 
 
 def main() -> None:
@@ -16,6 +16,7 @@ def main() -> None:
     address = lifeline.engine_address(sys.argv[1:])
     if address:
         lifeline.watch_engine(address, lifeline.leave)
+    automation_later.begin()
     # As `python -m` has it: provider classes are imported from the program's directory, not from the lab's checkout.
     sys.path[0] = os.getcwd()  # noqa: PTH109 - a str is wanted
     runpy.run_module("pulumi.dynamic", run_name="__main__", alter_sys=True)
