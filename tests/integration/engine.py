@@ -4,6 +4,7 @@ Nothing outside the test's folder is read or written: backend, PULUMI_HOME and p
 plugins are linked in. An engine is never faked, and a missing one fails the test.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,8 +15,11 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from lab.engine import SELDOM_COLLECTED
 from lab.standins import install
@@ -32,6 +36,7 @@ users: [{name: nobody, user: {token: none}}]
 """A kubeconfig that reaches nothing: no test of this tier may touch the cluster of the person who runs it."""
 PASSPHRASE = "correct horse battery staple"
 STACK = "test"
+SETTINGS = f"Pulumi.{STACK}.yaml"
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,13 @@ class Engine:
     def home(self) -> Path:
         """PULUMI_HOME: credentials, workspaces, the engine's own logs."""
         return self.root / "home"
+
+    def selection(self, folder: Path) -> Path:
+        """Where the engine notes which stack of a project's folder is selected."""
+        file = folder / "Pulumi.yaml"
+        name = str(yaml.safe_load(file.read_text())["name"])
+        path = hashlib.sha1(str(file).encode(), usedforsecurity=False).hexdigest()
+        return self.home / "workspaces" / f"{name}-{path}-workspace.json"
 
     @property
     def env(self) -> dict[str, str]:
@@ -257,8 +269,14 @@ class Project:
         shutil.copytree(self.folder, folder, symlinks=True)
         shutil.copytree(self.engine.backend, engine.backend, dirs_exist_ok=True)
         made = Project(engine, folder)
-        made.run("stack", "select", STACK)
+        made.take_selection(self)
         return made
+
+    def take_selection(self, other: "Project") -> None:
+        """What `pulumi stack select` would write: the name of the stack that is selected there."""
+        noted = self.engine.selection(self.folder)
+        noted.parent.mkdir(exist_ok=True)
+        shutil.copy(other.engine.selection(other.folder), noted)
 
     def locks(self) -> list[Path]:
         """Lock files of the backend: empty unless an operation runs or has been killed."""
@@ -266,12 +284,30 @@ class Project:
 
 
 def create_project(engine: Engine, folder: Path, name: str = "probe") -> Project:
-    """A folder with Pulumi.yaml, using the Python that runs the tests, and a stack `test`."""
+    """A folder with Pulumi.yaml, using the Python that runs the tests, and a stack `test`.
+
+    The stack is a copy of one that `pulumi stack init` has made once, selected as `pulumi stack select` does it.
+    """
+    blank = _blank(engine.tools, name)
+    project = _in_folder(engine, folder, name)
+    shutil.copytree(blank.engine.backend, engine.backend, dirs_exist_ok=True)
+    shutil.copy(blank.folder / SETTINGS, folder / SETTINGS)
+    project.take_selection(blank)
+    return project
+
+
+def _in_folder(engine: Engine, folder: Path, name: str) -> Project:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Pulumi.yaml").write_text(
         f"name: {name}\nruntime:\n  name: python\n  options:\n    virtualenv: {sys.prefix}\n"
     )
-    project = Project(engine, folder)
+    return Project(engine, folder)
+
+
+@cache
+def _blank(tools: Tools, name: str) -> Project:
+    root = tools.plugins.parents[1] / f"blank-{name}"
+    project = _in_folder(Engine(tools, root / "engine"), root / "project", name)
     project.run("stack", "init", STACK)
     return project
 
