@@ -54,7 +54,8 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_term(supervisor: Supervi
 
 def test_a_process_that_stops_itself_again_is_resumed_all_the_same(supervisor: Supervisor) -> None:
     """As nsenter does when it learns of its child's stop after its own SIGCONT."""
-    again = "n=0; trap 'n=$((n+1)); [ $n -gt 2 ] || kill -STOP $$' CONT; echo; while :; do sleep 0.01; done"
+    # No fork after the trap is set: a shell whose vforked child is stopped before its exec is in state D, not T.
+    again = "sleep 60 & n=0; trap 'n=$((n+1)); [ $n -gt 2 ] || kill -STOP $$' CONT; echo; while :; do wait; done"
     supervisor.start("mirror", ["sh", "-c", again])
     log = supervisor.log_path("mirror")
     supervisor.await_true("the trap is set", lambda: log.exists() and log.read_text() != "", 5)
