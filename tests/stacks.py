@@ -40,6 +40,11 @@ def networks(stack: str) -> Data:
     return {"networkPolicies": own}
 
 
+def read_yaml(text: str | bytes) -> Any:
+    """What a document says, by libyaml where there is one: that takes a tenth of the time."""
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def sections(path: Path) -> Data:
     """The sections of a stack file, without the project's prefix."""
     return copy.deepcopy(_sections(path.read_text()))
@@ -47,7 +52,7 @@ def sections(path: Path) -> Data:
 
 @functools.cache
 def _sections(text: str) -> Data:
-    config: Data = yaml.safe_load(text)["config"]
+    config: Data = read_yaml(text)["config"]
     return {key.split(":", 1)[1]: value for key, value in config.items()}
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,21 +16,11 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
 from slinky_iac.errors import ConfigError
+from tests.stacks import EXAMPLES, ROOT, minimal, read_yaml, sections
 from tests.unit.examples import examples
 
-ROOT = Path(__file__).resolve().parents[3]
-EXAMPLES = [*sorted(ROOT.glob("examples/Pulumi.*.yaml")), ROOT / "Pulumi.dev.yaml"]
 SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword"})
 SENTINEL = "tops3cret"
-
-
-def sections(path: Path) -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load(path.read_text())["config"]
-    return {key.split(":", 1)[1]: value for key, value in config.items()}
-
-
-def minimal(**more: object) -> dict[str, object]:
-    return {"cluster": {"name": "lab"}, "accounting": {"enabled": False}, **more}
 
 
 def faults(data: dict[str, Any]) -> list[str]:
@@ -65,7 +54,7 @@ def schema_validator() -> jsonschema.Draft202012Validator:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
 def test_every_example_stack_fits_the_editor_schema(path: Path) -> None:
-    schema_validator().validate(yaml.safe_load(path.read_text()))
+    schema_validator().validate(read_yaml(path.read_text()))
 
 
 def test_the_committed_editor_schema_is_current() -> None:
@@ -209,7 +198,7 @@ def test_a_value_of_a_wrong_type_is_not_shown(where: tuple[str, str], wrap: Any)
 
 
 def test_the_project_name_is_the_namespace_of_the_configuration() -> None:
-    assert yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
+    assert read_yaml((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
 
 
 def test_a_number_without_end_where_a_text_is_meant_is_a_fault_as_others() -> None:

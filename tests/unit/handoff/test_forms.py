@@ -9,7 +9,6 @@ import subprocess
 from pathlib import Path, PurePosixPath
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +20,7 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
 from tests.clusters import all_traces
-from tests.stacks import EXAMPLES, merged, sections
+from tests.stacks import EXAMPLES, merged, read_yaml, sections
 from tests.unit.handoff.made import FORMS, KEYS, KNOWN, made, texts
 
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -45,7 +44,7 @@ def test_with_the_flag_keys_are_in_private_files_and_nowhere_else(example: Path,
     assert {f.mode for f in holding.values()} == {0o600}
     for path, file in holding.items():
         if form == "cloud-init":
-            written = {w["path"]: w for w in yaml.safe_load(file.content)["write_files"]}
+            written = {w["path"]: w for w in read_yaml(file.content)["write_files"]}
             slurm_key = written["/etc/slurm/slurm.key"]
             assert base64.b64decode(slurm_key["content"]) == KEYS["slurm.key"]
             assert (slurm_key["permissions"], slurm_key["owner"]) == ("0600", "slurm:slurm")
@@ -105,7 +104,7 @@ def test_no_group_of_the_inventory_is_called_as_a_host_is() -> None:
     over = {"external": {"loginHosts": logins}, "controller": {"external": {"host": "slurmctld"}}}
     config = load(merged(sections(EXAMPLES[1]), over))
     files = texts(FORMS["ansible"](handoff(config, Known()), None))
-    groups, plays = yaml.safe_load(files["inventory.yaml"]), yaml.safe_load(files["handoff.yaml"])
+    groups, plays = read_yaml(files["inventory.yaml"]), read_yaml(files["handoff.yaml"])
     hosts = {host for group in groups.values() for host in group["hosts"]}
     assert {"login", "login_hosts", "slurmctld"} <= hosts
     assert not hosts & groups.keys()
@@ -152,7 +151,7 @@ def test_a_line_of_etc_hosts_has_no_name_that_a_shell_or_jinja_reads(name: str) 
 @each_example
 def test_the_playbook_copies_only_what_lies_beside_it(example: Path) -> None:
     files = texts(FORMS["ansible"](made(example), KEYS))
-    plays = yaml.safe_load(files["handoff.yaml"])
+    plays = read_yaml(files["handoff.yaml"])
     sources = [
         task["ansible.builtin.copy"]["src"] for play in plays for task in play["tasks"] if "ansible.builtin.copy" in task
     ]
@@ -163,7 +162,7 @@ def test_the_playbook_copies_only_what_lies_beside_it(example: Path) -> None:
 @each_example
 def test_the_playbook_never_logs_a_key_and_has_a_group_of_hosts_for_each_play(example: Path) -> None:
     files = texts(FORMS["ansible"](made(example), None))
-    plays, groups = yaml.safe_load(files["handoff.yaml"]), yaml.safe_load(files["inventory.yaml"])
+    plays, groups = read_yaml(files["handoff.yaml"]), read_yaml(files["inventory.yaml"])
     assert [play["hosts"] for play in plays] == list(groups)
     for play in plays:
         copies = [t for t in play["tasks"] if str(t.get("ansible.builtin.copy", {}).get("dest", "")).endswith(".key")]
@@ -172,11 +171,11 @@ def test_the_playbook_never_logs_a_key_and_has_a_group_of_hosts_for_each_play(ex
 
 
 def test_the_playbook_compares_the_fingerprint_that_the_stack_has() -> None:
-    plays = yaml.safe_load(texts(FORMS["ansible"](made(EXAMPLES[1]), None))["handoff.yaml"])
+    plays = read_yaml(texts(FORMS["ansible"](made(EXAMPLES[1]), None))["handoff.yaml"])
     login = next(play for play in plays if play["hosts"] == "login")
     stop = next(task for task in login["tasks"] if "ansible.builtin.assert" in task)
     assert stop["vars"] == {"slurm_handoff_expected": hashlib.sha256(KEYS["slurm.key"]).hexdigest()}
-    unknown = yaml.safe_load(texts(FORMS["ansible"](made(EXAMPLES[1], Known()), None))["handoff.yaml"])
+    unknown = read_yaml(texts(FORMS["ansible"](made(EXAMPLES[1], Known()), None))["handoff.yaml"])
     assert "slurm_handoff_expected" not in str(unknown)
 
 
@@ -196,7 +195,7 @@ def test_the_packed_check_is_the_one_that_the_folder_has(example: Path) -> None:
         if path.endswith(".yaml"):
             role = path.removesuffix(".yaml")
             check = f"/usr/local/sbin/slurm-check-{role}"
-            (packed,) = [each for each in yaml.safe_load(text)["write_files"] if each["path"] == check]
+            (packed,) = [each for each in read_yaml(text)["write_files"] if each["path"] == check]
             assert packed["encoding"] == "gz+b64"
             assert gzip.decompress(base64.b64decode(packed["content"])).decode() == whole[f"{role}/files{check}"]
 
@@ -204,14 +203,14 @@ def test_the_packed_check_is_the_one_that_the_folder_has(example: Path) -> None:
 def test_the_admin_s_own_files_are_never_written_by_user_data() -> None:
     for path, text in texts(FORMS["cloud-init"](made(EXAMPLES[1]), KEYS)).items():
         if path in {"slurmctld.yaml", "slurmdbd.yaml"}:
-            written = {each["path"] for each in yaml.safe_load(text)["write_files"]}
+            written = {each["path"] for each in read_yaml(text)["write_files"]}
             assert written & {"/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"} == set()
 
 
 @each_example
 def test_a_playbook_places_nothing_on_a_host_that_lacks_a_key(example: Path) -> None:
     """What was placed before the play ended would be unchanged in the next one, and no play would restart the daemon."""
-    for play in yaml.safe_load(texts(FORMS["ansible"](made(example), None))["handoff.yaml"]):
+    for play in read_yaml(texts(FORMS["ansible"](made(example), None))["handoff.yaml"]):
         named = [task["name"] for task in play["tasks"]]
         stops = [at for at, name in enumerate(named) if name.startswith("Stop unless ")]
         files = [at for at, name in enumerate(named) if name.startswith("Place ") and not name.endswith(".key")]

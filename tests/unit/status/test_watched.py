@@ -66,8 +66,10 @@ def without_desk(settings: Settings | None) -> Settings | None:
     return dataclasses.replace(settings, urn="", reach=here)
 
 
-@every_stack
-@pytest.mark.parametrize("tokens", ["hs256", "rs256"])
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [*((name, "hs256") for name in STACKS), ("all-in-kubernetes", "rs256"), ("controller-outside", "rs256")],
+)
 def test_the_document_names_what_the_state_names(name: str, tokens: str) -> None:
     recording = watched_stack(name, tokens)
     found, state = watched.of(json.loads(document_of(recording)), "here").facts, of_state(recording)
