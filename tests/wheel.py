@@ -50,8 +50,11 @@ class Site:
 def install(wheel: Path, site: Site) -> None:
     """Make the environment. pip installs the wheel itself; its dependencies are those of the tests' own environment, so that
     nothing is fetched, and `pip check` says whether they are what the wheel asks for."""
-    subprocess.run([sys.executable, "-m", "venv", str(site.folder / "venv")], check=True, capture_output=True, timeout=300)
-    site.run("pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", str(wheel))
+    # With the tests' pip: a pip of its own would be unpacked and compiled for seconds.
+    venv = ["-m", "venv", "--without-pip", str(site.folder / "venv")]
+    pip = ["-m", "pip", "--python", str(site.bin / "python"), "install", "--no-index", "--no-deps"]
+    for words in (venv, [*pip, "--disable-pip-version-check", str(wheel)]):
+        subprocess.run([sys.executable, *words], check=True, capture_output=True, timeout=300)
     (packages,) = (site.folder / "venv" / "lib").glob("python3*/site-packages")
     (packages / "tests-own.pth").write_text(sysconfig.get_paths()["purelib"])
 

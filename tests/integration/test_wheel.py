@@ -39,7 +39,7 @@ def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
     assert site.run("slinky", "--version").stdout == f"slinky-iac {__version__}\n"
     assert site.run("python", "-m", "slinky_iac", "--version").stdout == f"slinky-iac {__version__}\n"
     assert "usage: slinky " in site.run("slinky", "--help").stdout
-    assert site.run("pip", "check").stdout == "No broken requirements found.\n"
+    assert site.run("python", "-m", "pip", "check").stdout == "No broken requirements found.\n"
     assert site.run("slinky", "completion", "bash").stdout.rstrip().endswith(" slinky")
 
 
