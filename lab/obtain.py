@@ -79,7 +79,10 @@ def _on_path(tool: Tool) -> dict[str, Path] | None:
     found: dict[str, Path] = {}
     for program in tool.programs if tool.asked else ():
         path = shutil.which(program)
-        if path is None or not says_version(path, tool.asked, tool.version):
+        if path is None:
+            return None
+        ours = Path(path).parent == _folder(tool)  # named after all that decides what is in it: no need to ask
+        if not ours and not says_version(path, tool.asked, tool.version):
             return None
         found[program] = Path(path)
     return found or None

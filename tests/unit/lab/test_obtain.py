@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lab import go, python_env
-from lab.obtain import fetch, says_version
+from lab import go, paths, python_env
+from lab.obtain import ensure, fetch, says_version
 from lab.tools import ENFORCER, LATER, LINTER, STORE, TOOLS, Release, Tool, tool
 
 
@@ -80,6 +80,22 @@ def test_right_version_is_recognised(tmp_path: Path, said: str) -> None:
 @pytest.mark.parametrize("said", ["Kubernetes v1.34.40", "v1.33.4", "11.34.4", ""])
 def test_other_versions_are_not_used(tmp_path: Path, said: str) -> None:
     assert not says_version(a_program(tmp_path, said), ["--version"], "1.34.4")
+
+
+def test_a_program_of_the_cache_is_not_started_to_ask_for_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    wanted = tool("pulumi")
+    folder = tmp_path / "tools" / f"{wanted.name}-{wanted.key()}"
+    folder.mkdir(parents=True)
+    asked = tmp_path / "asked"
+    for program in wanted.programs:
+        (folder / program).write_text(f"#!/bin/sh\ntouch {asked}\n")
+        (folder / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    assert ensure([wanted]) == {program: folder / program for program in wanted.programs}
+    assert not asked.exists()
 
 
 def test_archive_is_unpacked_flat_and_executable(tmp_path: Path, served: tuple[Path, str]) -> None:
