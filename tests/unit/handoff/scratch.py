@@ -21,6 +21,7 @@ STUBS = {
     "stat": 'cat "$AS/${3##*/}"',
     "systemctl": 'echo "$@" >> "$CALLS"',
     "sleep": ":",
+    "pgrep": "exit 1",  # no daemon runs there, whatever runs on the machine of the tests
     "timeout": "exit 1",  # no person is there to be asked
 }
 INSIDE, OUTSIDE = EXAMPLES[0], EXAMPLES[1]
