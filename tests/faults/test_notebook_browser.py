@@ -78,7 +78,7 @@ def run(browser: Browser, line: str, number: int) -> str:
 
 def commands() -> list[str]:
     """The lines of the page's example."""
-    return [line.partition(" #")[0].strip() for line in re.findall(r"^!.*$", PAGE.read_text(), re.MULTILINE)]
+    return [line.partition(" #")[0].strip() for line in re.findall(r"^![a-z].*$", PAGE.read_text(), re.MULTILINE)]
 
 
 def test_the_pages_commands_in_a_browser_and_a_new_slurm_key_with_the_notebook_open(
