@@ -69,17 +69,21 @@ def dashboard() -> str:
 
 
 def status_job(config: ClusterConfig, job: StatusJob) -> Spec:
-    """Spec of the CronJob: written beside the file and then moved, so that node_exporter never reads half of it."""
+    """Spec of the CronJob. The file is written beside the one that node_exporter reads and then moved, so that it never
+    reads half of it. It has the pod's own name: a Job that a person makes from the CronJob runs beside the schedule's."""
     script = (
-        f"set -eu; slinky status --from /watched/{names.WATCHED_FILE} --prometheus > /textfile/{FILE}.new || [ $? = 4 ];"
-        f" mv /textfile/{FILE}.new /textfile/{FILE}"
+        f"set -eu; slinky status --from /watched/{names.WATCHED_FILE} --prometheus > /tmp/{FILE} || [ $? = 4 ];"
+        f' cp /tmp/{FILE} "/textfile/{FILE}.$POD"; mv "/textfile/{FILE}.$POD" /textfile/{FILE}'
     )
     container: Spec = {
         "name": "status",
         "image": job.image,
         "imagePullPolicy": config.cluster.images.pull_policy,
         "command": ["/bin/sh", "-c", script],
-        "env": [{"name": "HOME", "value": "/tmp"}],
+        "env": [
+            {"name": "HOME", "value": "/tmp"},
+            {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        ],
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
         "securityContext": locked(),
         "volumeMounts": [

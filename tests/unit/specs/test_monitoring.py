@@ -95,8 +95,8 @@ def test_the_status_job_never_leaves_half_a_file_and_mounts_no_key():
     pod = spec["jobTemplate"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     script = container["command"][-1]
-    assert "slinky status --from /watched/watched.json --prometheus > /textfile/slinky-iac.prom.new" in script
-    assert script.endswith("mv /textfile/slinky-iac.prom.new /textfile/slinky-iac.prom")
+    assert "slinky status --from /watched/watched.json --prometheus > /tmp/slinky-iac.prom" in script
+    assert script.endswith('mv "/textfile/slinky-iac.prom.$POD" /textfile/slinky-iac.prom'), "two pods write two files"
     assert spec["concurrencyPolicy"] == "Forbid"
     assert pod["serviceAccountName"] == "eyes"
     assert {next(iter(each.keys() - {"name"})) for each in pod["volumes"]} == {"hostPath", "configMap", "emptyDir"}
