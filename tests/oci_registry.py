@@ -99,6 +99,7 @@ def serving() -> Iterator[Registry]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        raw_requestline: bytes
 
         def parse_request(self) -> bool:
             if self.raw_requestline[0] == TLS_HANDSHAKE:

@@ -21,7 +21,7 @@ import yaml
 from lab import engine, paths
 from lab.slurm import cluster, conf
 from lab.stacks import Stack, imported_keys
-from slinky_iac.commands.handoff.cli import FORMS
+from slinky_iac.commands.handoff.forms import FORMS
 from tests.e2e.rotating import VIA
 from tests.e2e.running import fresh, script
 from tests.e2e.slurm import Slurm, await_true

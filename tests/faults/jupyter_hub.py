@@ -12,6 +12,7 @@ import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import httpx
@@ -128,7 +129,7 @@ class Hub:
         made = objects(self.password, secrets.token_hex(32))
         self.world.kubectl("apply", "-f", "-", stdin="---\n".join(yaml.safe_dump(each) for each in made))
         for name in ("proxy", "hub"):
-            await_true(f"the {name} is ready", lambda name=name: ready(self.pod(name)), 180)
+            await_true(f"the {name} is ready", partial(lambda each: ready(self.pod(each)), name), 180)
 
     def down(self) -> None:
         """Take both away, and every notebook."""

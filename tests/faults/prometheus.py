@@ -75,7 +75,7 @@ class Prometheus:
 
     def ready(self) -> bool:
         try:
-            return urllib.request.urlopen(f"{self.base}/-/ready", timeout=2).status == 200
+            return bool(urllib.request.urlopen(f"{self.base}/-/ready", timeout=2).status == 200)
         except OSError:
             return False
 

@@ -6,6 +6,7 @@ The table in docs/security.md is :data:`MAY`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_admin_is_the_least_level_that_does_all_of_it(own_cluster: Cluster, own:
         for user in USERS:
             job = metal(own, "-w", "metal-1", "--requeue")
             own.await_running(job)
-            await_true("slurmdbd has the job", lambda job=job: own.accounted(job), 30)
+            await_true("slurmdbd has the job", partial(own.accounted, job), 30)
             with client_of(own_cluster, user=user) as client:
                 for what, act in acts(client, job).items():
                     if allowed(act):
@@ -116,7 +117,7 @@ def test_each_level_is_read_as_slurmdbd_has_it(own_cluster: Cluster, own: Slurm)
             else:
                 with pytest.raises(SlurmrestAuthError, match=f"{user} has AdminLevel={level}"):
                     require_admin(client, user)
-    with client_of(own_cluster, "alice") as client:
+    with client_of(own_cluster, user="alice") as client:
         assert client.admin_level("stranger") == ""
 
 

@@ -85,8 +85,8 @@ class Site:
 
     def _secret(self, name: str, kind: str, files: dict[str, bytes]) -> None:
         data = {entry: base64.b64encode(content).decode() for entry, content in files.items()}
-        body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": INSIDE}, "type": kind}
-        body = yaml.safe_dump(body | {"data": data})
+        metadata = {"name": name, "namespace": INSIDE}
+        body = yaml.safe_dump({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": kind, "data": data})
         self.world.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=body)
 
     def restart(self) -> None:

@@ -14,11 +14,11 @@ from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import ldap
 from tests.e2e.running import results
 from tests.e2e.slurm import await_true
-from tests.e2e.test_two_stacks import INSIDE, inside
+from tests.e2e.test_two_stacks import IMAGE, INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings
 from tests.faults.identity_parts import HOMES, VOLUME, by_ssh, home, on_node
 from tests.faults.inside_parts import bring_login
-from tests.faults.later_operator import IMAGE, Inside
+from tests.faults.later_operator import Inside
 
 CAROL, DAVE = {"uid": 3001, "gid": 3001, "groups": ["physics"]}, {"uid": 3002, "gid": 3000}
 GROUPS = {"physics": 3000}

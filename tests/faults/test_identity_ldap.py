@@ -14,11 +14,11 @@ from lab.slurm import ldap
 from tests import pki
 from tests.e2e.running import results
 from tests.e2e.slurm import await_true
-from tests.e2e.test_two_stacks import INSIDE, inside
+from tests.e2e.test_two_stacks import IMAGE, INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings, ready
 from tests.faults.identity_parts import HOMES, VOLUME, by_ssh, home, on_node
 from tests.faults.inside_parts import await_login, queue_volume
-from tests.faults.later_operator import IMAGE, Inside
+from tests.faults.later_operator import Inside
 from tests.integration import leaks
 
 SPACE, HOST = "directory", "ldap.directory.svc.cluster.local"

@@ -240,7 +240,7 @@ def test_promtool_says_that_an_alert_fires_after_its_wait_and_no_sooner(name: st
             for each in series
         ]
         for at, fires_now in (("0m", False), ("290m", fires_late)):
-            wanted = {"eval_time": at, "alertname": name}
+            wanted: dict[str, Any] = {"eval_time": at, "alertname": name}
             tests.append({"interval": "1m", "input_series": given, "alert_rule_test": [wanted], "name": f"{name} {at}"})
             if fires_now:
                 wanted["exp_alerts"] = [_expected(name)]

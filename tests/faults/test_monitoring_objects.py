@@ -86,7 +86,8 @@ def require_metrics(world: World, monitor: dict[str, Any]) -> None:
     """Each path of a ServiceMonitor leads to slurmctld's metrics."""
     urls = targets(world, monitor)
     assert {url.partition("/metrics/")[2] for url in urls} == {path.partition("/metrics/")[2] for path in PATHS}
-    await_same("each path has metrics", lambda: {url: head(url) for url in urls}, dict.fromkeys(urls, "# TYPE slurm_"), 60)
+    wanted = {f"{url} begins with # TYPE slurm_" for url in urls}
+    await_same("each path has metrics", lambda: {f"{url} begins with {head(url)}" for url in urls}, wanted, 60)
 
 
 def head(url: str) -> str:

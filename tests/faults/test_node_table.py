@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pytest
@@ -32,7 +32,7 @@ def behind(gated: Gated, nodes: set[str]) -> set[str]:
     return {pods[node]["spec"]["nodeName"] for node in nodes}
 
 
-def table(*rows: dict[str, object]) -> dict[str, object]:
+def table(*rows: Mapping[str, object]) -> dict[str, object]:
     return {"prefix": PREFIX, "table": list(rows)}
 
 

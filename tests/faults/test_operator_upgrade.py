@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.e2e.world import World, dev_settings
 from tests.faults.later_operator import all_inside, lived, on_later_operator
 
 OPERATOR = dev_settings(on_later_operator)["slinky-iac:operator"]
-ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
+ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
 
 
 @pytest.fixture(scope="module")
