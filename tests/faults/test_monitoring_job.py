@@ -160,7 +160,7 @@ def test_kubernetes_starts_it_and_prometheus_has_all_that_a_person_sees(eyes: Ey
     may = [may_read(eyes.gated, f"slurm-auth-{each}") for each in ("jwths256", "slurm")]
     assert may == [True, False], "the key that signs, and no other"
     (container,) = pod["spec"]["containers"]
-    assert [each["name"] for each in container["env"]] == ["HOME"]
+    assert [each["name"] for each in container["env"]] == ["HOME", "POD"]
     found = [each["name"] for each in pod["spec"]["volumes"] if "secret" in each]
     assert found == []
     asked_for = eyes.prometheus.ask

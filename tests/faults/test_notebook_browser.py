@@ -28,6 +28,8 @@ from tests.stacks import ROOT
 
 PAGE = ROOT / "docs" / "notebook.md"
 LAB = "env HOME=/tmp jupyter lab --ip=0.0.0.0 --notebook-dir=/tmp"
+CELL = ".jp-Notebook .jp-Cell .cm-content"
+CURRENT = "document.querySelector('.jp-Notebook .jp-Cell.jp-mod-active .cm-content')"
 STATUS = "document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle' ? 'Idle' : ''"
 
 
@@ -62,18 +64,37 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 def notebook(browser: Browser) -> None:
     """A new notebook, from JupyterLab's first page."""
     browser.click('.jp-LauncherCard[data-category="Notebook"]')
-    browser.click(".jp-Notebook .jp-Cell .cm-content")
+    browser.click(CELL)
     await_true("its kernel is idle", lambda: "Idle" in str(browser.value(STATUS)), 90)
 
 
 def run(browser: Browser, line: str, number: int) -> str:
     """Type a line into the current cell, press Shift and Enter, and return what stands below it when it has ended."""
-    browser.write(line)
-    browser.enter(SHIFT)
+    await_true(f"{line} is in the cell", lambda: _typed(browser, line), 60)
+    await_true(f"{line} has begun", lambda: _begun(browser, number), 60, every=2)
     done = f"document.querySelectorAll('.jp-InputPrompt')[{number - 1}]?.innerText.includes('[{number}]')"
     await_true(f"{line} has ended", lambda: browser.value(done), 120)
     shown = browser.text(".jp-CodeCell .jp-OutputArea-output")
     return shown[-1] if shown else ""
+
+
+def _typed(browser: Browser, line: str) -> bool:
+    """Whether the line is in the cell. On a busy machine JupyterLab may take the focus away once more after a click."""
+    text = browser.value(f"{CURRENT}?.innerText")
+    if text is not None and not text.strip():
+        if browser.value(f"{CURRENT}.contains(document.activeElement)"):
+            browser.write(line)
+        else:
+            browser.click(CELL)
+    return text is not None and text.strip() == line
+
+
+def _begun(browser: Browser, number: int) -> bool:
+    """Whether the cell runs or has run; Shift and Enter are pressed where it doesn't."""
+    prompt = str(browser.value(f"document.querySelectorAll('.jp-InputPrompt')[{number - 1}]?.innerText"))
+    if prompt.strip() in {"[ ]:", "[]:", ""}:
+        browser.enter(SHIFT)
+    return "*" in prompt or f"[{number}]" in prompt
 
 
 def commands() -> list[str]:
