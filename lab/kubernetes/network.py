@@ -34,6 +34,9 @@ def attach(node: Node, nodes: tuple[Node, ...], pid: int) -> None:
         if links.known(node.link):  # left over from a namespace that the kernel has not taken down yet
             links.delete(node.link)
         links.ip(f"link add {node.link} type veth peer name eth0 netns {pid}")
+        # A Service that this node's kube-proxy doesn't know yet has no way from its pods, as in a cluster. By the machine's
+        # route it would go through the first node, whose address slurmctld would then take for that of a new slurmd.
+        links.ip(f"rule add from {node.pods} to {layout.SERVICE_NET} unreachable", inside=inside)
     links.ip(f"link set {node.link} master {layout.BRIDGE}", f"link set {node.link} up")
     links.ip(
         f"addr replace {node.address}/{layout.NODE_NET.prefixlen} dev eth0",
