@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from slurm_rules.cluster import containers, on_host_network
 from slurm_rules.gate_shape import GATES
-from slurm_rules.model import Resource, Stack, inner
+from slurm_rules.model import Resource, Stack, everything
 from slurm_rules.rule import Options, rule, words
 
 _PORT = 6820
@@ -133,10 +133,7 @@ def _is_backend(part: object, names: set[str]) -> bool:
 
 
 def _leaves(value: object) -> Iterator[object]:
-    if not isinstance(value, Mapping | list | tuple):
-        yield value
-    for _, _, part in inner(value):
-        yield from _leaves(part)
+    return (part for _, _, part in everything(value) if not isinstance(part, Mapping | list | tuple))
 
 
 def _ingress(ingress: Resource) -> Iterator[str]:

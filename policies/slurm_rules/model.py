@@ -63,33 +63,29 @@ def inner(value: object, path: str = "") -> Iterator[tuple[str, str | None, Any]
             yield f"{path}[{index}]", None, part
 
 
+def everything(value: object, path: str = "", key: str | None = None) -> Iterator[tuple[str, str | None, Any]]:
+    """The value and all parts inside it, each before its own parts, with its path and its key as :func:`inner` has them."""
+    left = [(path, key, value)]
+    while left:
+        found = left.pop()
+        yield found
+        if not isinstance(found[2], _LEAVES):
+            left += reversed([*inner(found[2], found[0])])
+
+
 def mappings(value: object, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every mapping inside a value, with its path."""
-    if isinstance(value, _LEAVES):
-        return
-    if isinstance(value, _MAPPINGS):
-        yield path, value
-    for here, _, part in inner(value, path):
-        yield from mappings(part, here)
+    return ((here, part) for here, _, part in everything(value, path) if isinstance(part, _MAPPINGS))
 
 
 def hidden_paths(value: object, path: str = "") -> Iterator[tuple[str, Hidden]]:
     """Path and kind of every hidden value inside ``value``."""
-    if isinstance(value, _LEAVES):
-        return
-    if isinstance(value, Hidden):
-        yield path, value
-    for here, _, part in inner(value, path):
-        yield from hidden_paths(part, here)
+    return ((here, part) for here, _, part in everything(value, path) if isinstance(part, Hidden))
 
 
 def texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Path and text of every string inside ``value``, mapping keys left out."""
-    if isinstance(value, str):
-        yield path, value
-        return
-    for here, _, part in inner(value, path):
-        yield from texts(part, here)
+    return ((here, part) for here, _, part in everything(value, path) if isinstance(part, str))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from slurm_rules.model import inner
+from slurm_rules.model import everything
 
 WINDOW = 24
 """So many bytes of a key in a row are no chance, and enough to be worth hiding."""
@@ -48,12 +48,11 @@ _NO_SECRET = re.compile(r"(?i)^existing|(?:name|ref|file|path|secretkey|password
 
 def texts_and_names(value: object, path: str = "") -> Iterator[tuple[str, str]]:
     """Path and text of every string inside ``value``, the names of its parts among them."""
-    if isinstance(value, str):
-        yield path, value
-    for here, name, part in inner(value, path):
+    for here, name, part in everything(value, path):
         if name is not None:
             yield here, name
-        yield from texts_and_names(part, here)
+        if isinstance(part, str):
+            yield here, part
 
 
 @lru_cache(maxsize=4096)
