@@ -20,6 +20,10 @@ TYPE_PREFIX = "slinky:slurm"
 REASON_PREFIX = "slinky-iac:"
 """Every drain of ours begins with this. It must not begin with ``slurm-operator:``: that prefix makes the operator
 think a drain its own and undo it (slurmcontrol.go, IsNodeReasonOurs)."""
+OUTSIDE_HOSTS = "outside-hosts"
+"""In the place of a NodeSet's name in reasons of drains of bare-metal hosts."""
+SLURM_CONF = "slurm-conf"
+"""In the place of a NodeSet's name in reasons of drains before a change of slurm.conf."""
 OPERATOR_REASON_PREFIX = "slurm-operator:"
 """NOTE: set by the operator's NodeSet controller, never by us."""
 
@@ -73,7 +77,7 @@ ANNOTATION_TEMPLATE = "slinky-iac/template"
 
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
-key as it is then; without it, it would look again only after 12 minutes (slurmclient_sync.go)."""
+key as it is then. Without the change, the operator would look only after 12 minutes (slurmclient_sync.go)."""
 
 ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
 """Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so restarts when the

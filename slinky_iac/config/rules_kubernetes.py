@@ -38,8 +38,6 @@ _OPERATOR_VOLUMES = frozenset(
 )
 _OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", names.SLURM_JWKS_FOLDER})
 _ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-OUTSIDE_HOSTS = "outside-hosts"
-"""The word for the bare-metal hosts in drain reasons, which have a NodeSet's name there (``drain/settings.py``)."""
 
 
 def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
@@ -111,8 +109,8 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Drain reasons name a NodeSet or the bare-metal hosts, and each must know its own drains."""
-    if OUTSIDE_HOSTS in config.nodesets:
-        yield at(f"nodesets.{OUTSIDE_HOSTS}").error(
+    if names.OUTSIDE_HOSTS in config.nodesets:
+        yield at(f"nodesets.{names.OUTSIDE_HOSTS}").error(
             "is what drains of bare-metal hosts are called; rename the NodeSet, or one would return nodes that the"
             " other has drained"
         )

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import Free, verdict
@@ -26,8 +27,6 @@ from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
 from slinky_iac.drain.words import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
-SLURM_CONF: Final = "slurm-conf"
-"""In the place of a NodeSet's name in reasons of drains before a change of slurm.conf."""
 RESOURCES: Final = frozenset(
     {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
     | {"corespeccount", "cpuspeclist", "gres"}
@@ -103,7 +102,7 @@ class ConfSettings(Settings):
     def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
         return cls(
-            **cls.common(props, SLURM_CONF),
+            **cls.common(props, names.SLURM_CONF),
             controller=str(props["controller"]),
             lines=lines_of(props),
             keeps_queue=props.get("keepsQueue") is True,

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ReadResult, UpdateResult
 
+from slinky_iac import names
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
@@ -198,7 +199,7 @@ def _maintain(props: Props, olds: Props) -> None:
 
 
 def _identity(props: Props) -> str:
-    return f"{props['stack']}/{props.get('nodeset', 'outside-hosts')}"
+    return f"{props['stack']}/{props.get('nodeset', names.OUTSIDE_HOSTS)}"
 
 
 def outputs(props: Props) -> Props:

@@ -311,16 +311,12 @@ class OutsideSettings(Settings):
         hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
         before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
-            **cls.common(props, OUTSIDE),
+            **cls.common(props, names.OUTSIDE_HOSTS),
             held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
             active=tuple(sorted(name for name, state in hosts.items() if state != "drained")),
             dropped=tuple(sorted(before - hosts.keys())),
             inside=props.get("inside") is True,
         )
-
-
-OUTSIDE: Final = "outside-hosts"
-"""In the place of a NodeSet's name in reasons of drains of bare-metal hosts."""
 
 
 OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")

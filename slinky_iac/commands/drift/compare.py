@@ -18,7 +18,6 @@ from slinky_iac.cluster.snapshot import Workers, pods_by_node
 from slinky_iac.commands.drift.labels import Labelled, misplaced, place_on_machine
 from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.members import Tag
-from slinky_iac.drain.settings import OUTSIDE
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
 from slinky_iac.preflight.check_resources import Promised, differences
@@ -216,7 +215,7 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     """Why no run owns the drain, whose reason names the NodeSet ``owner``; empty where one does."""
     if node.resume_after.value is not None and node.resume_after.value <= seen.now:
         return "its time was over, and slurmctld hasn't returned it"
-    if owner == OUTSIDE:
+    if owner == names.OUTSIDE_HOSTS:
         return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
     if owner not in expected.nodesets:
         return f"the stack has no NodeSet {owner}"

@@ -2,10 +2,11 @@
 
 import pytest
 
+from slinky_iac import names
 from slinky_iac.closing import Held, place
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_run
-from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
+from slinky_iac.drain.conf_steps import ConfLines, ConfSettings
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.errors import (
@@ -27,7 +28,12 @@ NO_BATCH = ConfLines({"all": ""}, {"metal-1": HOST})
 
 
 def settings(lines, policy=None, **more):
-    plain = {"owner": Owner("prod", SLURM_CONF), "policy": policy or DrainPolicy(deadline_s=60), "reach": REACH, "urn": ""}
+    plain = {
+        "owner": Owner("prod", names.SLURM_CONF),
+        "policy": policy or DrainPolicy(deadline_s=60),
+        "reach": REACH,
+        "urn": "",
+    }
     return ConfSettings(**plain, controller="hpc", lines=lines, **more)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.conf_steps import (
-    SLURM_CONF,
     ConfGoal,
     ConfLook,
     Leaving,
@@ -23,7 +23,7 @@ from tests.unit import builders
 from tests.unit.drain.made import NOW, job
 from tests.unit.examples import examples
 
-OWNER = Owner("dev", SLURM_CONF)
+OWNER = Owner("dev", names.SLURM_CONF)
 OURS = OWNER.reason("slurm.conf changes")
 
 

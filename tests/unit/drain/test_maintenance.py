@@ -8,7 +8,7 @@ from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.gates import OutsideHostsProvider
-from slinky_iac.drain.settings import OUTSIDE, DrainPolicy, OutsideSettings, Owner, reach_props
+from slinky_iac.drain.settings import DrainPolicy, OutsideSettings, Owner, reach_props
 from slinky_iac.errors import (
     DrainBlocked,
     DrainDeadline,
@@ -21,8 +21,8 @@ from slinky_iac.errors import (
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
 
-OWNER = Owner("prod", OUTSIDE)
-OURS = names.drain_reason("prod", OUTSIDE, "maintenance")
+OWNER = Owner("prod", names.OUTSIDE_HOSTS)
+OURS = names.drain_reason("prod", names.OUTSIDE_HOSTS, "maintenance")
 
 
 class HostSession:
