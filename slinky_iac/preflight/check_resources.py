@@ -52,15 +52,15 @@ def promised(spec: Mapping[str, Any]) -> Promised:
     return Promised(frozenset(found[1].split(",")) if found else frozenset(), cpus, memory)
 
 
-CURE: Final = (
-    "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory in"
-    " the NodeSet's extraConf"
-)
-RECORD: Final = (
+_RECORD: Final = (
     "slurm-operator 1.2 and newer leave the record when a pod goes, and a new pod doesn't change it: drain the node, delete"
     " its record (`scontrol delete nodename=…`), then its pod"
 )
 """Where the gate didn't replace the pod; it deletes the record."""
+_CURE: Final = (
+    "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory in"
+    f" the NodeSet's extraConf. {_RECORD}"
+)
 Kind = Literal["node-features", "more-than-pod"]
 
 
@@ -72,20 +72,22 @@ def differences(node: Node, wanted: Promised) -> Iterable[tuple[Kind, str]]:
             "node-features",
             f"slurmctld doesn't know {words} of {node.name}, which its NodeSet has: jobs that ask for it don't run there."
             " slurmctld takes them when a registration makes the record: run `pulumi up`. If it replaces no pod, see who"
-            f" changed them by scontrol. {RECORD}",
+            f" changed them by scontrol. {_RECORD}",
         )
+    yield from (("more-than-pod", f"{text}. {_CURE}") for text in _more_than_pod(node, wanted))
+
+
+def _more_than_pod(node: Node, wanted: Promised) -> Iterable[str]:
     if wanted.cpus is not None and node.effective_cpus > wanted.cpus:
         yield (
-            "more-than-pod",
             f"slurmctld gives jobs {node.effective_cpus} CPUs of {node.name}, and its pod may use {wanted.cpus}: jobs share"
-            f" them and run slower than they were promised. {CURE}. {RECORD}",
+            " them and run slower than they were promised"
         )
     usable = node.real_memory - node.specialized_memory
     if wanted.memory_mib is not None and usable > wanted.memory_mib:
         yield (
-            "more-than-pod",
             f"slurmctld gives jobs {usable} MiB of {node.name}, and its pod may use {wanted.memory_mib}: Kubernetes ends"
-            f" slurmd with its jobs where they use more. {CURE}. {RECORD}",
+            " slurmd with its jobs where they use more"
         )
 
 
@@ -100,12 +102,12 @@ def _slurms_view(config: StackConfig, facts: Facts) -> Answers:
             continue
         records = [known[pod.slurm_node] for pod in workers.ready if pod.slurm_node in known]
         about = f"NodeSet {name_of(name)}"
-        wrong = [text for record in records for kind, text in differences(record, wanted) if kind == "more-than-pod"]
+        wrong = [text for record in records for text in _more_than_pod(record, wanted)]
         if not records:
             yield unknown("no pod of it is registered, so what Slurm believes of it is not known", about=about)
         elif wrong:
             more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
-            yield problem(wrong[0].removesuffix(f". {CURE}. {RECORD}") + more, f"{CURE}. {RECORD}", about=about)
+            yield problem(wrong[0] + more, _CURE, about=about)
         else:
             yield fine("Slurm gives jobs no more than its pods may use", about=about)
 
