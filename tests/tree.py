@@ -38,19 +38,8 @@ def syntax_tree(path: Path) -> ast.Module:
 
 @functools.cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """All nodes of a module's syntax tree, for all checks of one process. `ast.walk` takes twice the time."""
-    found: list[ast.AST] = []
-    left: list[ast.AST] = [syntax_tree(path)]
-    while left:
-        node = left.pop()
-        found.append(node)
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, ast.AST):
-                left.append(value)
-            elif isinstance(value, list):
-                left += [each for each in value if isinstance(each, ast.AST)]
-    return tuple(found)
+    """All nodes of a module's syntax tree, walked once for all checks of one process."""
+    return tuple(ast.walk(syntax_tree(path)))
 
 
 def _room(path: Path) -> str:
