@@ -8,7 +8,7 @@ import pytest
 from slinky_iac.commands import drain as command
 from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, KubeUnreachable
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 
 
 def test_trouble_with_one_nodeset_keeps_none_of_the_others(monkeypatch):

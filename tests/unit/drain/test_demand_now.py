@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slinky_iac.drain.scaler import in_words, today
 from tests.unit.drain.made import job, node, pod, seen
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 
 AUTOSCALED = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu", step=4, least=0)
 

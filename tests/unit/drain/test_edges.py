@@ -9,7 +9,7 @@ from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.model import Job, world
-from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, settings, with_job
+from tests.unit.drain.model_session import ModelSession, job_ends, nothing, settings, with_job
 
 
 def test_an_operator_that_starts_again_after_an_hour_kills_no_job():

@@ -8,7 +8,7 @@ from slinky_iac.drain import scale
 from slinky_iac.errors import DrainDeadline, SlurmrestUnreachable
 from tests.unit.builders import run
 from tests.unit.drain.model import world
-from tests.unit.drain.test_drive import ModelSession, settings
+from tests.unit.drain.model_session import ModelSession, settings
 
 
 class Accounts:

@@ -11,7 +11,7 @@ from slinky_iac.drain.observe import REST, REUSED_S, another_cluster, look
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit import builders
 from tests.unit.drain.made import NOW, nodeset, pod
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 from tests.unit.slurmrest.fake import FakeSlurm, job, node
 
 TASK = {"array_job_id": 12, "array_task_id": 3}

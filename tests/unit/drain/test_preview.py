@@ -9,7 +9,7 @@ from slinky_iac.drain.gates import outputs, with_leaving
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.errors import KubeUnreachable
 from tests.unit.drain.model import OURS, world
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 
 
 class Silent:

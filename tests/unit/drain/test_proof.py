@@ -9,7 +9,7 @@ from slinky_iac.errors import DrainLost
 from tests.unit import builders
 from tests.unit.drain import test_conf_run, test_maintenance
 from tests.unit.drain.made import OWNER, given_up, held, job, node, pod, seen
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, run
 
 

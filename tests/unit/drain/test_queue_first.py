@@ -8,7 +8,7 @@ from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld
 from tests.unit.drain.model import world
-from tests.unit.drain.test_drive import ModelSession, nothing, settings
+from tests.unit.drain.model_session import ModelSession, nothing, settings
 from tests.unit.slurmrest.fake import job
 
 

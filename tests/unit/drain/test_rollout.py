@@ -26,7 +26,7 @@ from slinky_iac.drain.rollout import at_once, plan_rollout, refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.made import NOW, OWNER, V121, given_up, goal, held, job, node, nodeset, pod, seen
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 
 NAME = "hpc-worker-gpu-{}".format
 OURS = OWNER.reason("rollout")

@@ -11,7 +11,7 @@ from slinky_iac.drain.observe import Met
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainDeadline
 from tests.unit.drain.model import PERSON, Job, World, world
-from tests.unit.drain.test_drive import ModelSession, settings
+from tests.unit.drain.model_session import ModelSession, settings
 
 
 class Rolling(ModelSession):

@@ -14,8 +14,8 @@ from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, rivals,
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
-from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, with_job
-from tests.unit.drain.test_drive import settings as gate
+from tests.unit.drain.model_session import ModelSession, job_ends, nothing, with_job
+from tests.unit.drain.model_session import settings as gate
 from tests.unit.examples import examples
 
 PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, max_replicas=8)

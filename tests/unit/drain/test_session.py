@@ -13,7 +13,7 @@ from slinky_iac.errors import DrainBlocked, SlurmrestRefused, SlurmrestUnreachab
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
 from tests.unit.drain.made import OWNER, nodeset, pod
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 from tests.unit.slurmrest.fake import FakeSlurm, answer, error, node
 
 WORDS = (

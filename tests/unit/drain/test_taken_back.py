@@ -12,7 +12,7 @@ from slinky_iac.drain.protocol import Done, Release, Unmark, Wait
 from slinky_iac.drain.scale import MembersTask
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from tests.unit.drain.made import NOW, held, node, nodeset, pod, seen
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 from tests.unit.drain.test_preview import silent
 from tests.unit.slurmrest.fake import FakeSlurm
 from tests.unit.slurmrest.fake import node as listed

@@ -7,7 +7,7 @@ from slinky_iac.commands.output import over
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.settings import DrainPolicy
 from tests.unit.drain.made import NOW, OURS, given_up, held, job, node, pod, seen
-from tests.unit.drain.test_drive import settings
+from tests.unit.drain.model_session import settings
 
 
 def looked(*jobs, nodes=None, pods=None):

@@ -16,8 +16,8 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.slurmrest.daemons import Accounted
 from tests.unit import builders
 from tests.unit.drain.model import Job, Node, World
+from tests.unit.drain.model_session import settings
 from tests.unit.drain.scale_in_machine import OWNER, PICK, ScaleIn
-from tests.unit.drain.test_drive import settings
 
 CONDITIONED = (SetReplicas, DeleteNodeSet)
 """Acts that Kubernetes refuses once another run has written its stamp on the NodeSet."""
