@@ -59,7 +59,7 @@ def look_before(
 
 
 def none_lost(_plural: str) -> str | None:
-    """Where no question is put."""
+    """The answer where Kubernetes is not asked."""
     return None
 
 

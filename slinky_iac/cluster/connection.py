@@ -48,7 +48,7 @@ class Connection:
         return int(self._clock.wall())
 
     def steady(self) -> float:
-        """Seconds by a clock that is never set."""
+        """Seconds of a clock that no one puts forward or back."""
         return self._clock.monotonic()
 
     @cached_property

@@ -257,7 +257,7 @@ def _image_of(name: str, release: str) -> str:
 
 
 def _defaulted_images(config: StackConfig) -> Iterator[str]:
-    """Images that this stack runs beside outside daemons and that the stack doesn't choose."""
+    """Images that this stack runs beside outside daemons, and for which it has no setting."""
     images = config.cluster.images
     used = {
         "slurmctld": config.controller.external is None,

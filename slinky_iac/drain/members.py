@@ -180,7 +180,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     if unmarks:
         steps.append(protocol.Release(unmarks))
     if seen.cluster is None and seen.nodeset is None and not seen.pods:
-        return ()  # no NodeSet, so there was no question: its pods took the marks with them, and nothing is behind its nodes
+        return ()  # no NodeSet, so Slurm was not asked: its pods took the marks with them, and nothing is behind its nodes
     if seen.cluster is None:
         return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
     doomed_nodes = {pod.slurm_node for pod in seen.pods if pod.name in doomed}

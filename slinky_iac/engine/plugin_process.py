@@ -128,9 +128,9 @@ class PlainErrors:
 def keep_made(identity: str, outs: Mapping[str, Any], props: Mapping[str, Any]) -> None:
     """Let the engine keep a resource although its creation fails; called while the error is being handled.
 
-    Else it would not be in the state, and the engine would never call its provider's ``delete``. This is what the engine
-    knows as a resource that was created and failed to initialize (pulumirpc.ErrorResourceInitFailed, in the details of the
-    gRPC status): the next update calls ``update``. ``props`` are the inputs as the provider got them.
+    Without this, the resource is not in the state, and the engine never calls its provider's ``delete``. With it, the
+    engine records a resource that was created and failed to initialize (pulumirpc.ErrorResourceInitFailed, in the details
+    of the gRPC status), and the next update calls ``update``. ``props`` are the inputs as the provider got them.
     """
     context = _context()
     if engine_address() is None or context is None:

@@ -87,7 +87,7 @@ class PodFacts:
     reports: tuple[PodReport, ...] = ()
     trouble: str = ""
     skipped: bool = False
-    """Not asked for on the command line."""
+    """The command line asked for none."""
 
 
 @dataclass(frozen=True)

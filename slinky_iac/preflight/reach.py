@@ -1,7 +1,7 @@
 """Are Kubernetes and the outside daemons there, seen from where `pulumi` runs? A look changes and stops nothing.
 
-Pods have other routes and another DNS than a laptop, so no answer here proves nothing: it is reported with what was tried,
-as a warning, and kept out of the stack's outputs, which would differ from one desk to the next.
+Pods have other routes and another DNS than a laptop, so a place that is silent here may well answer pods. That is a
+warning that says what was tried. It is kept out of the stack's outputs, which would differ from one desk to the next.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ chmod 0400 {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
 exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} --socket={SOCKET} \\
   --pid-file={OWN_FOLDER}/munged.pid --log-file={OWN_FOLDER}/munged.log --seed-file={OWN_FOLDER}/munged.seed
 """
-"""munged wants a key that is its own that no other user can read; a Secret's files are root's and the group's. ``--force``
+"""munged wants a key of its own that no other user can read; a Secret's files are root's and the group's. ``--force``
 turns its complaints about the volumes' folders, which all of the pod may write, into warnings: they hold the socket only."""
 
 

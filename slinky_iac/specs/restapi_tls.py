@@ -119,7 +119,7 @@ def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
 
 
 def tls_annotations(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
-    """A hash of the proxy's files on its pods: others restart the pods. Certificates need no such thing."""
+    """A hash of the proxy's files, on its pods: a change of the files restarts the pods. Certificates need no restart."""
     text = "".join(tls_files(config, tls).values())
     return {names.ANNOTATION_TLS_FILES: hashlib.sha256(text.encode()).hexdigest()[:16]}
 

@@ -17,7 +17,7 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.demand import METRICS_TYPE
 
 OPERATOR_MAX_NODE_COUNT = 1024
-"""What the operator writes in any case (controller_config.go)."""
+"""MaxNodeCount as the operator writes it (controller_config.go)."""
 
 
 def pairs(parameters: Mapping[str, str]) -> str:

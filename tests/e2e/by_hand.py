@@ -14,8 +14,8 @@ from lab.stacks import Stack
 def run(stack: Stack, line: str, folder: Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
     """Run one printed line; fails the test where it ends with another status than 0 anywhere in its pipe.
 
-    ``folder`` gets an `ssh` that leads to the lab's hosts, and `python` and `slinky` that are the project's. Whoever prints
-    for a person leaves out `--yes`: here the answer is yes throughout.
+    ``folder`` gets an `ssh` to the lab's hosts, and the project's `python` and `slinky`. Printed lines have no `--yes`:
+    a person answers pulumi's questions. Here every answer is yes.
     """
     tools = folder / "tools"
     if not tools.exists():
