@@ -204,11 +204,12 @@ def _left_drains(expected: Expected, seen: Seen) -> Found:
             continue
         owner = node.reason.removeprefix(ours).partition(":")[0]
         if why := _unowned(node, owner, expected, seen):
-            text = (
-                f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. `slinky"
-                " drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`"
+            cure = (
+                "`pulumi up` goes on with it, and returns what slurm.conf keeps"
+                if owner == names.SLURM_CONF
+                else "`slinky drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`"
             )
-            yield node.name, text
+            yield node.name, f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. {cure}"
 
 
 def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
@@ -218,7 +219,8 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     if owner == names.OUTSIDE_HOSTS:
         return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
     if owner not in expected.nodesets:
-        return f"the stack has no NodeSet {owner}"
+        unfinished = "an update that changes slurm.conf has not ended"
+        return unfinished if owner == names.SLURM_CONF else f"the stack has no NodeSet {owner}"
     if node.name not in seen.pods:
         return "no pod is behind it"
     tag = Tag.read(seen.pods[node.name].gate)

@@ -186,6 +186,16 @@ def test_a_drain_of_ours_that_is_over_or_of_no_nodeset_is_left_behind() -> None:
     assert kinds(drained(ours(nodeset="gone"))) == [("drain-left", "gpu-1")]
 
 
+def test_a_drain_before_a_change_of_slurm_conf_is_never_called_a_nodesets() -> None:
+    held = node("metal-1", "IDLE+DRAIN", reason=ours("slurm.conf changes", "slurm-conf"))
+    (found,) = drift(EXPECTED, seen(nodes=dict(seen().nodes) | {"metal-1": held}))
+    assert (found.kind, found.subject) == ("drain-left", "metal-1")
+    assert "an update that changes slurm.conf has not ended" in found.text
+    assert "`pulumi up` goes on with it" in found.text
+    assert "NodeSet" not in found.text
+    assert "drain cancel" not in found.text
+
+
 @pytest.mark.parametrize("reason", ["a person's", "slurm-operator: x", ours(stack="prod2"), ours(stack="other"), ""])
 def test_drains_of_others_are_not_ours_to_judge(reason: str) -> None:
     assert kinds(drained(reason, "")) == []
