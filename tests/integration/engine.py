@@ -4,7 +4,6 @@ Nothing outside the test's folder is read or written: backend, PULUMI_HOME and p
 plugins are linked in. An engine is never faked, and a missing one fails the test.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,8 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from lab.engine import SELDOM_COLLECTED
 from lab.standins import install
@@ -117,13 +114,6 @@ class Engine:
         """PULUMI_HOME: credentials, workspaces, the engine's own logs."""
         return self.root / "home"
 
-    def selection(self, folder: Path) -> Path:
-        """Where the engine notes which stack of a project's folder is selected."""
-        file = folder / "Pulumi.yaml"
-        name = str(yaml.safe_load(file.read_text())["name"])
-        path = hashlib.sha1(str(file).encode(), usedforsecurity=False).hexdigest()
-        return self.home / "workspaces" / f"{name}-{path}-workspace.json"
-
     @property
     def env(self) -> dict[str, str]:
         """The whole environment of a command."""
@@ -135,6 +125,7 @@ class Engine:
             "PATH": f"{self.tools.bin_dir}:{os.environ['PATH']}",
             "PULUMI_HOME": str(self.home),
             "PULUMI_BACKEND_URL": f"file://{self.backend}",
+            "PULUMI_STACK": STACK,
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
             "SLINKY_LAB_PYTHON": sys.executable,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
@@ -268,15 +259,7 @@ class Project:
         """A copy of the project and its stack as they are now, with a folder and a backend of its own."""
         shutil.copytree(self.folder, folder, symlinks=True)
         shutil.copytree(self.engine.backend, engine.backend, dirs_exist_ok=True)
-        made = Project(engine, folder)
-        made.take_selection(self)
-        return made
-
-    def take_selection(self, other: "Project") -> None:
-        """What `pulumi stack select` would write: the name of the stack that is selected there."""
-        noted = self.engine.selection(self.folder)
-        noted.parent.mkdir(exist_ok=True)
-        shutil.copy(other.engine.selection(other.folder), noted)
+        return Project(engine, folder)
 
     def locks(self) -> list[Path]:
         """Lock files of the backend: empty unless an operation runs or has been killed."""
@@ -284,15 +267,12 @@ class Project:
 
 
 def create_project(engine: Engine, folder: Path, name: str = "probe") -> Project:
-    """A folder with Pulumi.yaml, using the Python that runs the tests, and a stack `test`.
-
-    The stack is a copy of one that `pulumi stack init` has made once, selected as `pulumi stack select` does it.
-    """
+    """A folder with Pulumi.yaml, using the Python that runs the tests, and a stack `test`: a copy of one that `pulumi stack
+    init` has made once."""
     blank = _blank(engine.tools, name)
     project = _in_folder(engine, folder, name)
     shutil.copytree(blank.engine.backend, engine.backend, dirs_exist_ok=True)
     shutil.copy(blank.folder / SETTINGS, folder / SETTINGS)
-    project.take_selection(blank)
     return project
 
 

@@ -76,7 +76,9 @@ def prepare(engine: Engine, folder: Path) -> None:
     write_stack(folder)
     engine.run("stack", "init", "prod", cwd=folder)
     for name in ("slurmKey", "jwtKey"):
-        engine.run("config", "set", "--secret", name, cwd=folder, stdin=base64.b64encode(text_key(name)).decode())
+        engine.run(
+            "config", "set", "--stack", "prod", "--secret", name, cwd=folder, stdin=base64.b64encode(text_key(name)).decode()
+        )
 
 
 def test_a_project_of_the_template_previews_the_whole_cluster(site: Site, engine: Engine) -> None:
@@ -85,7 +87,7 @@ def test_a_project_of_the_template_previews_the_whole_cluster(site: Site, engine
     assert (checked["file"], checked["counts"]["error"]) == ("Pulumi.prod.yaml", 0)
 
     prepare(engine, site.folder)
-    preview = json.loads(engine.run("preview", "--json", cwd=site.folder).stdout)
+    preview = json.loads(engine.run("preview", "--stack", "prod", "--json", cwd=site.folder).stdout)
     kinds = {step["newState"]["type"] for step in preview["steps"]}
     assert {"pulumi-python:dynamic/slurm:NodeSetScale", "kubernetes:slinky.slurm.net/v1beta1:RestApi"} <= kinds
     assert all(step["op"] == "create" for step in preview["steps"])
@@ -112,7 +114,7 @@ def test_a_configuration_with_faults_is_sentences_in_a_sites_project_too(site: S
     bad = {**SETTINGS, "slinky-iac:nodesets": {"cpu": {"count": 2}}}
     (folder / "Pulumi.bad.yaml").write_text(yaml.safe_dump({"config": bad}))
     engine.run("stack", "init", "bad", cwd=folder)
-    failed = engine.run("preview", cwd=folder, ok=False)
+    failed = engine.run("preview", "--stack", "bad", cwd=folder, ok=False)
     said = re.sub(r"\s+", " ", failed.stdout + failed.stderr)
     assert "nodesets.cpu.count: is not a setting; it is `replicas`" in said
     assert "Traceback" not in said
