@@ -9,6 +9,7 @@ begins after the node list was made is in the job list, so what both call free w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -89,7 +90,7 @@ class ClusterView:
         queue_left_out: int = 0,
     ) -> ClusterView:
         """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
-        by_node: dict[str, list[Job]] = {}
+        by_node: defaultdict[str, list[Job]] = defaultdict(list)
         unplaced: list[Job] = []
         queue: list[Job] = []
         for job in jobs:
@@ -97,8 +98,10 @@ class ClusterView:
                 if job.unplaced:
                     unplaced.append(job)
                 for node in dict.fromkeys(job.node_names):
-                    by_node.setdefault(node, []).append(job)
-            if job.waits or (job.required_nodes and not job.over):
+                    by_node[node].append(job)
+                if job.required_nodes:
+                    queue.append(job)
+            elif job.waits:
                 queue.append(job)
         return cls(
             nodes={node.name: node for node in nodes},

@@ -294,16 +294,12 @@ def _candidate(
 
 def _last(jobs: Sequence[Job]) -> tuple[int | None, int | None]:
     """When the last of ``jobs`` ends (None: unknown; 0: there is none), and the id of the node's holder."""
-    last: tuple[bool, int, int, int] | None = None
-    for job in jobs:
-        ends = job.expected_end
-        rank = (ends is None, ends or 0, len(job.node_names), -job.job_id)
-        if last is None or rank > last:
-            last = rank
-    if last is None:
-        return 0, None
-    endless, end, _, negative_id = last
-    return None if endless else end, -negative_id
+    ends = [job.expected_end for job in jobs]
+    known = [end for end in ends if end is not None]
+    last = max(known, default=0) if len(known) == len(ends) else None
+    holders = [job for job, end in zip(jobs, ends, strict=True) if end == last]
+    widest = max(holders, key=lambda job: (len(job.node_names), -job.job_id), default=None)
+    return last, widest.job_id if widest is not None else None
 
 
 def _trouble(record: Node | None, jobs: Sequence[Job], owner: Owner) -> str:
