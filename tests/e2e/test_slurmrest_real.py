@@ -249,18 +249,23 @@ def exists(own_cluster: Cluster, path: str) -> bool:
     return own_cluster.hosts.run("metal-1", ["test", "-e", path], check=False).returncode == 0
 
 
-def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: SlurmrestClient, own: Slurm) -> None:
+def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(
+    own_cluster: Cluster, client: SlurmrestClient, own: Slurm
+) -> None:
     began = int(own.admin("date", "+%s"))
     again, never = metal(own, "-w", "metal-1", "-t5"), metal(own, "-w", "metal-1", "-t5", "--no-requeue")
     own.await_running(again, never)
     assert client.drain(["metal-1"], OURS).complete
-    own.admin("scontrol", "update", "nodename=metal-1", "state=down", f"reason={OURS}")
-    await_true("the first waits again", lambda: "PENDING" in job(client, again).job_state, 30)
-    await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).job_state, 30)
-    down = node(client, "metal-1")
-    assert {"DOWN", "DRAIN"} <= down.state
-    assert client.undrain(["metal-1"]).complete
-    assert node(client, "metal-1").reason == OURS, "the reason stays on a DOWN node"
+    own_cluster.pause("metal-1", "slurmd")  # its registration would end DOWN (ReturnToService=2)
+    try:
+        own.admin("scontrol", "update", "nodename=metal-1", "state=down", f"reason={OURS}")
+        await_true("the first waits again", lambda: "PENDING" in job(client, again).job_state, 30)
+        await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).job_state, 30)
+        assert {"DOWN", "DRAIN"} <= node(client, "metal-1").state
+        assert client.undrain(["metal-1"]).complete
+        assert node(client, "metal-1").reason == OURS, "the reason stays on a DOWN node"
+    finally:
+        own_cluster.resume("metal-1", "slurmd")
 
     def failed() -> set[int]:
         return {run.job_id for run in client.failed_since(began) if run.node_names == ("metal-1",) and run.time.end}
