@@ -108,13 +108,12 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Drain reasons name a NodeSet, the bare-metal hosts or slurm.conf, and each must know its own drains."""
-    for taken, drains in ((names.OUTSIDE_HOSTS, "of bare-metal hosts"), (names.SLURM_CONF, "before slurm.conf changes")):
-        if taken in config.nodesets:
-            yield at(f"nodesets.{taken}").error(
-                f"is what drains {drains} are called; rename the NodeSet, or one would return nodes that the"
-                " other has drained"
-            )
+    """Drain reasons name a NodeSet or the bare-metal hosts, and each must know its own drains."""
+    if names.OUTSIDE_HOSTS in config.nodesets:
+        yield at(f"nodesets.{names.OUTSIDE_HOSTS}").error(
+            "is what drains of bare-metal hosts are called; rename the NodeSet, or one would return nodes that the"
+            " other has drained"
+        )
 
 
 def unguarded_rollout(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -204,12 +204,13 @@ def _left_drains(expected: Expected, seen: Seen) -> Found:
             continue
         owner = node.reason.removeprefix(ours).partition(":")[0]
         if why := _unowned(node, owner, expected, seen):
-            cure = (
-                "`pulumi up` goes on with it, and returns what slurm.conf keeps"
-                if owner == names.SLURM_CONF
-                else "`slinky drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`"
+            of_conf = owner == names.SLURM_CONF and owner not in expected.nodesets
+            returns = "`pulumi up` ends the change or" if of_conf else "`slinky drain cancel`"
+            text = (
+                f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. {returns}"
+                " gives back what it finds, else `scontrol update nodename=… state=undrain`"
             )
-            yield node.name, f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. {cure}"
+            yield node.name, text
 
 
 def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:

@@ -363,16 +363,13 @@ DAEMONS = [
         ("destroy",),
         {"operator": {"install": False}},
     ),
-    *(
-        Case(
-            f"a NodeSet called like the drains of {what}",
-            minimal(nodesets={name: GPU}),
-            "error",
-            f"nodesets.{name}",
-            ("rename",),
-            {"nodesets": {name: None}},
-        )
-        for name, what in {"outside-hosts": "bare-metal hosts", "slurm-conf": "a change of slurm.conf"}.items()
+    Case(
+        "a NodeSet called like the drains of bare-metal hosts",
+        minimal(nodesets={"outside-hosts": GPU}),
+        "error",
+        "nodesets.outside-hosts",
+        ("rename",),
+        {"nodesets": {"outside-hosts": None}},
     ),
     Case(
         "a Service can't begin with a digit",

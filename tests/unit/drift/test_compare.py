@@ -191,7 +191,7 @@ def test_a_drain_before_a_change_of_slurm_conf_is_never_called_a_nodesets() -> N
     (found,) = drift(EXPECTED, seen(nodes=dict(seen().nodes) | {"metal-1": held}))
     assert (found.kind, found.subject) == ("drain-left", "metal-1")
     assert "an update that changes slurm.conf has not ended" in found.text
-    assert "`pulumi up` goes on with it" in found.text
+    assert "`pulumi up` ends the change or gives back what it finds" in found.text
     assert "NodeSet" not in found.text
     assert "drain cancel" not in found.text
 
