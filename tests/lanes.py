@@ -3,8 +3,8 @@
 End-to-end tests mostly wait (for drains, deadlines, leases), so two labs on two cores take little more than half the time
 of one. The first lab is the ordinary one; every other has a network namespace and a state folder of its own, as
 `lab/README.md` describes. A lane takes the next module as soon as it is through with one; what a module prints comes in one
-piece when it ends. Modules that need no lab (``--beside``) run at the same time, for they use the processor while labs wait;
-a lane that has no module of its own left takes its lab down and helps with them.
+piece when it ends. Modules that need no lab (``--beside``) run at the same time, two at once and with a lower priority: they
+use the processor while labs wait. A lane that has no module of its own left takes its lab down and helps with them.
 All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
 """
 
@@ -54,6 +54,10 @@ LONGEST = (
 """Begun first, in this order, on labs and beside them, so that no lane is left alone with a long one."""
 Modules = tuple[Path, ...]
 """What one pytest runs."""
+BESIDE = 2
+"""Modules that need no lab and run at once."""
+LATER = ("nice", "-n", "10")
+"""They take what labs leave: labs mostly wait, so each second that they wait for a processor makes the whole run longer."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 
@@ -74,7 +78,7 @@ class Lane:
         """Run modules' tests; returns pytest's exit code and what it printed."""
         slowest = ("--durations=30", "--durations-min=5")
         pytest = [sys.executable, "-m", "pytest", "-q", *slowest, *map(str, modules)]
-        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest] if self.has_lab else pytest
+        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest] if self.has_lab else [*LATER, *pytest]
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
@@ -191,10 +195,9 @@ def main(argv: Sequence[str]) -> int:
     waiting, report = Work(modules(asked.folders), modules(asked.beside), no_lab()), Report()
     made, holders = lanes(asked.labs)
     try:
-        with ThreadPoolExecutor(len(made) + 1) as pool:
+        with ThreadPoolExecutor(len(made) + BESIDE) as pool:
             runs = [pool.submit(work, lane, waiting, report) for lane in made]
-            if asked.beside:
-                runs.append(pool.submit(help_out, waiting, report))
+            runs += [pool.submit(help_out, waiting, report) for _ in range(BESIDE)]
             try:
                 for run in runs:
                     run.result()
