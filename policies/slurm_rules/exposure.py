@@ -122,7 +122,7 @@ def _names_it(value: Any, stack: Stack) -> bool:  # noqa: ANN401 - a JSON value
     """Whether a route names slurmrestd's Service, its port, or a Service of the stack that leads there."""
     names = {f"{restapi.in_cluster_name}-restapi" for restapi in stack.slinky("RestApi")}
     names |= {s.in_cluster_name for s in stack.resources if s.is_a("", "Service") and _leads_there(s, stack)}
-    return any(_is_backend(part, names) for part in _leaves(value))
+    return any(_is_backend(part, names) for _, _, part in everything(value))
 
 
 def _is_backend(part: object, names: set[str]) -> bool:
@@ -130,10 +130,6 @@ def _is_backend(part: object, names: set[str]) -> bool:
         first = part.split("//", 1)[-1].split(":", 1)[0].split(".", 1)[0]
         return first in names or first.endswith("-restapi") or part == _APP
     return part == _PORT
-
-
-def _leaves(value: object) -> Iterator[object]:
-    return (part for _, _, part in everything(value) if not isinstance(part, Mapping | list | tuple))
 
 
 def _ingress(ingress: Resource) -> Iterator[str]:

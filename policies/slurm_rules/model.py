@@ -63,9 +63,9 @@ def inner(value: object, path: str = "") -> Iterator[tuple[str, str | None, Any]
             yield f"{path}[{index}]", None, part
 
 
-def everything(value: object, path: str = "", key: str | None = None) -> Iterator[tuple[str, str | None, Any]]:
+def everything(value: object, path: str = "") -> Iterator[tuple[str, str | None, Any]]:
     """The value and all parts inside it, each before its own parts, with its path and its key as :func:`inner` has them."""
-    left = [(path, key, value)]
+    left: list[tuple[str, str | None, Any]] = [(path, None, value)]
     while left:
         found = left.pop()
         yield found
