@@ -102,7 +102,7 @@ class ConfSettings(Settings):
     def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
         return cls(
-            **cls.common(props, names.SLURM_CONF),
+            **cls.common(props, names.SLURM_CONF_OWNER),
             controller=str(props["controller"]),
             lines=lines_of(props),
             keeps_queue=props.get("keepsQueue") is True,

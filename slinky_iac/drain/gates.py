@@ -199,7 +199,7 @@ def _maintain(props: Props, olds: Props) -> None:
 
 
 def _identity(props: Props) -> str:
-    return f"{props['stack']}/{props.get('nodeset', names.OUTSIDE_HOSTS)}"
+    return f"{props['stack']}/{props.get('nodeset', names.HOSTS_OWNER)}"
 
 
 def outputs(props: Props) -> Props:

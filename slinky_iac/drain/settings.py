@@ -311,7 +311,7 @@ class OutsideSettings(Settings):
         hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
         before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
-            **cls.common(props, names.OUTSIDE_HOSTS),
+            **cls.common(props, names.HOSTS_OWNER),
             held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
             active=tuple(sorted(name for name, state in hosts.items() if state != "drained")),
             dropped=tuple(sorted(before - hosts.keys())),

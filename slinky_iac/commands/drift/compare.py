@@ -204,7 +204,7 @@ def _left_drains(expected: Expected, seen: Seen) -> Found:
             continue
         owner = node.reason.removeprefix(ours).partition(":")[0]
         if why := _unowned(node, owner, expected, seen):
-            of_conf = owner == names.SLURM_CONF and owner not in expected.nodesets
+            of_conf = owner == names.SLURM_CONF_OWNER and owner not in expected.nodesets
             returns = "`pulumi up` ends the change or" if of_conf else "`slinky drain cancel`"
             text = (
                 f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. {returns}"
@@ -217,11 +217,11 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     """Why no run owns the drain, whose reason names the NodeSet ``owner``; empty where one does."""
     if node.resume_after.value is not None and node.resume_after.value <= seen.now:
         return "its time was over, and slurmctld hasn't returned it"
-    if owner == names.OUTSIDE_HOSTS:
+    if owner == names.HOSTS_OWNER:
         return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
     if owner not in expected.nodesets:
         unfinished = "an update that changes slurm.conf has not ended"
-        return unfinished if owner == names.SLURM_CONF else f"the stack has no NodeSet {owner}"
+        return unfinished if owner == names.SLURM_CONF_OWNER else f"the stack has no NodeSet {owner}"
     if node.name not in seen.pods:
         return "no pod is behind it"
     tag = Tag.read(seen.pods[node.name].gate)

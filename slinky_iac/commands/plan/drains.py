@@ -115,14 +115,14 @@ def _hosts(step: Step, now: int) -> Drain | None:
             return None
         why = "the preview has no plan for these hosts: slurmrestd may not have answered, or they are drained already"
         nodes = tuple(Node(name, "", "held", None) for name in sorted(more))
-        return Drain("hosts", names.OUTSIDE_HOSTS, known=False, nodes=nodes, warnings=(why,))
+        return Drain("hosts", names.HOSTS_OWNER, known=False, nodes=nodes, warnings=(why,))
     jobs = plan.jobs_at(now)
     ends = [job.ends_by for job in jobs]
     free = None if None in ends else max((end for end in ends if end is not None), default=now)
     only = tuple(job.label for job in jobs) if len(plan.drains) == 1 else ()
     return Drain(
         "hosts",
-        names.OUTSIDE_HOSTS,
+        names.HOSTS_OWNER,
         known=True,
         before=len(new.hosts),
         after=len(new.hosts) - len(plan.drains),

@@ -29,7 +29,7 @@ NO_BATCH = ConfLines({"all": ""}, {"metal-1": HOST})
 
 def settings(lines, policy=None, **more):
     plain = {
-        "owner": Owner("prod", names.SLURM_CONF),
+        "owner": Owner("prod", names.SLURM_CONF_OWNER),
         "policy": policy or DrainPolicy(deadline_s=60),
         "reach": REACH,
         "urn": "",

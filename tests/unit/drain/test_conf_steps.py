@@ -23,7 +23,7 @@ from tests.unit import builders
 from tests.unit.drain.made import NOW, job
 from tests.unit.examples import examples
 
-OWNER = Owner("dev", names.SLURM_CONF)
+OWNER = Owner("dev", names.SLURM_CONF_OWNER)
 OURS = OWNER.reason("slurm.conf changes")
 
 

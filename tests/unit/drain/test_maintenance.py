@@ -21,8 +21,8 @@ from slinky_iac.errors import (
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
 
-OWNER = Owner("prod", names.OUTSIDE_HOSTS)
-OURS = names.drain_reason("prod", names.OUTSIDE_HOSTS, "maintenance")
+OWNER = Owner("prod", names.HOSTS_OWNER)
+OURS = names.drain_reason("prod", names.HOSTS_OWNER, "maintenance")
 
 
 class HostSession:
