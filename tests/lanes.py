@@ -63,7 +63,7 @@ IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 @dataclass(frozen=True)
 class Lane:
-    """One lab and the way to run a command in it."""
+    """One lab, or none, and the way to run a command there."""
 
     name: str
     entered: tuple[str, ...]
@@ -78,7 +78,8 @@ class Lane:
         """Run modules' tests; returns pytest's exit code and what it printed."""
         slowest = ("--durations=30", "--durations-min=5")
         pytest = [sys.executable, "-m", "pytest", "-q", *slowest, *map(str, modules)]
-        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest] if self.has_lab else [*LATER, *pytest]
+        lab = ("bash", "-c", IN_LAB, "-") if self.has_lab else ()
+        argv = [*self.entered, *lab, *pytest]
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
@@ -181,7 +182,7 @@ def no_lab() -> Lane:
     """A place for modules that need no lab. Its variables are asked for once: `lab env` waits for every `lab up`."""
     shown = subprocess.run(["bash", "-c", IN_LAB, "-", "env", "-0"], cwd=paths.REPO, stdout=subprocess.PIPE, check=True)
     pairs = (each.split("=", 1) for each in shown.stdout.decode().split("\0") if each)
-    return Lane("no lab", (), dict(pairs), has_lab=False)
+    return Lane("no lab", LATER, dict(pairs), has_lab=False)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from tests.integration.engine import PASSPHRASE, REPO, STACK, Engine, Project, create_project
+from tests.integration.engine import PASSPHRASE, REPO, Engine, Project, create_project
 from tests.stacks import merged
 
 HERE = Path(__file__).resolve().parent
@@ -140,7 +140,7 @@ def plain_project(engine: Engine, folder: Path, stack: Mapping[str, Any], name: 
 
 def preview(project: Project, config: Mapping[str, Any] | Path | None = None, *more: str) -> Outcome:
     """``pulumi preview`` under the pack."""
-    done = project.preview("--stack", STACK, *flags(project.folder, config), *more, ok=False, env=environment())
+    done = project.preview(*flags(project.folder, config), *more, ok=False, env=environment())
     return replace(outcome(done), project=project)
 
 

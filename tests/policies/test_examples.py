@@ -83,7 +83,7 @@ def events(previews: Callable[[str], Outcome], tmp_path_factory: pytest.TempPath
     def one(name: str) -> Path:
         seen = previews(name)
         assert seen.project is not None
-        flags = ["--stack", STACK, "--json", "--policy-pack", str(PACK)]
+        flags = ["--json", "--policy-pack", str(PACK)]
         env = {**environment(), "PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
         file = tmp_path_factory.mktemp("events") / "preview.json"
         file.write_text(seen.project.preview(*flags, ok=False, env=env).stdout)
