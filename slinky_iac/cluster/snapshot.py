@@ -95,10 +95,10 @@ class ClusterView:
         queue: list[Job] = []
         for job in jobs:
             if job.active:
+                for node in job.node_names:
+                    by_node[node].append(job)
                 if job.unplaced:
                     unplaced.append(job)
-                for node in dict.fromkeys(job.node_names):
-                    by_node[node].append(job)
                 if job.required_nodes:
                     queue.append(job)
             elif job.waits:

@@ -31,10 +31,12 @@ on the selected pods decides before that step, which is why our gate sets one.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
+from types import MappingProxyType
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
@@ -88,33 +90,36 @@ HEALTHY: Final[Class] = (True, 2, True)
 """The last class: scheduled, running and ready."""
 
 
-def predicted_victims(pods: Iterable[Pod], replicas: int, version: OperatorVersion) -> Prediction:
-    """The pods that the operator deletes to come to ``replicas``."""
-    ranked = sorted(pods, key=_fixed_key)
+def predicted_victims(
+    pods: Iterable[Pod], replicas: int, version: OperatorVersion, costs: Mapping[str, int] = MappingProxyType({})
+) -> Prediction:
+    """The pods that the operator deletes to come to ``replicas``, once these ones carry these deletion ``costs``."""
+    ranked = sorted(pods, key=lambda pod: _fixed_key(pod, costs))
     cut = min(max(len(ranked) - replicas, 0), len(ranked))
     victims = tuple(pod.name for pod in ranked[:cut])
     if orders_cordoned_pods(version) or cut in {0, len(ranked)}:
         return Prediction(victims, frozenset())
     last, first_kept = ranked[cut - 1], ranked[cut]
-    tied = _tie_key(last)
-    if not (last.cordon and first_kept.cordon and tied == _tie_key(first_kept)):
+    tied = _tie_key(last, costs)
+    if not (last.cordon and first_kept.cordon and tied == _tie_key(first_kept, costs)):
         return Prediction(victims, frozenset())
-    return Prediction(victims, frozenset(pod.name for pod in ranked if pod.cordon and _tie_key(pod) == tied))
+    return Prediction(victims, frozenset(pod.name for pod in ranked if pod.cordon and _tie_key(pod, costs) == tied))
 
 
-def _tie_key(pod: Pod) -> tuple[Class, int, bool, int]:
+def _tie_key(pod: Pod, costs: Mapping[str, int]) -> tuple[Class, int, bool, int]:
     """Steps 1 to 5: class, cost, deadline (an absent one is Go's zero time, the earliest)."""
-    return class_of(pod), pod.deletion_cost, pod.deadline is not None, pod.deadline or 0
+    deadline = pod.deadline
+    return class_of(pod), costs.get(pod.name, pod.deletion_cost), deadline is not None, deadline or 0
 
 
-def _fixed_key(pod: Pod) -> tuple[object, ...]:
+def _fixed_key(pod: Pod, costs: Mapping[str, int]) -> tuple[object, ...]:
     """The whole ranking of the fixed releases as a sort key; names come last where the operator has no order.
 
     Step 8 looks at the time of readiness only between ready pods; step 3 has parted the others before.
     """
     ready_since = pod.ready_changed if pod.ready else None
     newest_ready = (ready_since is not None, -(ready_since or 0))
-    return (*_tie_key(pod), not pod.cordon, -pod.ordinal, newest_ready, -pod.created, pod.name)
+    return (*_tie_key(pod, costs), not pod.cordon, -pod.ordinal, newest_ready, -pod.created, pod.name)
 
 
 RESERVATION_HORIZON_S: Final = 24 * 3600
@@ -365,9 +370,9 @@ def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) ->
     ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.name))
     if wanted >= len(ranked):
         return ranked
-    edge = ranked[wanted - 1].key
-    sure = [each for each in ranked if each.key < edge]
-    tied = [each for each in ranked if each.key == edge]
+    keys = [each.key for each in ranked]
+    edge = keys[wanted - 1]
+    sure, tied = ranked[: bisect_left(keys, edge)], ranked[bisect_left(keys, edge) : bisect_right(keys, edge)]
     return sure + _fewest_holders(tied, wanted - len(sure), paid | {each.holder for each in sure} | {None})
 
 

@@ -142,12 +142,6 @@ def _unasked(seen: Observation) -> Finding:
     return Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
 
 
-def with_costs(pods: Iterable[Pod], selected: Iterable[str], cost: int) -> tuple[Pod, ...]:
-    """The pods as they will be once the selected ones carry ``cost``."""
-    wanted = frozenset(selected)
-    return tuple(pod.annotated(names.ANNOTATION_DELETION_COST, str(cost)) if pod.name in wanted else pod for pod in pods)
-
-
 def is_forced(pod: Pod) -> bool:
     """Whether the operator takes the pod before any healthy one, whatever its cost."""
     return class_of(pod) < HEALTHY
@@ -208,7 +202,7 @@ def _choice_blocks(
         return
     pods = [candidate.pod for candidate in (*selected, *retained)]
     victims = [candidate.name for candidate in selected]
-    if not predicted_victims(with_costs(pods, victims, cost), target, version).is_exactly(victims):
+    if not predicted_victims(pods, target, version, dict.fromkeys(victims, cost)).is_exactly(victims):
         yield Finding("prediction", "the operator would not delete exactly the selected pods: nothing will be drained")
 
 

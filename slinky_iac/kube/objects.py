@@ -14,7 +14,6 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from slinky_iac import names
 from slinky_iac.decoders import decoder
@@ -234,11 +233,6 @@ class Pod(Wire, frozen=True, dict=True):
             each for each in self.status.conditions if each.status == "True" and each.type.startswith(names.CONDITION_PREFIX)
         )
         return {each.type.removeprefix(names.CONDITION_PREFIX): each for each in found}
-
-    def annotated(self, key: str, text: str) -> Pod:
-        """The pod as it will be with this annotation."""
-        annotations = {**self.metadata.annotations, key: text}
-        return replace(self, metadata=replace(self.metadata, annotations=annotations))
 
     @property
     def revision(self) -> str:

@@ -209,7 +209,11 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     admin_comment: str = ""
     """What an administrator wrote of it; no user can."""
     node_names: tuple[str, ...] = ()
-    """Names of the nodes that it holds, from :attr:`nodes` (no field of Slurm's); none where they can't be read."""
+    """Names of the nodes that it holds, each once, from :attr:`nodes` (no field of Slurm's); none where they can't be
+    read."""
+    expected_end: int | None = None
+    """When it leaves its nodes at the latest (no field of Slurm's). None where nothing says so: without a time limit, when
+    slurmctld writes an end one year on (job_mgr.c, INFINITE), and while it is suspended, when its clock stands still."""
     unreadable: str = ""
     """Why this row can't be read (no field of Slurm's). What of it could be is here all the same; where its states or its
     nodes couldn't, ``job_state`` has :data:`UNREADABLE`, and without nodes it may hold any."""
@@ -225,6 +229,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
         if why and not self.unreadable:
             force_setattr(self, "unreadable", why)
             force_setattr(self, "job_state", _same(self.job_state | {UNREADABLE}))
+        limited = self.time_limit.value is not None and self.job_state.isdisjoint(STANDS_STILL)
+        force_setattr(self, "expected_end", self.end_time.value if limited else None)
 
     @classmethod
     def half_read(
@@ -314,12 +320,6 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
         return UNREADABLE in states or (bool(states & _ON_NODES) and "COMPLETING" not in states)
 
     @property
-    def expected_end(self) -> int | None:
-        """When it leaves its nodes at the latest. None where nothing says so: without a time limit, to which slurmctld gives
-        an end one year on (job_mgr.c, INFINITE), and while it is suspended, when its clock stands still."""
-        return self.end_time.value if self.time_limit.value is not None and not self.job_state & STANDS_STILL else None
-
-    @property
     def waits(self) -> bool:
         """It is pending and holds no node."""
         return only_waits(self.job_state)
@@ -365,7 +365,7 @@ def _same(value: Shared) -> Shared:
 
 
 def expanded(text: str) -> tuple[tuple[str, ...], str]:
-    """The names of a hostlist, and why it can't be read."""
+    """The names of a hostlist, each once, and why it can't be read."""
     return (_same((text,)), "") if _HOST.fullmatch(text) else _many(text)
 
 
@@ -374,7 +374,7 @@ def _many(text: str) -> tuple[tuple[str, ...], str]:
     if NO_TEXT in text:
         return (), FOREIGN_BYTES.format("node list")
     try:
-        return expand(text), ""
+        return tuple(dict.fromkeys(expand(text))), ""
     except HostlistError as error:
         return (), one_line(str(error))
 

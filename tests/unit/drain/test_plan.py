@@ -17,7 +17,6 @@ from slinky_iac.drain.plan import (
     plan_scale_in,
     plan_teardown,
     unknown_plan,
-    with_costs,
 )
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits
@@ -173,7 +172,7 @@ def test_uncertain_prediction_would_block():
     assert codes(_choice_blocks(both[:1], both[1:], 0, 1, V110)) == ["prediction"]
     assert predicted_victims(pods, 1, V110).uncertain
     assert plan(pods, [node(0), node(1)]).blocks == ()
-    assert predicted_victims(with_costs(pods, [NAME(0)], BASE_COST), 1, V110).is_exactly([NAME(0)])
+    assert predicted_victims(pods, 1, V110, {NAME(0): BASE_COST}).is_exactly([NAME(0)])
 
 
 # -- limits ----------------------------------------------------------------------------------------------------------------
@@ -299,13 +298,20 @@ def test_any_number_is_a_time_or_unknown(seconds):
     st.sampled_from(["1.0.1", "1.1.0", "1.2.0", "1.2.1"]),
 )
 def test_with_the_costs_of_the_plan_the_operator_deletes_exactly_the_chosen_pods(raw, target, version):
-    pods = [pod(n, ready=ready, cordon=cordon, deletion_cost=cost) for n, (ready, cordon, cost) in enumerate(raw)]
+    def carrying(costs):
+        return [
+            pod(n, ready=ready, cordon=cordon, deletion_cost=costs.get(NAME(n), cost))
+            for n, (ready, cordon, cost) in enumerate(raw)
+        ]
+
+    pods = carrying({})
     release = OperatorVersion.parse(version)
     found = plan(pods, [node(n) for n in range(len(pods))], target=target, version=release)
     selected = [each.pod.name for each in found.selected]
     assert len(selected) == max(len(pods) - target, 0)
-    marked = with_costs(pods, selected, found.deletion_cost)
-    assert predicted_victims(marked, target, release).is_exactly(selected)
+    costs = dict.fromkeys(selected, found.deletion_cost)
+    assert predicted_victims(carrying(costs), target, release).is_exactly(selected)
+    assert predicted_victims(pods, target, release, costs) == predicted_victims(carrying(costs), target, release)
     assert not found.blocks
 
 

@@ -143,7 +143,6 @@ def test_annotations_are_read_as_the_operator_reads_them() -> None:
     assert (plain.deletion_cost, plain.cost_text, plain.deadline, plain.cordon, plain.gate) == (0, None, None, False, "")
     assert (marked.deletion_cost, marked.cost_text, marked.deadline, marked.cordon) == (-5, "-5", EPOCH, True)
     assert marked.gate == "tag"
-    assert plain.annotated(names.ANNOTATION_DELETION_COST, "7").deletion_cost == 7
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2027-01-15", "2027-01-15T08:00:00", "999999-01-01T00:00:00Z"])
