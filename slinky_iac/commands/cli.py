@@ -25,6 +25,8 @@ from slinky_iac.text import printable
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""
 WRONG_ARGUMENTS: Final = 2
+OWN: Final = ("schema", "reference", "completion")
+"""Commands that this module carries out itself."""
 PAGES: Final = ("configuration", "findings", "cli")
 """Pages of docs/ that are made from the code."""
 
@@ -77,7 +79,7 @@ class _Parser(argparse.ArgumentParser):
         """A line instead of all commands twice."""
         wrong = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if wrong is not None:
-            near = difflib.get_close_matches(wrong[1], [*COMMANDS, "schema", "reference", "completion"], n=1)
+            near = difflib.get_close_matches(wrong[1], [*COMMANDS, *OWN], n=1)
             meant = f"did you mean {near[0]}? " if near else ""
             self.exit(2, f"{self.prog}: there is no command {printable(wrong[1])}; {meant}`{self.prog} --help` lists all\n")
         super().error(message)
@@ -135,7 +137,7 @@ def console() -> NoReturn:
 
 def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
-    top = parser(prog, argv[:1] if argv and argv[0] in COMMANDS else COMMANDS)
+    top = parser(prog, argv[:1] if argv and argv[0] in {*COMMANDS, *OWN} else COMMANDS)
     if not argv:
         top.print_help(sys.stderr)
         return WRONG_ARGUMENTS
