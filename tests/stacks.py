@@ -45,6 +45,11 @@ def read_yaml(text: str | bytes) -> Any:
     return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+def yaml_of(value: object) -> str:
+    """``value`` as a document, likewise."""
+    return yaml.dump(value, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+
+
 def sections(path: Path) -> Data:
     """The sections of a stack file, without the project's prefix."""
     return copy.deepcopy(_sections(path.read_text()))

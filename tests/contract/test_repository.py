@@ -13,14 +13,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 
 from components.hybrid_cluster import EXPORTS
 from lab import __main__ as lab_entry
 from slinky_iac.commands import cli
 from slinky_iac.config.reference import findings_page, reference
 from slinky_iac.config.stack import StackConfig
-from tests.stacks import ROOT
+from tests.stacks import ROOT, read_yaml
 from tests.tree import tracked
 
 TEXTS = {
@@ -73,7 +72,7 @@ def test_no_private_key_or_credential_is_committed() -> None:
 
 def test_committed_stacks_hold_no_salt_and_no_ciphertext() -> None:
     for path in (*ROOT.glob("Pulumi.*.yaml"), *ROOT.glob("examples/*.yaml")):
-        assert set(yaml.safe_load(path.read_text())) == {"config"}, name(path)
+        assert set(read_yaml(path.read_text())) == {"config"}, name(path)
         assert "secure:" not in path.read_text(), name(path)
 
 

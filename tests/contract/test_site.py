@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
-import yaml
 
 from lab import docs_site
 from slinky_iac.commands.check import judge
@@ -17,7 +16,7 @@ from slinky_iac.commands.drift.compare import CHECKS
 from slinky_iac.config.findings import Level
 from slinky_iac.monitoring.rules import alerts
 from slinky_iac.preflight.check_resources import Kind
-from tests.stacks import FORMS, ROOT, merged
+from tests.stacks import FORMS, ROOT, merged, read_yaml, yaml_of
 from tests.tree import tracked
 
 NAV: list[Any] = tomllib.loads((ROOT / docs_site.CONFIG).read_text())["project"]["nav"]
@@ -64,8 +63,8 @@ def test_the_index_leads_to_every_page() -> None:
 
 @pytest.mark.parametrize("text", RECIPES)
 def test_a_recipe_is_sound(text: str) -> None:
-    whole = merged(BASE, yaml.safe_load(text))
-    _, found = judge(yaml.safe_dump({"config": whole}))
+    whole = merged(BASE, read_yaml(text))
+    _, found = judge(yaml_of({"config": whole}))
     assert [str(place.finding) for place in found if place.finding.level is Level.ERROR] == []
 
 

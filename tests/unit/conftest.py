@@ -15,4 +15,5 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: no garbage collection of a test's need go through it."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # of the tests' own objects too: hypothesis counts the time of every collection
     gc.enable()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Finding, Level
-from tests.stacks import merged
+from tests.stacks import merged, read_yaml, yaml_of
 
 BOTH_OUTSIDE = """\
 config:
@@ -74,7 +73,7 @@ config:
 
 
 def errors(data: dict[str, Any]) -> list[Finding]:
-    return [place.finding for place in judge(yaml.safe_dump(data))[1] if place.finding.level is Level.ERROR]
+    return [place.finding for place in judge(yaml_of(data))[1] if place.finding.level is Level.ERROR]
 
 
 def pasted(data: dict[str, Any], finding: Finding) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def pasted(data: dict[str, Any], finding: Finding) -> dict[str, Any]:
     if "is not a setting" in finding.message or (finding.paste and isinstance(within(config, [key, *rest]), bool | float)):
         config = without(config, [key, *rest])
     paste = finding.paste.replace("NAME", "slurm-auth").replace("IMAGE", "registry.example.net/slurmd:26.05")
-    return {"config": merged(config, yaml.safe_load(paste) or {})}
+    return {"config": merged(config, read_yaml(paste) or {})}
 
 
 def within(data: Any, path: list[str]) -> Any:
@@ -107,19 +106,19 @@ def without(data: dict[str, Any], path: list[str]) -> dict[str, Any]:
     ids=["slurmctld and slurmdbd outside", "slurmdbd outside", "host network", "GPUs"],
 )
 def test_a_stack_of_the_guide_is_sound_at_the_second_try(text: str, faults: int) -> None:
-    first = errors(yaml.safe_load(text))
+    first = errors(read_yaml(text))
     assert len(first) == faults, "all are listed at once"
-    second = yaml.safe_load(text)
+    second = read_yaml(text)
     for finding in first:
         second = pasted(second, finding)
     assert [str(each) for each in errors(second)] == []
 
 
 def test_what_was_typed_is_kept() -> None:
-    second = yaml.safe_load(BOTH_OUTSIDE)
+    second = read_yaml(BOTH_OUTSIDE)
     for finding in errors(second):
         second = pasted(second, finding)
-    config, _ = judge(yaml.safe_dump(second))
+    config, _ = judge(yaml_of(second))
     assert config is not None
     assert config.controller.external is not None
     assert (config.controller.external.host, config.controller.external.port) == ("ctl.example.net", 6817)

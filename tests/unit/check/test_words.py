@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config import chart_words
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.load import examined
 from slinky_iac.config.stack_file import Place
-from tests.stacks import merged, minimal
+from tests.stacks import merged, minimal, read_yaml, yaml_of
 
 HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
 
@@ -184,12 +183,12 @@ EVERY_WORD = [(pattern, found) for pattern, found in chart_words._WORDS if found
 def test_what_is_to_be_pasted_is_sound_in_itself(pattern: str, found: chart_words.Advice) -> None:
     """Laid over the smallest stack, with names and texts in the place of the words in capitals, no setting is unknown."""
     text = found.paste.replace("{name}", "gpu").replace("IMAGE", "a:b").replace("REPOSITORY:TAG", "a:b").replace("NAME", "a")
-    pasted = yaml.safe_load(text)
+    pasted = read_yaml(text)
     whole = merged(
         {"slinky-iac:nodesets": {"gpu": {"replicas": 1}}, "slinky-iac:partitions": {"gpu": {"nodesets": ["ALL"]}}}, pasted
     )
-    base = yaml.safe_load(HEAD)["config"]
-    judged = judge(yaml.safe_dump({"config": merged(base, whole)}))[1]
+    base = read_yaml(HEAD)["config"]
+    judged = judge(yaml_of({"config": merged(base, whole)}))[1]
     unknown = [
         str(place.finding) for place in judged if "is not a setting" in place.finding.message or "must be" in str(place)
     ]
