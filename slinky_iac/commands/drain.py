@@ -6,14 +6,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.snapshot import Workers
-from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
+from slinky_iac.commands.output import Paint, add_json, add_stack, clipped, columns, terminal, watch
+from slinky_iac.commands.output import as_json as json_text
 from slinky_iac.drain import scale
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.members import tag_of
@@ -181,23 +182,50 @@ def run(arguments: argparse.Namespace) -> int:
         _watch(arguments)
         return 0
     if arguments.act == "status":
-        rows, unknown = status(stack, nodeset)
-        for trouble in unknown:
-            print(f"not known: {trouble}", file=sys.stderr)
-        data: dict[str, object] = {"drains": [asdict(row) for row in rows], "unknown": unknown}
-        text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
+        told = status_told(*status(stack, nodeset))
     elif arguments.act == "plan":
-        found = plans(stack, nodeset)
-        data, unknown = {"plans": [plan_props(plan) for plan in found]}, []
-        text = [line for plan in found for line in _plan(plan)]
-        text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
+        told = plans_told(plans(stack, nodeset))
     else:
-        taken = cancel(stack, nodeset)
-        data, unknown = {"steps": taken}, []
-        text = [f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"]
-    if arguments.json or text:
-        print(as_json(data) if arguments.json else "\n".join(text))
-    return 1 if unknown else 0
+        told = cancel_told(cancel(stack, nodeset))
+    return tell(told, as_json=arguments.json)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an act prints, for people and for programs."""
+
+    text: Sequence[str]
+    data: Mapping[str, object]
+    unknown: Sequence[str] = ()
+    """What could not be asked."""
+
+
+def tell(told: Told, *, as_json: bool) -> int:
+    """Print it; returns the exit code."""
+    for trouble in told.unknown:
+        print(f"not known: {trouble}", file=sys.stderr)
+    if as_json or told.text:
+        print(json_text(told.data) if as_json else "\n".join(told.text))
+    return 1 if told.unknown else 0
+
+
+def status_told(rows: Sequence[NodeStatus], unknown: Sequence[str]) -> Told:
+    """Whose drains there are; that there is none only where nothing is unknown."""
+    text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
+    return Told(text, {"drains": [asdict(row) for row in rows], "unknown": unknown}, unknown)
+
+
+def plans_told(found: Sequence[DrainPlan]) -> Told:
+    """What each removal would wait for."""
+    text = [line for plan in found for line in _plan(plan)]
+    text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
+    return Told(text, {"plans": [plan_props(plan) for plan in found]})
+
+
+def cancel_told(taken: int) -> Told:
+    """How many steps it took to give back what was ours."""
+    text = f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"
+    return Told([text], {"steps": taken})
 
 
 def _row(row: NodeStatus) -> Iterable[str]:
@@ -283,17 +311,26 @@ def cancel(stack: str | None, nodeset: str | None) -> int:
 
     Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
     """
+    return given_back(_chosen(stack, nodeset), _given_back)
+
+
+def given_back(chosen: Iterable[GateSettings], give_back: Callable[[GateSettings], int]) -> int:
+    """The same for these NodeSets; ``give_back`` returns the steps of one."""
     taken = 0
     left: list[str] = []
-    for settings in _chosen(stack, nodeset):
+    for settings in chosen:
         try:
-            with _opened(settings) as session:
-                taken += scale.give_back(session, settings)
+            taken += give_back(settings)
         except SlinkyError as error:
             left.append(str(error))
     if left:
         raise DrainBlocked("\n".join(left))
     return taken
+
+
+def _given_back(settings: GateSettings) -> int:
+    with _opened(settings) as session:
+        return scale.give_back(session, settings)
 
 
 def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:

@@ -10,7 +10,8 @@ left on a node that stays, or a look that got no answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
@@ -34,17 +35,18 @@ BUDGET_S: Final = 20.0
 
 FIRST_S: Final = 5.0
 """The same before a creation, and one try: a first preview may come before there is a Kubernetes to ask."""
+Opened = Callable[..., AbstractContextManager[Session]]
 
 
-def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
+def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opened = open_session) -> Seen:
     """The plan of a NodeSetScale.
 
     Where nothing is to do, the plan of the state stays, so that a second preview is empty.
     """
     if "replicas" not in olds:
-        return _first(settings)
+        return _first(settings, opened)
     kept = dict(olds.get("plan") or {})
-    with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
+    with opened(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
         try:
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:
@@ -107,9 +109,9 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
     return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), found.due).because(rolled.due)
 
 
-def _first(settings: GateSettings) -> Seen:
+def _first(settings: GateSettings, opened: Opened) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
-    with open_session(settings.reach, settings.urn, budget_s=FIRST_S, tries=1) as session:
+    with opened(settings.reach, settings.urn, budget_s=FIRST_S, tries=1) as session:
         try:
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -24,13 +24,29 @@ from slinky_iac.reach import kube_connection
 TIMEOUT_S: Final = 3.0
 """Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""
 _ANSWER_S: Final = 2.0
+Look = Callable[[StackConfig, Mapping[str, str], Path], tuple[Check, ...]]
 EXPIRES_SOON: Final = 30
 """Days before a generated certificate ends from which on every preview warns."""
 
 
-def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
-    """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them."""
-    slurm = _Preflight(config, env, home)
+def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
+    """Checks that one short look at slurmctld allows, with the JWT key that the Secret holds. Raises what asking raises,
+    KubeUnreachable among it."""
+    with kube_connection(config, env, home) as way:
+        _ = way.access
+        # Only a preview with a cluster needs the clients, and they cost every program two tenths of a second to import.
+        from slinky_iac.preflight.ask_slurm import ask_quickly  # noqa: PLC0415
+        from slinky_iac.preflight.compare import judged  # noqa: PLC0415
+
+        return tuple(judged(Run.PREVIEW, config, ask_quickly(config, way, answer_s=_ANSWER_S)))
+
+
+def notices(
+    config: StackConfig, env: Mapping[str, str], home: Path, look: Look = quick, longest_s: float = TIMEOUT_S
+) -> tuple[Finding, ...]:
+    """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them. ``look`` is the one
+    at Slurm, waited for ``longest_s``."""
+    slurm = _Preflight(lambda: look(config, env, home))
     slurm.start()
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
@@ -38,7 +54,7 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
         here = expiring(config, datetime.now(UTC).date())
         asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
         found = (*here, *shut, *unreachable(config), *asked)
-    slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))
+    slurm.join(max(0.0, began + longest_s - time.monotonic()))
     return (*found, *findings(slurm.found))
 
 
@@ -74,25 +90,13 @@ def _sentence(check: Check) -> str:
 class _Preflight(threading.Thread):
     """The look, in a thread that no exit waits for; finds nothing where an answer is missing."""
 
-    def __init__(self, config: StackConfig, env: Mapping[str, str], home: Path) -> None:
+    def __init__(self, look: Callable[[], tuple[Check, ...]]) -> None:
         super().__init__(daemon=True)
-        self._about = (config, env, home)
+        self._look = look
         self.found: tuple[Check, ...] = ()
 
     def run(self) -> None:
         try:
-            self.found = quick(*self._about)
+            self.found = self._look()
         except SlinkyError:
             return  # no kubeconfig, no Secret yet, no answer: nothing is known, and nothing is said
-
-
-def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
-    """Checks that one short look at slurmctld allows, with the JWT key that the Secret holds. Raises what asking raises,
-    KubeUnreachable among it."""
-    with kube_connection(config, env, home) as way:
-        _ = way.access
-        # Only a preview with a cluster needs the clients, and they cost every program two tenths of a second to import.
-        from slinky_iac.preflight.ask_slurm import ask_quickly  # noqa: PLC0415
-        from slinky_iac.preflight.compare import judged  # noqa: PLC0415
-
-        return tuple(judged(Run.PREVIEW, config, ask_quickly(config, way, answer_s=_ANSWER_S)))

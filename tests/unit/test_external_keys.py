@@ -133,15 +133,14 @@ def test_no_answer_is_an_update_that_asks_again_and_fails_without_one(
     assert not differs(after, props)
 
 
-def test_a_key_that_comes_late_is_awaited(api: ApiServer, props: Props, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_comes_late_is_awaited(api: ApiServer, props: Props) -> None:
     """As an operator makes it: the Secret first, empty, then the entry."""
     api.put("store-slurm", {}, THEN)
-    monkeypatch.setattr(external_keys, "EVERY_S", 0.05)
     late = threading.Timer(0.2, lambda: api.put("store-slurm", {"slurm.key": OLD}, NOW))
     late.start()
-    outs = dict(ExternalKeyProvider().create(props | {"waitS": 60}).outs or {})
+    found = external_keys.awaited(props | {"waitS": 60}, every_s=0.05)
     late.join()
-    assert external_keys.is_recorded(OLD, outs)
+    assert found.raw == OLD
 
 
 @pytest.mark.parametrize(

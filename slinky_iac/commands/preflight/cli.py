@@ -6,7 +6,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +21,16 @@ from slinky_iac.errors import ProjectError, StateError
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
+from slinky_iac.preflight.facts import Facts
 
 HELP = "check that both halves fit: names, ports, releases, keys, slurm.conf, clocks; from here and from a pod"
 CODES = (
     "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
     " 6 problems (with --strict: or warnings); 130 interrupted"
 )
+Configured = Callable[..., Values]
+Look = Callable[..., tuple[str, ...]]
+"""At the state, for foreign code."""
 _FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
 
 
@@ -52,13 +56,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(
+    arguments: argparse.Namespace,
+    configured: Configured = stack_config.configured,
+    ask: Callable[..., Facts] = ask,
+    look: Look = verify_state.look,
+) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
     if arguments.config:
         values = stack_config.configured_file(Path(arguments.config))
         keys_trouble = _FILE if values.config.keys.source == "imported" else ""
     else:
-        values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+        values, keys_trouble = _values(arguments.stack, configured, with_keys=not arguments.from_here_only)
     if arguments.via:
         if arguments.from_here_only:
             raise ProjectError("--from-here-only asks no host; leave it or --via out")
@@ -81,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED
     if not arguments.from_here_only:
-        foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack)
+        foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack, look)
         facts = replace(facts, foreign=foreign, foreign_trouble=trouble)
     found = checks(values.config, facts, from_here_only=arguments.from_here_only)
     cluster = values.config.cluster.name
@@ -100,23 +109,23 @@ def exit_code(found: tuple[Check, ...], *, strict: bool) -> int:
     return FOUND if any(each.verdict in bad for each in found) else 0
 
 
-def _values(stack: str | None, *, with_keys: bool) -> tuple[Values, str]:
+def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tuple[Values, str]:
     """The configuration and, where its keys can't be decrypted, why: all else can be looked at without them."""
     if not with_keys:
-        return stack_config.configured(stack), ""
+        return configured(stack), ""
     try:
-        return stack_config.configured(stack, with_keys=True), ""
+        return configured(stack, with_keys=True), ""
     except StateError as error:
-        values = stack_config.configured(stack)
+        values = configured(stack)
         return values, str(error) if values.config.keys.source == "imported" else ""
 
 
-def _state(stack: str | None) -> tuple[tuple[str, ...] | None, str]:
+def _state(stack: str | None, look: Look) -> tuple[tuple[str, ...] | None, str]:
     """Foreign code in the state, or why that isn't known. Without the passphrase only what isn't encrypted is judged."""
     trouble = ""
     for decrypted in (True, False):
         try:
-            found = verify_state.look(stack, decrypted=decrypted)
+            found = look(stack, decrypted=decrypted)
         except StateError as error:
             trouble = trouble or str(error)
         else:

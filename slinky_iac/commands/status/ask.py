@@ -6,6 +6,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeVar
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.status.build import status
@@ -46,22 +48,23 @@ OF_SLURMCTLD: Final = ("served", "nodes", "jobs", "slurmdbd")
 OF_KUBERNETES: Final = ("operator", "fence", "slurmrestd", "token", *OF_SLURMCTLD)
 """Questions that need the API server's."""
 Found = TypeVar("Found")
+Connect = Callable[..., AbstractContextManager[Connection]]
 
 
-def look(stack: str | None) -> Status:
+def look(stack: str | None, run: Runner = run_pulumi, connect: Connect = connected) -> Status:
     """Ask everything once. Raises :class:`StateError` where the stack's state can't be read; nothing else is an error."""
     with ThreadPoolExecutor(2) as pool:
-        history = pool.submit(lambda: ask(lambda: pulumi_state.history(stack, ENTRIES)))
-        configured = pool.submit(lambda: ask(lambda: _configured(stack)))
-        found = facts(stack or "", pulumi_state.export(stack))
+        history = pool.submit(lambda: ask(lambda: pulumi_state.history(stack, ENTRIES, run)))
+        configured = pool.submit(lambda: ask(lambda: _configured(stack, run)))
+        found = facts(stack or "", pulumi_state.export(stack, run))
         seen = Seen(now=0)
         if found.reach is not None:
-            with connected(found.reach, budget_s=BUDGET_S) as session:
+            with connect(found.reach, budget_s=BUDGET_S) as session:
                 seen = _cluster(session, found, seen)
         if found.resources:
             seen = replace(seen, configured=configured.result())
         else:
-            found = _unborn(found, configured.result())
+            found = _unborn(found, configured.result(), run)
         if found.reach is not None and seen.configured.known:
             seen = replace(seen, users_slurmrestd=_users_slurmrestd(seen.users_url))
     return status(found, replace(seen, now=int(time.time()), history=history.result()))
@@ -79,10 +82,10 @@ def look_by(watched: Watched) -> Status:
     return status(found, replace(seen, now=int(time.time()), configured=configured))
 
 
-def _unborn(found: Facts, configured: Answer[Configured]) -> Facts:
+def _unborn(found: Facts, configured: Answer[Configured], run: Runner) -> Facts:
     """The stack's and the cluster's name before the first update, when only the configuration has them."""
     config = configured.value.config if configured.value else None
-    stack = found.stack or ask(pulumi_state.selected).value or ""
+    stack = found.stack or ask(partial(pulumi_state.selected, run)).value or ""
     return replace(found, stack=stack, cluster=config.cluster.name if config else "")
 
 
@@ -140,14 +143,16 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
     return _slurm(session, found, asked)
 
 
-def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
-    version = ask(lambda: session.slurm.version(budget_s=SLURMRESTD_S))
+def _slurm(
+    session: Connection, found: Facts, seen: Seen, ping_s: float = SLURMRESTD_S, token_s: float = SLURMCTLD_S
+) -> Seen:
+    version = ask(lambda: session.slurm.version(budget_s=ping_s))
     if not version.known:
         silent: Answer[Pings] = Answer(ms=version.ms, trouble=version.trouble)
         return _without(replace(seen, slurmrestd=silent), ("token", *OF_SLURMCTLD), "slurmrestd doesn't answer")
     slurm = session.slurm
-    pings = ask(lambda: slurm.ping(budget_s=SLURMRESTD_S))
-    token = ask(lambda: slurm.diag(budget_s=SLURMCTLD_S))
+    pings = ask(lambda: slurm.ping(budget_s=ping_s))
+    token = ask(lambda: slurm.diag(budget_s=token_s))
     asked = replace(seen, slurmrestd=pings, token=token)
     if not token.known:
         return _without(asked, OF_SLURMCTLD, "slurmctld gives no answer to our token")
@@ -211,8 +216,8 @@ def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | 
     return SeenKey(f"kid {own}", written, tuple(f"kid {kid}" for kid in sorted(public - {own})), lacks)
 
 
-def _configured(stack: str | None) -> Configured:
-    own, _ = stack_config.texts(stack)
+def _configured(stack: str | None, run: Runner) -> Configured:
+    own, _ = stack_config.texts(stack, run)
     marks = frozenset(own) & {name for key in ROTATING for name in key.rotation_secrets}
     try:
         return Configured(marks, settings_of(own))

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from slinky_iac import names
+from slinky_iac.cluster.connection import connected
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, terminal, watch
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
@@ -39,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", type=int, metavar="SECONDS", help="with --watch, the pause between two screens")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, connect: ask.Connect = connected) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
-    look = partial(ask.look, arguments.stack) if arguments.watched is None else partial(ask.look_by, read(arguments.watched))
+    look = partial(ask.look, arguments.stack, pulumi, connect)
+    if arguments.watched is not None:
+        look = partial(ask.look_by, read(arguments.watched))
     colour, width = terminal(WIDTH)
     if arguments.watch:
         watch(lambda width: (screen(look(), colour=colour, width=width), False), WIDTH, arguments.every)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.commands import cli
-from slinky_iac.commands import drain as asking
+from slinky_iac.commands.drain import Told, cancel_told, plans_told, status_told, tell
 from slinky_iac.drain.status import NodeStatus
 
 ROW = NodeStatus(
@@ -32,11 +31,8 @@ ROW = NodeStatus(
         ("", "marked, not drained, "),
     ],
 )
-def test_status_says_whose_drain_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], owner: str, said: str
-) -> None:
-    monkeypatch.setattr(asking, "status", lambda *_: ([replace(ROW, owner=owner)], []))
-    assert cli.main(["drain", "status"]) == 0
+def test_status_says_whose_drain_it_is(capsys: pytest.CaptureFixture[str], owner: str, said: str) -> None:
+    assert tell(status_told([replace(ROW, owner=owner)], []), as_json=False) == 0
     shown = capsys.readouterr().out
     assert said in shown
     assert "    job 7 alice" in shown
@@ -45,39 +41,34 @@ def test_status_says_whose_drain_it_is(
 @pytest.mark.parametrize(
     ("taken", "said"), [(0, "nothing of this stack's was left"), (2, "given back, in 2 steps"), (1, "in 1 step\n")]
 )
-def test_cancel_says_whether_there_was_anything(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], taken: int, said: str
-) -> None:
-    monkeypatch.setattr(asking, "cancel", lambda *_: taken)
-    assert cli.main(["drain", "cancel"]) == 0
+def test_cancel_says_whether_there_was_anything(capsys: pytest.CaptureFixture[str], taken: int, said: str) -> None:
+    assert tell(cancel_told(taken), as_json=False) == 0
     assert said in capsys.readouterr().out
 
 
-def test_a_plan_of_nothing_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(asking, "plans", lambda *_: [])
-    assert cli.main(["drain", "plan"]) == 0
+def test_a_plan_of_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tell(plans_told([]), as_json=False) == 0
     assert "no NodeSet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_a_status_that_could_not_be_asked_is_never_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
-) -> None:
-    monkeypatch.setattr(asking, "status", lambda *_: ([], ["prod/gpu: Slurm could not be asked"]))
-    assert cli.main(["drain", "status", *more]) == 1
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_status_that_could_not_be_asked_is_never_nothing(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+    assert tell(status_told([], ["prod/gpu: Slurm could not be asked"]), as_json=as_json) == 1
     said = capsys.readouterr()
     assert "nothing is drained" not in said.out
     assert "prod/gpu: Slurm could not be asked" in said.err
 
 
 @pytest.mark.parametrize(
-    ("act", "found"), [("status", {"drains": [], "unknown": []}), ("plan", {"plans": []}), ("cancel", {"steps": 0})]
+    ("told", "found"),
+    [
+        (status_told([], []), {"drains": [], "unknown": []}),
+        (plans_told([]), {"plans": []}),
+        (cancel_told(0), {"steps": 0}),
+    ],
 )
 def test_json_is_an_object_of_a_stated_schema(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], act: str, found: dict[str, object]
+    capsys: pytest.CaptureFixture[str], told: Told, found: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(asking, "status", lambda *_: ([], []))
-    monkeypatch.setattr(asking, "plans", lambda *_: [])
-    monkeypatch.setattr(asking, "cancel", lambda *_: 0)
-    assert cli.main(["drain", act, "--json"]) == 0
+    assert tell(told, as_json=True) == 0
     assert json.loads(capsys.readouterr().out) == {"schema": 1, **found}

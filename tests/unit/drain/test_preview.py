@@ -24,29 +24,27 @@ class Silent:
     def report(self, message, **_more):
         self.said.append(message)
 
+    @contextmanager
+    def opened(self, *_arguments, **_more):
+        yield self
+
+    def scale(self, settings, olds):
+        return preview.nodeset_scale(settings, olds, self.opened)
+
 
 @pytest.fixture
-def silent(monkeypatch):
-    session = Silent()
-
-    @contextmanager
-    def opened(*_arguments, **_more):
-        yield session
-
-    monkeypatch.setattr(preview, "open_session", opened)
-    return session
+def silent():
+    return Silent()
 
 
 def test_a_lower_number_is_a_plan_that_is_not_known(silent):
-    plan = preview.nodeset_scale(settings(1), {"replicas": 3.0}).plan
+    plan = silent.scale(settings(1), {"replicas": 3.0}).plan
     assert (plan["known"], plan["from"], plan["to"]) == (False, 3, 1)
     assert "The update asks again" in silent.said[0]
 
 
 def test_a_lower_maximum_of_an_autoscaler_is_one_too(silent):
-    plan = preview.nodeset_scale(
-        settings(2, scaler="autoscaler", max_replicas=4), {"replicas": 2.0, "maxReplicas": 10.0}
-    ).plan
+    plan = silent.scale(settings(2, scaler="autoscaler", max_replicas=4), {"replicas": 2.0, "maxReplicas": 10.0}).plan
     assert (plan["known"], plan["from"], plan["to"]) == (False, 10, 4)
     assert "The update asks again" in silent.said[0]
 
@@ -54,13 +52,13 @@ def test_a_lower_maximum_of_an_autoscaler_is_one_too(silent):
 def test_an_unchanged_number_that_is_not_known_makes_the_update_ask(silent):
     """No update may end well while a drain of ours may stand on a node that stays."""
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
-    found = preview.nodeset_scale(settings(3), olds)
+    found = silent.scale(settings(3), olds)
     assert found.plan == olds["plan"]
     assert "no route" in found.due
 
 
 def test_a_creation_that_nobody_can_look_at_says_so(silent):
-    assert preview.nodeset_scale(settings(1), {}) == preview.Seen({})
+    assert silent.scale(settings(1), {}) == preview.Seen({})
     assert "it is unknown whether hpc-worker-gpu exists already, with jobs: no route" in silent.said[0]
 
 
@@ -68,54 +66,54 @@ def test_a_creation_that_nobody_can_look_at_says_so(silent):
 def test_a_creation_without_pods_to_lose_has_no_plan(silent, there):
     nothing = Observation(1, world("1.1.0", 1).version)
     silent.observe = lambda _settings, **_more: world("1.1.0", there).observe() if there else nothing
-    assert preview.nodeset_scale(settings(2), {}) == preview.Seen({})
+    assert silent.scale(settings(2), {}) == preview.Seen({})
     assert silent.said == []
 
 
 def test_a_creation_over_a_nodeset_that_is_there_plans_the_drain(silent):
     """A state that was lost: the gate drains what is over its number."""
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
-    found = preview.nodeset_scale(settings(2), {})
+    found = silent.scale(settings(2), {})
     assert (found.plan["from"], found.plan["to"], len(found.plan["nodes"])) == (3, 2, 1)
 
 
 def test_a_number_as_it_should_be_is_no_work(silent):
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
-    assert preview.nodeset_scale(settings(3), olds) == preview.Seen(olds["plan"])
+    assert silent.scale(settings(3), olds) == preview.Seen(olds["plan"])
 
 
 def test_a_nodeset_that_somebody_raised_is_drained_down_by_the_update(silent):
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
-    found = preview.nodeset_scale(settings(2), {"replicas": 2.0, "plan": {"nodeset": "gpu"}})
+    found = silent.scale(settings(2), {"replicas": 2.0, "plan": {"nodeset": "gpu"}})
     assert found.plan["nodes"]
     assert found.due == "hpc-worker-gpu has 3 replicas and 2 are asked for"
 
 
 def test_a_nodeset_that_somebody_lowered_is_raised_by_the_update(silent):
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
-    found = preview.nodeset_scale(settings(4), {"replicas": 4.0})
+    found = silent.scale(settings(4), {"replicas": 4.0})
     assert found.plan["raises"] == {"from": 3, "to": 4}
     assert found.due
 
 
 def test_an_autoscalers_number_is_no_work(silent):
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
-    assert preview.nodeset_scale(settings(4, scaler="autoscaler", max_replicas=5), {"replicas": 4.0}).due == ""
+    assert silent.scale(settings(4, scaler="autoscaler", max_replicas=5), {"replicas": 4.0}).due == ""
 
 
 def test_a_drain_of_ours_on_a_node_that_stays_is_work_for_the_update(silent):
     w = world("1.1.0", 3)
     w.nodes["gpu-1"].drain, w.nodes["gpu-1"].reason = True, f"{OURS}: scale-in 3->2"
     silent.observe = lambda _settings, **_more: w.observe()
-    found = preview.nodeset_scale(settings(3), {"replicas": 3.0})
+    found = silent.scale(settings(3), {"replicas": 3.0})
     assert found.plan["gives_back"] == ["gpu-1"]
     assert "gpu-1" in found.due
 
 
 def test_a_nodeset_that_is_gone_is_said_to_need_a_refresh(silent):
     silent.observe = lambda _settings, **_more: Observation(1, world("1.1.0", 1).version)
-    assert "`pulumi up --refresh` makes it again" in preview.nodeset_scale(settings(3), {"replicas": 3.0}).due
+    assert "`pulumi up --refresh` makes it again" in silent.scale(settings(3), {"replicas": 3.0}).due
 
 
 class Watched:
@@ -140,7 +138,7 @@ class Watched:
         self.said.append(message)
 
 
-def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection(monkeypatch):
+def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection():
     session = Watched()
 
     @contextmanager
@@ -148,9 +146,8 @@ def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection(mon
         yield session
         session.open = False
 
-    monkeypatch.setattr(preview, "open_session", opened)
     found = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu")
-    assert preview.nodeset_scale(found, {"replicas": 0.0, "maxReplicas": 4.0}).failures == ()
+    assert preview.nodeset_scale(found, {"replicas": 0.0, "maxReplicas": 4.0}, opened).failures == ()
     assert not session.open
     assert "today's demand" in session.said[0] or "busy" in session.said[0]
     assert session.said[1].startswith("ScaledObject/rival also writes")

@@ -7,7 +7,6 @@ import pytest
 
 from slinky_iac.drain.members import members_step, taken_back
 from slinky_iac.drain.observe import look
-from slinky_iac.drain.preview import nodeset_scale
 from slinky_iac.drain.protocol import Done, Release, Unmark, Wait
 from slinky_iac.drain.scale import MembersTask
 from slinky_iac.names import ANNOTATION_POD_CORDON
@@ -125,7 +124,7 @@ def test_a_look_asks_who_cordoned_the_pod(theirs):
 
 def test_a_preview_says_that_the_update_returns_the_node(silent):
     silent.observe = lambda _settings, **_more: replace(view(), cordoned=frozenset({"hpc-worker-gpu-1"}))
-    found = nodeset_scale(GATE, {"replicas": 2.0})
+    found = silent.scale(GATE, {"replicas": 2.0})
     assert found.plan["gives_back"] == ["gpu-1"]
     assert found.due == (
         "slurm-operator keeps gpu-1 drained, though no pod is selected for removal now; the update returns it to service"

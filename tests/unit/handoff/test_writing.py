@@ -25,6 +25,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError
 from slinky_iac.keys.raw import fingerprint
+from tests.api_server import ApiServer
 from tests.clusters import RAW_KEYS, all_traces
 from tests.stacks import ROOT, form, sections
 from tests.unit.handoff.made import KEYS
@@ -217,24 +218,15 @@ def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does()
 def test_slurmctld_s_address_is_the_one_given_else_its_load_balancer_s(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str | None, told: str
 ) -> None:
-    kubeconfig = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": "https://192.0.2.1:6443"}}],
-        "users": [{"name": "u", "user": {"token": "t"}}],
-    }
-    (tmp_path / "config").write_text(json.dumps(kubeconfig))
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(
-        "slinky_iac.kube.client.KubeClient.balancer_address", lambda _self, *of: asked.append(of) or "192.0.2.50"
-    )
     config = form("all-in-kubernetes", controller={"service": {"type": "LoadBalancer"}})
-    assert known(None, Values(config, ()), given, None, answering({})).slurmctld_address == told
-    assert asked == ([] if given else [("slurm", "slurm-controller")])
-    assert (
-        known(None, Values(form("all-in-kubernetes"), ()), None, None, answering({})).slurmctld_address is None
-    )  # a ClusterIP
+    service = "/api/v1/namespaces/slurm/services/slurm-controller"
+    with ApiServer() as api:
+        api.objects[service] = {"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.50"}]}}}
+        monkeypatch.setenv("KUBECONFIG", api.kubeconfig(tmp_path))
+        assert known(None, Values(config, ()), given, None, answering({})).slurmctld_address == told
+        assert api.asked == ([] if given else [service])
+        of_a_cluster_ip = known(None, Values(form("all-in-kubernetes"), ()), None, None, answering({}))
+    assert of_a_cluster_ip.slurmctld_address is None
 
 
 def test_a_kubernetes_that_does_not_answer_leaves_the_address_unknown(

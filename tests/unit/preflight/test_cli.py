@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,42 +17,34 @@ from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.preflight.facts import Facts
 from tests.unit.preflight.made import FACTS, slurm, stack
 
-Run = Callable[..., int]
 
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(
+    *arguments: str, facts: Facts | BaseException = FACTS, locked: bool = False, seen: Any = None, look: Any = None
+) -> int:
     """The command with these facts; ``locked``: the secrets can't be decrypted. ``seen`` gets what was asked for."""
 
-    def command(
-        *arguments: str, facts: Facts | BaseException = FACTS, locked: bool = False, seen: Any = None, look: Any = None
-    ) -> int:
-        def configured(name: str | None, *, with_keys: bool = False) -> Values:
-            if with_keys and locked:
-                raise StateError("incorrect passphrase")
-            return Values(stack(), (), KeyMaterial({"slurmKey": b"1" * 32, "jwtKey": b"2" * 32} if with_keys else {}))
+    def configured(name: str | None, *, with_keys: bool = False) -> Values:
+        if with_keys and locked:
+            raise StateError("incorrect passphrase")
+        return Values(stack(), (), KeyMaterial({"slurmKey": b"1" * 32, "jwtKey": b"2" * 32} if with_keys else {}))
 
-        def ask(values: Values, scope: Scope, **more: Any) -> Facts:
-            if seen is not None:
-                seen.append((values, scope, more["keys_trouble"]))
-            if isinstance(facts, BaseException):
-                raise facts
-            return facts
+    def ask(values: Values, scope: Scope, **more: Any) -> Facts:
+        if seen is not None:
+            seen.append((values, scope, more["keys_trouble"]))
+        if isinstance(facts, BaseException):
+            raise facts
+        return facts
 
-        monkeypatch.setattr("slinky_iac.commands.stack_config.configured", configured)
-        monkeypatch.setattr(preflight, "ask", ask)
-        monkeypatch.setattr("slinky_iac.commands.verify_state.look", look or (lambda _stack, *, decrypted: ()))
-        return cli.main(["preflight", *arguments])
-
-    return command
+    parsed = cli.parser().parse_args(["preflight", *arguments])
+    return preflight.run(parsed, configured, ask, look or (lambda _stack, *, decrypted: ()))
 
 
-def test_a_good_world_gives_0_and_a_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_good_world_gives_0_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--strict") == 0
     assert capsys.readouterr().out.startswith("preflight of lab: 6 unknown, ")
 
 
-def test_a_problem_gives_6_and_json_names_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_problem_gives_6_and_json_names_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json", "--stack", "dev", facts=slurm(partitions=())) == 6
     body = json.loads(capsys.readouterr().out)
     assert (body["schema"], body["stack"], body["counts"]["problem"]) == (1, "dev", 1)
@@ -63,7 +55,7 @@ def test_a_problem_gives_6_and_json_names_it(run: Run, capsys: pytest.CaptureFix
     ("arguments", "scope"),
     [((), Scope()), (("--no-pod",), Scope(pod=False)), (("--from-here-only",), Scope(pod=False, daemons=False))],
 )
-def test_options_say_how_far_to_look(run: Run, arguments: tuple[str, ...], scope: Scope) -> None:
+def test_options_say_how_far_to_look(arguments: tuple[str, ...], scope: Scope) -> None:
     seen: list[Any] = []
     run(*arguments, seen=seen)
     ((values, asked, _),) = seen
@@ -71,36 +63,33 @@ def test_options_say_how_far_to_look(run: Run, arguments: tuple[str, ...], scope
     assert (not values.keys.raw) == ("--from-here-only" in arguments), "keys are decrypted only where they are needed"
 
 
-def test_two_ways_of_looking_less_are_wrong_arguments(run: Run) -> None:
+def test_two_ways_of_looking_less_are_wrong_arguments() -> None:
     with pytest.raises(SystemExit) as ended:
         run("--no-pod", "--from-here-only")
     assert ended.value.code == 2
 
 
-def test_without_the_passphrase_all_else_is_looked_at_and_the_reason_kept(run: Run) -> None:
+def test_without_the_passphrase_all_else_is_looked_at_and_the_reason_kept() -> None:
     seen: list[Any] = []
     run(locked=True, seen=seen)
     ((values, _, trouble),) = seen
     assert (values.keys.raw, trouble) == ({}, "incorrect passphrase")
 
 
-def test_an_interrupt_ends_with_130_and_no_traceback(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_ends_with_130_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(facts=KeyboardInterrupt()) == 130
     assert "interrupted" in capsys.readouterr().err
 
 
 def test_a_configuration_that_can_not_be_read_gives_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Values:
-        raise StateError("no stack is selected")
-
-    monkeypatch.setattr("slinky_iac.commands.stack_config.configured", fail)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert cli.main(["preflight"]) == 1
-    assert "no stack is selected" in capsys.readouterr().err
+    assert "pulumi" in capsys.readouterr().err
 
 
-def test_foreign_code_in_the_state_is_a_problem(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_code_in_the_state_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--json", look=lambda _stack, *, decrypted: ("gpu-gate (x): __provider in its outputs is foreign",)) == 6
     (row,) = (each for each in json.loads(capsys.readouterr().out)["checks"] if each["name"] == "state-code")
     assert row["verdict"] == "problem"
@@ -109,7 +98,7 @@ def test_foreign_code_in_the_state_is_a_problem(run: Run, capsys: pytest.Capture
 
 @pytest.mark.parametrize(("plain", "code", "verdict"), [((), 0, "unknown"), (("bad",), 6, "problem"), (None, 0, "unknown")])
 def test_a_state_that_can_not_be_decrypted_is_judged_by_what_is_plain(
-    run: Run, capsys: pytest.CaptureFixture[str], plain: tuple[str, ...] | None, code: int, verdict: str
+    capsys: pytest.CaptureFixture[str], plain: tuple[str, ...] | None, code: int, verdict: str
 ) -> None:
     def look(_stack: str | None, *, decrypted: bool) -> tuple[str, ...]:
         if decrypted or plain is None:

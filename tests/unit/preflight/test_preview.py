@@ -90,24 +90,22 @@ def test_silence_of_kubernetes_is_bounded_and_says_nothing_about_slurm(silent_ap
     assert [each for each in found if each.path.startswith("preflight")] == []
 
 
-def test_before_the_first_up_there_is_no_secret_and_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_the_first_up_there_is_no_secret_and_nothing_to_say() -> None:
     def absent(config: StackConfig, env: object, home: Path) -> tuple[Check, ...]:
         raise KubeNotFound("no such Secret")
 
-    monkeypatch.setattr(preview, "quick", absent)
-    found = preview.notices(load(minimal()), {}, Path("/nowhere"))
+    found = preview.notices(load(minimal()), {}, Path("/nowhere"), absent)
     assert [each.path for each in found] == ["kubernetes"], "no kubeconfig is reported, and nothing else"
 
 
-def test_a_look_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_that_takes_too_long_is_left_alone() -> None:
     def slow(config: StackConfig, env: object, home: Path) -> tuple[Check, ...]:
         time.sleep(2)
         return (BAD,)
 
-    monkeypatch.setattr(preview, "quick", slow)
-    monkeypatch.setattr(preview, "TIMEOUT_S", 0.2)
     assert BAD.verdict is Verdict.PROBLEM
-    assert "preflight.partitions" not in {each.path for each in preview.notices(load(minimal()), {}, Path("/nowhere"))}
+    found = preview.notices(load(minimal()), {}, Path("/nowhere"), slow, longest_s=0.2)
+    assert "preflight.partitions" not in {each.path for each in found}
 
 
 def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.commands import stack_config
-from slinky_iac.commands.cli import main
-from slinky_iac.commands.status import ask
+from slinky_iac.commands.cli import main, parser
+from slinky_iac.commands.status import ask, cli
 from slinky_iac.commands.status.facts import KeyPlace
-from slinky_iac.commands.status.model import NOT_ASKED, Answer, Configured, Fence, SeenKey
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Fence, SeenKey, Status
 from slinky_iac.commands.status.render import screen
-from slinky_iac.config.load import load
 from slinky_iac.errors import (
     KubeForbidden,
     KubeNotFound,
@@ -95,60 +93,73 @@ class FakeSession:
         self.asked = asked
 
 
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exception]:
-    """The errors to raise, by call; filled in by a test before it looks."""
-    fails: dict[str, Exception] = {}
+class World(dict[str, Exception]):
+    """The errors to raise, by call; filled in by a test before it looks. And what `pulumi` answers, by its arguments."""
+
+    def __init__(self) -> None:
+        self.asked = Asked(self)
+        self.pulumi: dict[str, object] = {
+            "stack export": {"deployment": {"resources": resources()}},
+            "stack history": answers().history.value,
+            "config --json": told(minimal()),
+            "stack --show-name": "prod",
+        }
+
+    def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        found = self.pulumi.get(" ".join(arguments[:2]))
+        said = found if isinstance(found, str) else json.dumps(found)
+        return subprocess.CompletedProcess(arguments, found is None, said, "the reason")
 
     @contextmanager
-    def opened(*_arguments: object, **_more: object) -> Iterator[FakeSession]:
-        yield FakeSession(Asked(fails))
+    def connect(self, *_arguments: object, **_more: object) -> Iterator[Any]:
+        yield FakeSession(self.asked)
 
-    monkeypatch.setattr(ask, "connected", opened)
-    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read(resources()))
-    monkeypatch.setattr(ask.pulumi_state, "history", lambda _stack, _entries: answers().history.value)
-    monkeypatch.setattr(ask, "_configured", lambda _stack: Configured())
-    return fails
+    def look(self, stack: str | None = "prod") -> Status:
+        return ask.look(stack, self.run, self.connect)
+
+    def command(self, *arguments: str) -> int:
+        return cli.run(parser().parse_args(["status", *arguments]), self.run, self.connect)
 
 
-def test_a_cluster_that_answers_has_nothing_unknown(world: dict[str, Exception]) -> None:
-    shown = ask.look("prod")
+def told(sections: dict[str, Any]) -> dict[str, Any]:
+    """A stack's configuration as `pulumi config --json` has it."""
+    return {f"slinky-iac:{name}": {"value": json.dumps(each), "secret": False} for name, each in sections.items()}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_cluster_that_answers_has_nothing_unknown(world: World) -> None:
+    shown = world.look()
     assert shown.unknown == ()
     assert {each.state for each in shown.endpoints} == {"up"}
     assert {each.cluster for each in shown.keys} == {"differs"}, "the fake Secret holds another key than the state says"
 
 
-def test_before_the_first_up_stack_and_cluster_have_their_names(
-    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read([]))
-    monkeypatch.setattr(ask.pulumi_state, "history", lambda _stack, _entries: [])
-    monkeypatch.setattr(ask.pulumi_state, "selected", lambda: "prod")
-    monkeypatch.setattr(ask, "_configured", lambda _stack: Configured(config=load(minimal())))
-    assert screen(ask.look(None)).startswith("prod: cluster lab, ")
-
-    def unreadable(_stack: str | None) -> Configured:
-        raise StateError("no configuration")
-
-    monkeypatch.setattr(ask, "_configured", unreadable)
-    assert screen(ask.look("test")).startswith("test: cluster unknown, ")
+def test_before_the_first_up_stack_and_cluster_have_their_names(world: World) -> None:
+    world.pulumi |= {"stack export": {"deployment": {}}, "stack history": [], "config --json": told(minimal())}
+    assert screen(world.look(None)).startswith("prod: cluster lab, ")
+    del world.pulumi["config --json"]
+    assert screen(world.look("test")).startswith("test: cluster unknown, ")
 
 
-def test_a_fence_is_asked_for_where_the_state_has_one(world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ask.look("prod").fence == Fence("off")
-    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read(resources() + fence_objects()))
+def test_a_fence_is_asked_for_where_the_state_has_one(world: World) -> None:
+    assert world.look().fence == Fence("off")
+    world.pulumi["stack export"] = {"deployment": {"resources": resources() + fence_objects()}}
     world["admission"] = KubeNotFound("it isn't there", status=404)
-    broken = ask.look("prod").fence
+    broken = world.look().fence
     assert broken is not None
     assert (broken.state, len(broken.faults)) == ("broken", 2)
     world["admission"] = KubeForbidden("this user may not", status=403)
-    shown = ask.look("prod")
+    shown = world.look()
     assert (shown.fence, shown.unknown) == (Fence("unknown"), ("fence: this user may not",))
 
 
-def test_a_silent_api_server_is_asked_once_and_closes_all(world: dict[str, Exception]) -> None:
+def test_a_silent_api_server_is_asked_once_and_closes_all(world: World) -> None:
     world["release"] = KubeUnreachable("no answer from https://api")
-    shown = ask.look("prod")
+    shown = world.look()
     assert shown.unknown == ("Kubernetes API: no answer from https://api",)
     assert [each.state for each in shown.endpoints] == ["down", "unknown", "unknown", "unknown"]
     assert {each.cluster for each in shown.keys} == {"unknown"}
@@ -156,90 +167,70 @@ def test_a_silent_api_server_is_asked_once_and_closes_all(world: dict[str, Excep
     assert shown.last is not None
 
 
-def test_a_silent_slurmrestd_leaves_kubernetes_known(world: dict[str, Exception]) -> None:
+def test_a_silent_slurmrestd_leaves_kubernetes_known(world: World) -> None:
     world["version"] = SlurmrestUnreachable("no answer from slurmrestd")
-    shown = ask.look("prod")
+    shown = world.look()
     assert shown.unknown == ("slurmrestd: no answer from slurmrestd",)
     gpu = shown.groups[0]
     assert (gpu.pods, gpu.ready, gpu.states) == (3, 3, None)
 
 
-def test_a_refused_token_closes_what_needs_one(world: dict[str, Exception]) -> None:
+def test_a_refused_token_closes_what_needs_one(world: World) -> None:
     world["diag"] = SlurmrestAuthError("the token was refused")
-    shown = ask.look("prod")
+    shown = world.look()
     assert shown.unknown == ("slurmctld: the token was refused",)
     assert shown.drains is None
 
 
-def opened_on(asked: Asked) -> Callable[..., AbstractContextManager[FakeSession]]:
-    @contextmanager
-    def opened(*_arguments: object, **_more: object) -> Iterator[FakeSession]:
-        yield FakeSession(asked)
-
-    return opened
-
-
-def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_wait_again(
-    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = Asked(world)
-    asked.good = answers(slurmrestd=Answer(builders.pings({"responding": False})))
-    monkeypatch.setattr(ask, "connected", opened_on(asked))
+def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_wait_again(world: World) -> None:
+    world.asked.good = answers(slurmrestd=Answer(builders.pings({"responding": False})))
     world["diag"] = SlurmrestUnreachable("slurmrestd runs but can't reach slurmctld")
-    shown = ask.look("prod")
-    assert {"served", "nodes", "jobs", "clusters"} & set(asked.calls) == set()
+    shown = world.look()
+    assert {"served", "nodes", "jobs", "clusters"} & set(world.asked.calls) == set()
     states = {each.name: each.state for each in shown.endpoints}
     assert (states["slurmrestd"], states["slurmctld"], states["slurmdbd"]) == ("up", "down", "unknown")
     assert shown.unknown == ("slurmctld: slurmrestd runs but can't reach slurmctld",)
 
 
-def test_slurmrestd_has_the_time_that_it_waits_for_a_slurmctld_that_hangs(
-    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = Asked(world)
-    monkeypatch.setattr(ask, "connected", opened_on(asked))
-    ask.look("prod")
-    message_timeout_s = 10
-    assert min(asked.budgets["version"], asked.budgets["ping"]) > 2 * message_timeout_s
-    assert asked.budgets["diag"] > message_timeout_s
+def test_slurmrestd_has_the_time_that_it_waits_for_a_slurmctld_that_hangs(world: World) -> None:
+    world.look()
+    message_timeout_s, budgets = 10, world.asked.budgets
+    assert min(budgets["version"], budgets["ping"]) > 2 * message_timeout_s
+    assert budgets["diag"] > message_timeout_s
 
 
-def test_rights_that_are_missing_hide_one_thing_only(world: dict[str, Exception]) -> None:
+def test_rights_that_are_missing_hide_one_thing_only(world: World) -> None:
     world["secret"] = KubeForbidden("Secret: this user may not")
     world["deployment_images"] = KubeForbidden("Deployment: this user may not")
-    shown = ask.look("prod")
+    shown = world.look()
     assert set(shown.unknown) == {"slurm.key: Secret: this user may not", "slurm-operator: Deployment: this user may not"}
     assert shown.drains
     assert {each.cluster for each in shown.keys} == {"unknown"}
 
 
-def test_a_secret_that_is_gone_is_no_silence(world: dict[str, Exception]) -> None:
+def test_a_secret_that_is_gone_is_no_silence(world: World) -> None:
     world["secret"] = KubeNotFound("Secret: it isn't there")
-    shown = ask.look("prod")
+    shown = world.look()
     assert shown.unknown == ()
     assert {each.cluster for each in shown.keys} == {"differs"}
 
 
 def test_exit_codes_and_json(
-    world: dict[str, Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert main(["status", "--stack", "prod"]) == 0
+    assert world.command("--stack", "prod") == 0
     assert "cluster atlas" in capsys.readouterr().out
     world["version"] = SlurmrestUnreachable("no answer")
-    assert main(["status", "--json"]) == 4
+    assert world.command("--json") == 4
     assert json.loads(capsys.readouterr().out)["unknown"] == ["slurmrestd: no answer"]
-
-    def unreadable(_stack: str | None) -> None:
-        raise StateError("no pulumi")
-
-    monkeypatch.setattr(ask.pulumi_state, "export", unreadable)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["status"]) == 1
-    assert "no pulumi" in capsys.readouterr().err
+    assert "pulumi" in capsys.readouterr().err
 
 
-def test_no_key_is_in_what_is_shown(world: dict[str, Exception], capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_key_is_in_what_is_shown(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ([], ["--json"]):
-        main(["status", *form])
+        world.command(*form)
         assert "raw bytes" not in capsys.readouterr().out
 
 
@@ -322,14 +313,14 @@ def test_keys_that_are_handed_out_beside_the_one_in_use_are_seen() -> None:
         assert key_of(slurm, {"auth": {"slurm.key": OLD}, "pods": {"slurm.jwks": document}}).besides == besides
 
 
-def test_the_configuration_is_read_as_it_is_also_between_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_configuration_is_read_as_it_is_also_between_two_steps(world: World) -> None:
     """Two marks at a time are no sound configuration, and just then somebody looks."""
-    texts = {"cluster": '{"name": "atlas"}', "tokenKeyNext": "", "tokenKeyPrevious": "", "slurmKey": ""}
-    monkeypatch.setattr(stack_config, "texts", lambda _stack: (texts, frozenset(texts) - {"cluster"}))
-    found = ask._configured("prod")
+    secrets = {f"slinky-iac:{name}": {"secret": True} for name in ("tokenKeyNext", "tokenKeyPrevious", "slurmKey")}
+    world.pulumi["config --json"] = told({"cluster": {"name": "atlas"}}) | secrets
+    found = ask._configured("prod", world.run)
     assert (found.marks, found.fault) == (frozenset({"tokenKeyNext", "tokenKeyPrevious"}), "")
     assert found.config is not None
-    texts["cluster"] = "7"
-    found = ask._configured("prod")
+    world.pulumi["config --json"] = told({"cluster": 7}) | secrets
+    found = ask._configured("prod", world.run)
     assert (found.marks, found.config) == (frozenset({"tokenKeyNext", "tokenKeyPrevious"}), None)
     assert "cluster" in found.fault

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
-import pytest
 
 from slinky_iac.commands.status import ask
 from slinky_iac.commands.status.build import status
@@ -51,12 +50,10 @@ def test_slurmrestd_is_up_slurmctld_down_and_the_screen_there_in_time() -> None:
     assert took < LONGEST_S
 
 
-def test_a_budget_of_one_answer_would_blame_slurmrestd(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_of_one_answer_would_blame_slurmrestd() -> None:
     """What the budgets are for: with the one of all other questions slurmrestd itself looked dead."""
-    for name in ("SLURMRESTD_S", "SLURMCTLD_S"):
-        monkeypatch.setattr(ask, name, ask.BUDGET_S)
     slurm = Hanging()
     with slurm.client(budget_s=ask.BUDGET_S) as client:
         session: Any = SimpleNamespace(slurm=client)
-        found = ask._slurm(session, known_facts(), Seen(now=NOW))
+        found = ask._slurm(session, known_facts(), Seen(now=NOW), ask.BUDGET_S, ask.BUDGET_S)
     assert not found.slurmrestd.known
