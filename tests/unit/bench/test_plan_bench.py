@@ -40,4 +40,4 @@ def test_memory_is_measured_for_every_reader() -> None:
 
 def test_a_report_names_every_way() -> None:
     text = plan.report_planning(plan.fleet(8, 20), rounds=1, sample=5)
-    assert all(name in text for name in ("ours", "sort only", "rescan", "MiB", "aim at most 1 s"))
+    assert all(name in text for name in ("ours", "sort only", "rescan", "MiB", "aim at most 0.5 s"))
