@@ -13,8 +13,7 @@ from typing import Final
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.snapshot import Workers
-from slinky_iac.commands.output import Paint, add_json, add_stack, clipped, columns, terminal, watch
-from slinky_iac.commands.output import as_json as json_text
+from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import scale
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.members import tag_of
@@ -187,7 +186,7 @@ def run(arguments: argparse.Namespace) -> int:
         told = plans_told(plans(stack, nodeset))
     else:
         told = cancel_told(cancel(stack, nodeset))
-    return tell(told, as_json=arguments.json)
+    return tell(told, for_programs=arguments.json)
 
 
 @dataclass(frozen=True)
@@ -200,12 +199,12 @@ class Told:
     """What could not be asked."""
 
 
-def tell(told: Told, *, as_json: bool) -> int:
+def tell(told: Told, *, for_programs: bool) -> int:
     """Print it; returns the exit code."""
     for trouble in told.unknown:
         print(f"not known: {trouble}", file=sys.stderr)
-    if as_json or told.text:
-        print(json_text(told.data) if as_json else "\n".join(told.text))
+    if for_programs or told.text:
+        print(as_json(told.data) if for_programs else "\n".join(told.text))
     return 1 if told.unknown else 0
 
 
@@ -311,7 +310,7 @@ def cancel(stack: str | None, nodeset: str | None) -> int:
 
     Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
     """
-    return given_back(_chosen(stack, nodeset), _given_back)
+    return given_back(_chosen(stack, nodeset), _give_back_one)
 
 
 def given_back(chosen: Iterable[GateSettings], give_back: Callable[[GateSettings], int]) -> int:
@@ -328,7 +327,7 @@ def given_back(chosen: Iterable[GateSettings], give_back: Callable[[GateSettings
     return taken
 
 
-def _given_back(settings: GateSettings) -> int:
+def _give_back_one(settings: GateSettings) -> int:
     with _opened(settings) as session:
         return scale.give_back(session, settings)
 

@@ -32,7 +32,7 @@ ROW = NodeStatus(
     ],
 )
 def test_status_says_whose_drain_it_is(capsys: pytest.CaptureFixture[str], owner: str, said: str) -> None:
-    assert tell(status_told([replace(ROW, owner=owner)], []), as_json=False) == 0
+    assert tell(status_told([replace(ROW, owner=owner)], []), for_programs=False) == 0
     shown = capsys.readouterr().out
     assert said in shown
     assert "    job 7 alice" in shown
@@ -42,18 +42,18 @@ def test_status_says_whose_drain_it_is(capsys: pytest.CaptureFixture[str], owner
     ("taken", "said"), [(0, "nothing of this stack's was left"), (2, "given back, in 2 steps"), (1, "in 1 step\n")]
 )
 def test_cancel_says_whether_there_was_anything(capsys: pytest.CaptureFixture[str], taken: int, said: str) -> None:
-    assert tell(cancel_told(taken), as_json=False) == 0
+    assert tell(cancel_told(taken), for_programs=False) == 0
     assert said in capsys.readouterr().out
 
 
 def test_a_plan_of_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tell(plans_told([]), as_json=False) == 0
+    assert tell(plans_told([]), for_programs=False) == 0
     assert "no NodeSet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_a_status_that_could_not_be_asked_is_never_nothing(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
-    assert tell(status_told([], ["prod/gpu: Slurm could not be asked"]), as_json=as_json) == 1
+@pytest.mark.parametrize("for_programs", [False, True])
+def test_a_status_that_could_not_be_asked_is_never_nothing(capsys: pytest.CaptureFixture[str], for_programs: bool) -> None:
+    assert tell(status_told([], ["prod/gpu: Slurm could not be asked"]), for_programs=for_programs) == 1
     said = capsys.readouterr()
     assert "nothing is drained" not in said.out
     assert "prod/gpu: Slurm could not be asked" in said.err
@@ -70,5 +70,5 @@ def test_a_status_that_could_not_be_asked_is_never_nothing(capsys: pytest.Captur
 def test_json_is_an_object_of_a_stated_schema(
     capsys: pytest.CaptureFixture[str], told: Told, found: dict[str, object]
 ) -> None:
-    assert tell(told, as_json=True) == 0
+    assert tell(told, for_programs=True) == 0
     assert json.loads(capsys.readouterr().out) == {"schema": 1, **found}
