@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,15 @@ def test_every_command_says_what_it_is_for_in_its_own_help() -> None:
             assert below.description == text, (name, act)
 
 
-def test_ctrl_c_ends_a_command_with_130_and_no_traceback(tmp_path: Path) -> None:
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Processes started here end with SIGINT, also where these tests themselves run in a script's background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_command_with_130_and_no_traceback(heeded: None, tmp_path: Path) -> None:
     """While it waits for `pulumi`, as it does for most of a command's time."""
     asked = tmp_path / "asked"
     os.mkfifo(asked)
