@@ -163,9 +163,8 @@ def _older_pods(props: Props, since: str) -> str:
     return f"{'Each of the pods' if len(old) > 1 else 'Pod'} {', '.join(old[:6])}{more}" if old else ""
 
 
-def awaited(props: Props, every_s: float = EVERY_S) -> Found:
-    """The key, once it is there and sound; looked for every so many seconds. Raises StateError at the deadline, naming who
-    should make it."""
+def _awaited(props: Props) -> Found:
+    """The key, once it is there and sound. Raises StateError at the deadline, naming who should make it."""
     deadline = time.monotonic() + float(props["waitS"])
     space, secret = str(props["namespace"]), str(props["secret"])
     while True:
@@ -182,7 +181,7 @@ def awaited(props: Props, every_s: float = EVERY_S) -> Found:
                 f"{why}. It was awaited for {props['waitS']:g} s (keys.wait). keys.source is external: {made_by(props)}."
                 " None of the daemons that read it was made. See what its maker says, then run `pulumi up` again"
             )
-        if pause(every_s) or not engine_lives():
+        if pause(EVERY_S) or not engine_lives():
             raise StateError(f"interrupted while {place(props)} was awaited. None of the daemons that read it was made")
 
 
@@ -214,7 +213,7 @@ class ExternalKeyProvider(ResourceProvider):
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Await the key and record by what it is known again."""
         prepare()
-        found = awaited(props)
+        found = _awaited(props)
         return CreateResult(f"{props['namespace']}/{props['secret']}/{props['entry']}", recorded(props, found))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:

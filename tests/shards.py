@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import Final
 import pytest
 
 PYTEST: Final = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider")
-# A plugin that was imported before pytest began has no assert statements that pytest could explain: hypothesis has its own.
+# pytest explains no assert statement of plugins that were imported before it began (hypothesis, anyio): they aren't ours.
 _FORKED: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 _SHARED: Final = ("tests.clusters", "tests.strategies", "slinky_iac.commands.status.cli", "slinky_iac.commands.keys.cli")
 """Modules that import most of the rest."""
+ENDED: Final = ".ended"
+"""Of the file that says that a pytest came to its end: a test may end its process with 0."""
 
 
 def dealt(files: Sequence[Path], count: int) -> Iterator[list[Path]]:
@@ -36,23 +39,27 @@ def dealt(files: Sequence[Path], count: int) -> Iterator[list[Path]]:
 
 def main(count: int, folders: Sequence[Path]) -> int:
     """Run them; returns the exit code."""
-    for module in _SHARED:
-        import_module(module)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # as pytest has it for what it imports itself
+        for module in _SHARED:
+            import_module(module)
     gc.freeze()
-    files = [path for folder in folders for path in folder.rglob("test_*.py")]
+    files = [path for folder in folders for path in folder.resolve(strict=True).rglob("test_*.py")]
     fork = multiprocessing.get_context("fork")
     failed = 0
     with tempfile.TemporaryDirectory() as printed:
         shards = {Path(printed, str(number)): shard for number, shard in enumerate(dealt(files, count)) if shard}
         runs = {file: fork.Process(target=_run, args=(shard, file)) for file, shard in shards.items()}
-        for run in runs.values():
+        for file, run in runs.items():
+            file.touch()
             run.start()
         for file, run in runs.items():
             run.join()
             sys.stdout.buffer.write(file.read_bytes())
-            if run.exitcode != 0:
+            whole = file.with_suffix(ENDED).exists()
+            if run.exitcode != 0 or not whole:
                 failed += 1
-                print(f"this pytest ended with exit code {run.exitcode}")
+                print(f"this pytest ended {'' if whole else 'too early, '}with exit code {run.exitcode}")
             sys.stdout.flush()
     return 1 if failed or not runs else 0
 
@@ -61,7 +68,9 @@ def _run(files: Sequence[Path], printed: Path) -> None:
     with printed.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    sys.exit(pytest.main([*PYTEST, *_FORKED, *map(str, files)]))
+    code = pytest.main([*PYTEST, *_FORKED, *map(str, files)])
+    printed.with_suffix(ENDED).touch()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

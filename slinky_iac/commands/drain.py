@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import scale
@@ -28,6 +30,7 @@ from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestErr
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.text import full, plain, span, until
 
+Opened = Callable[[GateSettings], AbstractContextManager[Session]]
 MOST_JOBS: Final = 5
 """Jobs of one node that are shown."""
 
@@ -174,57 +177,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add_json(act)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
+    return open_session(settings.reach, settings.urn, report=console_report())
+
+
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Opened = _opened) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
-    stack, nodeset = arguments.stack, arguments.nodeset
+    chosen = _chosen(pulumi_state.export(arguments.stack, pulumi), arguments.nodeset)
     if arguments.act == "watch":
-        _watch(arguments)
+        _watch(arguments, chosen, opened)
         return 0
     if arguments.act == "status":
-        told = status_told(*status(stack, nodeset))
+        rows, unknown = status(chosen, opened)
+        for trouble in unknown:
+            print(f"not known: {trouble}", file=sys.stderr)
+        data: dict[str, object] = {"drains": [asdict(row) for row in rows], "unknown": unknown}
+        text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan":
-        told = plans_told(plans(stack, nodeset))
+        found = plans(chosen, opened)
+        data, unknown = {"plans": [plan_props(plan) for plan in found]}, []
+        text = [line for plan in found for line in _plan(plan)]
+        text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
     else:
-        told = cancel_told(cancel(stack, nodeset))
-    return tell(told, for_programs=arguments.json)
-
-
-@dataclass(frozen=True)
-class Told:
-    """What an act prints, for people and for programs."""
-
-    text: Sequence[str]
-    data: Mapping[str, object]
-    unknown: Sequence[str] = ()
-    """What could not be asked."""
-
-
-def tell(told: Told, *, for_programs: bool) -> int:
-    """Print it; returns the exit code."""
-    for trouble in told.unknown:
-        print(f"not known: {trouble}", file=sys.stderr)
-    if for_programs or told.text:
-        print(as_json(told.data) if for_programs else "\n".join(told.text))
-    return 1 if told.unknown else 0
-
-
-def status_told(rows: Sequence[NodeStatus], unknown: Sequence[str]) -> Told:
-    """Whose drains there are; that there is none only where nothing is unknown."""
-    text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
-    return Told(text, {"drains": [asdict(row) for row in rows], "unknown": unknown}, unknown)
-
-
-def plans_told(found: Sequence[DrainPlan]) -> Told:
-    """What each removal would wait for."""
-    text = [line for plan in found for line in _plan(plan)]
-    text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
-    return Told(text, {"plans": [plan_props(plan) for plan in found]})
-
-
-def cancel_told(taken: int) -> Told:
-    """How many steps it took to give back what was ours."""
-    text = f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"
-    return Told([text], {"steps": taken})
+        taken = cancel(chosen, opened)
+        data, unknown = {"steps": taken}, []
+        text = [f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"]
+    if arguments.json or text:
+        print(as_json(data) if arguments.json else "\n".join(text))
+    return 1 if unknown else 0
 
 
 def _row(row: NodeStatus) -> Iterable[str]:
@@ -251,39 +231,34 @@ def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _watch(arguments: argparse.Namespace) -> None:
-    chosen = _chosen(arguments.stack, arguments.nodeset)
+def _watch(arguments: argparse.Namespace, chosen: Sequence[GateSettings], opened: Opened) -> None:
     stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
     tty, (colour, _) = sys.stdout.isatty(), terminal(WIDTH)
 
     def frame(width: int) -> tuple[str, bool]:
-        views = [_looked_at(settings) for settings in chosen]
+        views = [_looked_at(settings, opened) for settings in chosen]
         text = screen(stack, views, int(time.time()), colour=colour, width=width, leave=tty)
         return text, arguments.until_done and not any(view.nodes or view.problem for view in views)
 
     watch(frame, WIDTH, arguments.every)
 
 
-def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
-    return open_session(settings.reach, settings.urn, report=console_report())
-
-
-def _looked_at(settings: GateSettings) -> DrainView:
+def _looked_at(settings: GateSettings, opened: Opened) -> DrainView:
     """One NodeSet's drains; what can't be asked is shown, and asked again at the next look."""
     try:
-        with _opened(settings) as session:
+        with opened(settings) as session:
             return view(settings, session.observe(settings))
     except (KubeError, SlurmrestError) as error:
         return DrainView(settings.owner.nodeset, deadline_s=settings.policy.deadline_s, problem=str(error))
 
 
-def status(stack: str | None, nodeset: str | None) -> tuple[list[NodeStatus], list[str]]:
-    """Drains and marks of one NodeSet or all of a stack, and what could not be asked about them: without Slurm's answer a
-    pod's mark is all that is seen. Raises what reading the state and asking Kubernetes raise."""
+def status(chosen: Iterable[GateSettings], opened: Opened) -> tuple[list[NodeStatus], list[str]]:
+    """Drains and marks of these NodeSets, and what could not be asked about them: without Slurm's answer a pod's mark is
+    all that is seen. Raises what asking Kubernetes raises."""
     rows: list[NodeStatus] = []
     unknown: list[str] = []
-    for settings in _chosen(stack, nodeset):
-        with _opened(settings) as session:
+    for settings in chosen:
+        with opened(settings) as session:
             seen = session.observe(settings)
             if seen.problem:
                 unknown.append(f"{settings.owner.text}: {seen.problem}")
@@ -291,35 +266,31 @@ def status(stack: str | None, nodeset: str | None) -> tuple[list[NodeStatus], li
     return rows, unknown
 
 
-def plans(stack: str | None, nodeset: str | None) -> list[DrainPlan]:
-    """What removing one NodeSet, or all of a stack, would wait for: a preview shows no deletion's plan, so this does.
+def plans(chosen: Iterable[GateSettings], opened: Opened) -> list[DrainPlan]:
+    """What removing these NodeSets would wait for: a preview shows no deletion's plan, so this does.
 
-    NodeSets that aren't there (any more) have none. Raises what reading the state and asking the clusters raise.
+    NodeSets that aren't there (any more) have none. Raises what asking the clusters raises.
     """
     made: list[DrainPlan] = []
-    for settings in _chosen(stack, nodeset):
-        with _opened(settings) as session:
+    for settings in chosen:
+        with opened(settings) as session:
             seen = session.observe(settings, queue=True)
             if seen.nodeset is not None:
                 made.append(plan_teardown(seen, seen.nodeset, settings.owner))
     return made
 
 
-def cancel(stack: str | None, nodeset: str | None) -> int:
+def cancel(chosen: Iterable[GateSettings], opened: Opened) -> int:
     """Give back our drains and marks and nothing else; returns how many steps it took.
 
     Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
     """
-    return given_back(_chosen(stack, nodeset), _give_back_one)
-
-
-def given_back(chosen: Iterable[GateSettings], give_back: Callable[[GateSettings], int]) -> int:
-    """The same for these NodeSets; ``give_back`` returns the steps of one."""
     taken = 0
     left: list[str] = []
     for settings in chosen:
         try:
-            taken += give_back(settings)
+            with opened(settings) as session:
+                taken += scale.give_back(session, settings)
         except SlinkyError as error:
             left.append(str(error))
     if left:
@@ -327,13 +298,8 @@ def given_back(chosen: Iterable[GateSettings], give_back: Callable[[GateSettings
     return taken
 
 
-def _give_back_one(settings: GateSettings) -> int:
-    with _opened(settings) as session:
-        return scale.give_back(session, settings)
-
-
-def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:
-    found = gates(pulumi_state.export(stack))
+def _chosen(state: State, nodeset: str | None) -> list[GateSettings]:
+    found = gates(state)
     if nodeset is None:
         return list(found.values())
     if nodeset not in found:

@@ -93,7 +93,7 @@ HEALTHY: Final[Class] = (True, 2, True)
 def predicted_victims(
     pods: Iterable[Pod], replicas: int, version: OperatorVersion, costs: Mapping[str, int] = MappingProxyType({})
 ) -> Prediction:
-    """The pods that the operator deletes to come to ``replicas``, once these ones carry these deletion ``costs``."""
+    """The pods that the operator deletes to come to ``replicas``, once these ones carry these deletion ``costs`` (int32)."""
     ranked = sorted(pods, key=lambda pod: _fixed_key(pod, costs))
     cut = min(max(len(ranked) - replicas, 0), len(ranked))
     victims = tuple(pod.name for pod in ranked[:cut])

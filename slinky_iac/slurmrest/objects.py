@@ -1,8 +1,8 @@
 """Slurm's nodes, jobs and the rest as slurmrestd writes them, read straight from its JSON, frozen, by Slurm's own names.
 
 Field names are the same in REST v0.0.44 and v0.0.45 (data_parser's parsers.c). A field without a default is one that a
-drain decides by: a row without it isn't read. All else may be missing. Moments are seconds since 1970. No bytes whatever
-make the reading raise anything but :data:`slinky_iac.slurmrest.answers.UNREADABLE`.
+drain decides by: a row without it isn't read. All else may be missing; no key of Slurm's ends with ``(ours)``. Moments are
+seconds since 1970. No bytes whatever make the reading raise anything but :data:`slinky_iac.slurmrest.answers.UNREADABLE`.
 
 States: slurm.h, enum node_states, and slurm_protocol_defs.c (node_state_string, job flags).
 """
@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable
 from functools import lru_cache
 from typing import Annotated, Any, Final, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr, replace
 
 from slinky_iac.errors import HostlistError
@@ -102,7 +102,7 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     specialized_memory: int = 0
     """MiB of it that jobs may not have (MemSpecLimit)."""
     topology: str | None = None  # None: this slurmrestd doesn't tell (before v0.0.43)
-    unreadable: str = ""
+    unreadable: str = field(default="", name="unreadable (ours)")
     """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE`, the name alone is known."""
 
     def __post_init__(self) -> None:
@@ -208,13 +208,13 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     """Name of the host where it was asked for."""
     admin_comment: str = ""
     """What an administrator wrote of it; no user can."""
-    node_names: tuple[str, ...] = ()
+    node_names: tuple[str, ...] = field(default=(), name="node_names (ours)")
     """Names of the nodes that it holds, each once, from :attr:`nodes` (no field of Slurm's); none where they can't be
     read."""
-    expected_end: int | None = None
+    expected_end: int | None = field(default=None, name="expected_end (ours)")
     """When it leaves its nodes at the latest (no field of Slurm's). None where nothing says so: without a time limit, when
     slurmctld writes an end one year on (job_mgr.c, INFINITE), and while it is suspended, when its clock stands still."""
-    unreadable: str = ""
+    unreadable: str = field(default="", name="unreadable (ours)")
     """Why this row can't be read (no field of Slurm's). What of it could be is here all the same; where its states or its
     nodes couldn't, ``job_state`` has :data:`UNREADABLE`, and without nodes it may hold any."""
 

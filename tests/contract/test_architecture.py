@@ -388,7 +388,7 @@ def replaced(path: str) -> list[str]:
         alias.asname or alias.name.split(".")[0]
         for node in imports
         for alias in node.names
-        if (getattr(node, "module", None) or alias.name).startswith(("slinky_iac", "components"))
+        if (getattr(node, "module", None) or alias.name).split(".")[0] in {"slinky_iac", "components"}
     }
     calls = [node for node in nodes(path) if isinstance(node, ast.Call) and PATCHING.search(f"{ast.unparse(node.func)}(")]
     targets = [ast.unparse(call.args[0]).strip("'\"") for call in calls if call.args]

@@ -63,7 +63,9 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(heeded: None, tmp_path:
     command = [sys.executable, "-m", "slinky_iac", "drain", "status"]
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True, process_group=0) as running:
-        assert select.select([os.open(asked, os.O_RDONLY | os.O_NONBLOCK)], [], [], 60)[0], "pulumi was not started"
+        told = os.open(asked, os.O_RDONLY | os.O_NONBLOCK)
+        assert select.select([told], [], [], 60)[0], "pulumi was not started"
+        os.close(told)
         os.killpg(running.pid, signal.SIGINT)
         _, said = running.communicate()
     assert (running.returncode, "Traceback" in said) == (130, False)

@@ -29,6 +29,7 @@ CODES = (
     " 6 problems (with --strict: or warnings); 130 interrupted"
 )
 Configured = Callable[..., Values]
+"""A stack's settings, decrypted ``with_keys``."""
 Look = Callable[..., tuple[str, ...]]
 """At the state, for foreign code."""
 _FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(
     arguments: argparse.Namespace,
     configured: Configured = stack_config.configured,
-    ask: Callable[..., Facts] = ask,
+    asked: Callable[..., Facts] = ask,
     look: Look = verify_state.look,
 ) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
@@ -83,7 +84,7 @@ def run(
         later = "the pod's image may still be downloading"
     try:
         with _ending_in_order(), waiting_line(sys.stderr, now, later=later):
-            facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
+            facts = asked(values, scope, env=os.environ, keys_trouble=keys_trouble)
             if arguments.via:
                 facts = ask_host(facts, values.config, arguments.via, clock=Clock())
     except KeyboardInterrupt:

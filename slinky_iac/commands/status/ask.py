@@ -70,13 +70,13 @@ def look(stack: str | None, run: Runner = run_pulumi, connect: Connect = connect
     return status(found, replace(seen, now=int(time.time()), history=history.result()))
 
 
-def look_by(watched: Watched) -> Status:
+def look_by(watched: Watched, connect: Connect = connected) -> Status:
     """The same by a document that the stack has written, without its state: so without its last update, and without what
     only its configuration has. Raises nothing."""
     found = watched.facts
     seen = Seen(now=0)
     if found.reach is not None:
-        with connected(found.reach, budget_s=BUDGET_S) as session:
+        with connect(found.reach, budget_s=BUDGET_S) as session:
             seen = replace(_cluster(session, found, seen), users_slurmrestd=_users_slurmrestd(watched.users_url))
     configured = Answer(Configured(users=watched.users_url))
     return status(found, replace(seen, now=int(time.time()), configured=configured))

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, connect: ask
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
     look = partial(ask.look, arguments.stack, pulumi, connect)
     if arguments.watched is not None:
-        look = partial(ask.look_by, read(arguments.watched))
+        look = partial(ask.look_by, read(arguments.watched), connect)
     colour, width = terminal(WIDTH)
     if arguments.watch:
         watch(lambda width: (screen(look(), colour=colour, width=width), False), WIDTH, arguments.every)

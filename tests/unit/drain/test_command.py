@@ -1,74 +1,151 @@
-"""What `drain status`, `plan` and `cancel` print for people: whose drain it is, and a word where there is nothing."""
+"""`drain status`, `plan` and `cancel` of a stack of NodeSets: whose drain it is, what is waited for, what is given back."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from slinky_iac.commands.drain import Told, cancel_told, plans_told, status_told, tell
-from slinky_iac.drain.status import NodeStatus
+from slinky_iac.commands import cli, drain
+from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.errors import DrainBlocked, KubeUnreachable, StateError
+from tests.unit.drain.model_session import ModelSession, with_job
+from tests.unit.status.made import gate
 
-ROW = NodeStatus(
-    nodeset="gpu",
-    node="gpu-2",
-    states="ALLOCATED+DRAIN",
-    reason="slinky-iac:prod/gpu: scale-in 3->2",
-    owner="ours",
-    returns="2027-01-15T12:00:00Z",
-    marked=True,
-    jobs=("7 alice",),
-)
+OURS = Owner("dev", "gpu").reason("scale-in 3->2")
+KIND = "pulumi-python:dynamic/slurm:NodeSetScale"
+
+
+class Stack:
+    """Two NodeSets, each with a cluster of its own; an error in place of a cluster is raised when it is asked."""
+
+    def __init__(self) -> None:
+        self.gpu, self.cpu = ModelSession(with_job()), ModelSession(with_job())
+        self.lost: dict[str, Exception] = {}
+        self.asked: list[str] = []
+        self.names = ("gpu", "cpu")
+
+    def pulumi(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        assert arguments[:2] == ["stack", "export"]
+        resources = [{"type": KIND, "outputs": gate(name, 3, stack="dev")} for name in self.names]
+        return subprocess.CompletedProcess(arguments, 0, json.dumps({"deployment": {"resources": resources}}), "")
+
+    @contextmanager
+    def opened(self, settings: GateSettings) -> Iterator[Any]:
+        name = settings.owner.nodeset
+        self.asked.append(name)
+        if name in self.lost:
+            raise self.lost[name]
+        yield getattr(self, name)
+
+    def drains(self, node: str, reason: str, user: str = "slurm") -> None:
+        record = self.gpu.w.nodes[node]
+        record.drain, record.reason, record.user = True, reason, user
+
+    def run(self, *arguments: str) -> int:
+        return drain.run(cli.parser().parse_args(["drain", *arguments]), self.pulumi, self.opened)
+
+
+@pytest.fixture
+def stack() -> Stack:
+    return Stack()
 
 
 @pytest.mark.parametrize(
-    ("owner", "said"),
+    ("reason", "said"),
     [
-        ("ours", "drained by this stack, "),
-        ("operator", "drained by slurm-operator, "),
-        ("somebody else", "drained by somebody else, "),
-        ("", "marked, not drained, "),
+        (OURS, "drained by this stack"),
+        ("slurm-operator: scale-in", "drained by slurm-operator"),
+        ("bad DIMM", "drained by somebody else"),
     ],
 )
-def test_status_says_whose_drain_it_is(capsys: pytest.CaptureFixture[str], owner: str, said: str) -> None:
-    assert tell(status_told([replace(ROW, owner=owner)], []), for_programs=False) == 0
+def test_status_says_whose_drain_it_is(stack: Stack, capsys: pytest.CaptureFixture[str], reason: str, said: str) -> None:
+    stack.drains("gpu-2", reason)
+    assert stack.run("status") == 0
     shown = capsys.readouterr().out
-    assert said in shown
-    assert "    job 7 alice" in shown
+    assert f"gpu: gpu-2 DRAIN+DYNAMIC_NORM+MIXED, {said}" in shown
+    assert f"{reason!r}\n    job 1 " in shown
+    assert stack.asked == ["gpu", "cpu"]
 
 
-@pytest.mark.parametrize(
-    ("taken", "said"), [(0, "nothing of this stack's was left"), (2, "given back, in 2 steps"), (1, "in 1 step\n")]
-)
-def test_cancel_says_whether_there_was_anything(capsys: pytest.CaptureFixture[str], taken: int, said: str) -> None:
-    assert tell(cancel_told(taken), for_programs=False) == 0
-    assert said in capsys.readouterr().out
+def test_status_without_a_drain_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    assert stack.run("status") == 0
+    assert capsys.readouterr().out == "nothing is drained or marked\n"
 
 
-def test_a_plan_of_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tell(plans_told([]), for_programs=False) == 0
+def test_a_plan_names_whose_jobs_a_removal_waits_for(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    assert stack.run("plan", "--nodeset", "gpu") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("gpu: 3 nodes\n")
+    assert "gpu-2 (busy): 1 of " in shown
+    assert "gpu-1 (idle): no job, free now" in shown
+    assert stack.asked == ["gpu"]
+
+
+def test_a_plan_of_nothing_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    stack.names = ()
+    assert stack.run("plan") == 0
     assert "no NodeSet" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("for_programs", [False, True])
-def test_a_status_that_could_not_be_asked_is_never_nothing(capsys: pytest.CaptureFixture[str], for_programs: bool) -> None:
-    assert tell(status_told([], ["prod/gpu: Slurm could not be asked"]), for_programs=for_programs) == 1
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [((), "nothing of this stack's was left"), ((OURS,), "in 1 step\n"), ((OURS, "bad DIMM"), "in 1 step\n")],
+)
+def test_cancel_gives_back_our_drains_and_no_others(
+    stack: Stack, capsys: pytest.CaptureFixture[str], reasons: tuple[str, ...], said: str
+) -> None:
+    for number, reason in enumerate(reasons):
+        stack.drains(f"gpu-{number}", reason)
+    assert stack.run("cancel") == 0
+    assert said in capsys.readouterr().out
+    assert [each.reason for each in stack.gpu.w.nodes.values() if each.drain] == [each for each in reasons if each != OURS]
+
+
+def test_trouble_with_one_nodeset_keeps_none_of_the_others(stack: Stack) -> None:
+    stack.drains("gpu-0", OURS)
+    stack.names = ("a", "gpu", "c")
+    stack.lost = {name: KubeUnreachable(f"{name}: no route") for name in "ac"}
+    with pytest.raises(DrainBlocked, match="a: no route\nc: no route"):
+        stack.run("cancel")
+    assert stack.asked == ["a", "gpu", "c"]
+    assert not stack.gpu.w.nodes["gpu-0"].drain
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_status_that_could_not_be_asked_is_never_nothing(
+    stack: Stack, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    stack.gpu.w.rest_up = False
+    assert stack.run("status", *more) == 1
     said = capsys.readouterr()
     assert "nothing is drained" not in said.out
-    assert "prod/gpu: Slurm could not be asked" in said.err
+    assert "not known: dev/gpu: " in said.err
 
 
 @pytest.mark.parametrize(
-    ("told", "found"),
+    ("act", "holds"),
     [
-        (status_told([], []), {"drains": [], "unknown": []}),
-        (plans_told([]), {"plans": []}),
-        (cancel_told(0), {"steps": 0}),
+        ("status", lambda found: (found["drains"], found["unknown"]) == ([], [])),
+        ("plan", lambda found: [plan["nodeset"] for plan in found["plans"]] == ["gpu", "cpu"]),
+        ("cancel", lambda found: found["steps"] == 0),
     ],
 )
 def test_json_is_an_object_of_a_stated_schema(
-    capsys: pytest.CaptureFixture[str], told: Told, found: dict[str, object]
+    stack: Stack, capsys: pytest.CaptureFixture[str], act: str, holds: Callable[[dict[str, Any]], bool]
 ) -> None:
-    assert tell(told, for_programs=True) == 0
-    assert json.loads(capsys.readouterr().out) == {"schema": 1, **found}
+    assert stack.run(act, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == 1
+    assert holds(found)
+
+
+@pytest.mark.parametrize("act", ["status", "plan", "cancel"])
+def test_a_nodeset_that_the_stack_lacks_is_asked_of_nobody(stack: Stack, act: str) -> None:
+    with pytest.raises(StateError, match=r"no NodeSet 'gpus' \(it has: gpu, cpu\)"):
+        stack.run(act, "--nodeset", "gpus")
+    assert stack.asked == []

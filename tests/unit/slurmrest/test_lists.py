@@ -51,6 +51,15 @@ def test_bytes_that_are_no_text_in_a_jobs_name_cost_nothing(raw: bytes) -> None:
     assert found.unreadable == ()
 
 
+@pytest.mark.parametrize("said", ["x", 7, 1.5, None, {"set": True, "infinite": False, "number": 7}, ["g-1"]])
+def test_what_we_work_out_is_never_taken_from_slurm(said: Any) -> None:
+    """A later release may have a word that we have for something else."""
+    ours = {"expected_end": said, "node_names": said, "unreadable": said}
+    plain = jobs_of(rows=[job(17, nodes="g-[0-1]"), job(18, "PENDING")]).jobs
+    assert jobs_of(rows=[job(17, nodes="g-[0-1]", **ours), job(18, "PENDING", **ours)]).jobs == plain
+    assert nodes_of(rows=[node("g-0", unreadable=said)]).nodes == nodes_of(rows=[node("g-0")]).nodes
+
+
 def test_bytes_that_are_no_text_in_a_nodes_reason_cost_nothing() -> None:
     """`scontrol update nodename=… reason=…` from a terminal that isn't UTF-8."""
     found = nodes_of((b"MARK", b"Stromausfall \xdcbung"), rows=[node("g-0", "IDLE", "DRAIN", reason="MARK"), node("g-1")])
