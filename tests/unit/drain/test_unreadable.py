@@ -4,6 +4,7 @@ import json
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Kind, assess
@@ -87,7 +88,7 @@ def test_a_node_whose_record_cannot_be_read_is_never_free_and_its_pod_is_blocked
 
 @pytest.mark.parametrize("on_deadline", ["requeue", "cancel"])
 def test_a_job_that_cannot_be_read_is_never_acted_on(on_deadline):
-    foul = job(17, 0, state="RUNNING", unreadable="its node list has bytes that are no text", requeue=True)
+    foul = replace(job(17, 0, state="RUNNING", requeue=True), unreadable="its node list has bytes that are no text")
     policy = DrainPolicy(deadline_s=600, bound_s=900, on_deadline=on_deadline)
     seen = made.seen([pod(0)], [held(0)], [foul])
     late = goal(1, 0, policy=policy, teardown=True, deadline_at=NOW - 1)
@@ -97,4 +98,5 @@ def test_a_job_that_cannot_be_read_is_never_acted_on(on_deadline):
 
 
 def test_a_record_in_a_state_of_no_meaning_is_not_understood_by_its_name_alone():
-    assert isinstance(verdict("gpu-0", ClusterView.of([node(0, "IDLE+DRAIN", unreadable="x")], []), NOW), Unknown)
+    foul = replace(node(0, "IDLE+DRAIN"), unreadable="x")
+    assert isinstance(verdict("gpu-0", ClusterView.of([foul], []), NOW), Unknown)
