@@ -372,29 +372,6 @@ def spoken_for(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | as
             yield from (m for m in methods if not m.name.startswith("_") and len(m.body) > 1)
 
 
-PATCHING = re.compile(r"\b(setattr|patch\.object|patch)\(")
-
-
-def test_no_test_replaces_a_function_of_ours() -> None:
-    """What a test gives instead is an argument, so that the way it is given is the code's own."""
-    tests = [path for path in MODULES if path.startswith("tests/") and PATCHING.search((ROOT / path).read_text())]
-    assert {path: names for path in tests if (names := replaced(path))} == {}
-
-
-def replaced(path: str) -> list[str]:
-    """What of the library a test module replaces: through a name that it imports, or by a dotted name."""
-    imports = [node for node in nodes(path) if isinstance(node, ast.Import | ast.ImportFrom)]
-    ours = {
-        alias.asname or alias.name.split(".")[0]
-        for node in imports
-        for alias in node.names
-        if (getattr(node, "module", None) or alias.name).split(".")[0] in {"slinky_iac", "components"}
-    }
-    calls = [node for node in nodes(path) if isinstance(node, ast.Call) and PATCHING.search(f"{ast.unparse(node.func)}(")]
-    targets = [ast.unparse(call.args[0]).strip("'\"") for call in calls if call.args]
-    return [name for name in targets if re.split(r"[.(]", name)[0] in ours | {"slinky_iac", "components"}]
-
-
 def test_no_module_is_too_long_to_be_read_at_once() -> None:
     lines = {path: len((ROOT / path).read_text().splitlines()) for path in MODULES}
     longest = {path: 600 if path.startswith("tests/") else 400 for path in MODULES}  # tables of cases are read by the row
