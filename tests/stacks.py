@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ def read_yaml(text: str | bytes) -> Any:
 def yaml_of(value: object) -> str:
     """``value`` as a document, likewise."""
     return yaml.dump(value, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+
+
+def told(sections: Data) -> Data:
+    """A stack's sections, none of them secret, as `pulumi config --json` tells them."""
+    return {f"slinky-iac:{name}": {"value": json.dumps(section), "secret": False} for name, section in sections.items()}
 
 
 def sections(path: Path) -> Data:

@@ -23,6 +23,7 @@ from slinky_iac.commands import cli, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
+from tests.stacks import told
 
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 GATE = "pulumi-python:dynamic/slurm:TeardownGate"
@@ -199,7 +200,7 @@ def test_a_planted_address_to_which_tokens_would_go_is_found(
     """A destroy asks the state's slurmrestd, with a token of SlurmUser."""
     rest = {"url": "https://rest.example.org:6820", "caFile": "/etc/slurm/ca.pem"}
     sections = {"cluster": {"name": "atlas"}, "slurmrest": rest, "kubernetes": {"context": "prod"}}
-    settings = {f"slinky-iac:{name}": {"value": json.dumps(value), "secret": False} for name, value in sections.items()}
+    settings = told(sections)
 
     def judged(kind: str, value: str) -> int:
         def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -284,7 +285,7 @@ def test_what_is_no_state_is_no_answer(bad: Any) -> None:
 def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str) -> None:
     """Addresses of each gate are those of the settings, defaults and all."""
     sections = stack_sections(name)
-    settings = {f"slinky-iac:{key}": {"value": json.dumps(value), "secret": False} for key, value in sections.items()}
+    settings = told(sections)
     made = [{"type": each.type, "urn": each.urn, "inputs": each.inputs, "outputs": {}} for each in recorded(name).resources]
     dynamic = [{**each, "inputs": {**each["inputs"], "__provider": OURS}} for each in made if "dynamic/" in each["type"]]
     assert dynamic

@@ -15,7 +15,7 @@ from slinky_iac.commands.diagram import cli
 from slinky_iac.commands.diagram.build import picture
 from slinky_iac.commands.diagram.mermaid import mermaid
 from slinky_iac.commands.diagram.svg import svg
-from tests.stacks import ROOT, form, sections
+from tests.stacks import ROOT, form, sections, told
 
 EXAMPLE = ROOT / "examples" / "Pulumi.all-outside.yaml"
 
@@ -34,8 +34,7 @@ def test_a_stack_is_read_through_pulumi_and_needs_no_secret(capsys: pytest.Captu
     def pulumi(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         asked.append(list(words))
         own = sections(ROOT / "examples" / "Pulumi.slurmdbd-outside.yaml")
-        found = {f"slinky-iac:{name}": {"value": json.dumps(value), "secret": False} for name, value in own.items()}
-        return subprocess.CompletedProcess(list(words), 0, json.dumps(found), "")
+        return subprocess.CompletedProcess(list(words), 0, json.dumps(told(own)), "")
 
     assert cli.run(parser().parse_args(["diagram", "--stack", "prod", "--format", "mermaid"]), pulumi) == 0
     assert asked == [["config", "--json", "--non-interactive", "--stack", "prod"]]

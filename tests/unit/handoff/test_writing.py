@@ -27,7 +27,7 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.keys.raw import fingerprint
 from tests.api_server import ApiServer
 from tests.clusters import RAW_KEYS, all_traces
-from tests.stacks import ROOT, form, sections
+from tests.stacks import ROOT, form, sections, told
 from tests.unit.handoff.made import KEYS
 
 FILES = (rendered("README.md", "hello\n"), rendered("login/install.sh", "#!/bin/bash\n", 0o755))
@@ -182,7 +182,6 @@ def test_a_link_or_a_file_is_no_folder(tmp_path: Path) -> None:
 def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "all-outside") -> Any:
     """`pulumi` as far as the command asks it."""
     data = sections(ROOT / "examples" / f"Pulumi.{name}.yaml")
-    settings = {f"slinky-iac:{key}": {"value": json.dumps(value), "secret": False} for key, value in data.items()}
     secrets = {"slurmKey": base64.b64encode(RAW_KEYS[0]).decode(), "jwtKey": base64.b64encode(RAW_KEYS[1]).decode()}
 
     def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -196,7 +195,7 @@ def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "al
             for key, value in secrets.items()
             if data["keys"]["source"] == "imported"
         }
-        return subprocess.CompletedProcess(arguments, 0, json.dumps(settings | hidden), "")
+        return subprocess.CompletedProcess(arguments, 0, json.dumps(told(data) | hidden), "")
 
     return run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from slinky_iac.commands.rights.cli import Account, printed, unfinished
 from slinky_iac.commands.rights.table import Use, rights, rights_over
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from tests.stacks import EXAMPLES, merged, sections
+from tests.stacks import EXAMPLES, merged, sections, told
 
 ACCOUNT = Account("ci", "deployer")
 (OUTSIDE,) = [path for path in EXAMPLES if path.stem == "Pulumi.all-outside"]
@@ -22,7 +21,7 @@ OLD: dict[str, Any] = {"nodesets": {"old": {"replicas": 1}}}
 
 def entry(kind: str, result: str = "succeeded", *flags: str, config: dict[str, Any] | None = None) -> dict[str, Any]:
     """One update as `pulumi stack history --json` lists it."""
-    texts = {f"slinky-iac:{name}": {"value": json.dumps(value), "secret": False} for name, value in (config or {}).items()}
+    texts = told(config or {})
     texts["slinky-iac:slurmKey"] = {"value": "[secret]", "secret": True}
     environment = {f"pulumi.flag.{flag}": "set" for flag in flags}
     return {"kind": kind, "result": result, "environment": environment, "config": texts, "startTime": "2026-01-02T03:04:05Z"}

@@ -31,7 +31,7 @@ from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
 from tests.rsa_keys import pem, token_key
-from tests.stacks import minimal
+from tests.stacks import minimal, told
 from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fence_objects, resources
 
@@ -121,11 +121,6 @@ class World(dict[str, Exception]):
         return cli.run(parser().parse_args(["status", *arguments]), self.run, self.connect)
 
 
-def told(sections: dict[str, Any]) -> dict[str, Any]:
-    """A stack's configuration as `pulumi config --json` has it."""
-    return {f"slinky-iac:{name}": {"value": json.dumps(each), "secret": False} for name, each in sections.items()}
-
-
 @pytest.fixture
 def world() -> World:
     return World()
@@ -139,7 +134,7 @@ def test_a_cluster_that_answers_has_nothing_unknown(world: World) -> None:
 
 
 def test_before_the_first_up_stack_and_cluster_have_their_names(world: World) -> None:
-    world.pulumi |= {"stack export": {"deployment": {}}, "stack history": [], "config --json": told(minimal())}
+    world.pulumi |= {"stack export": {"deployment": {}}, "stack history": []}
     assert screen(world.look(None)).startswith("prod: cluster lab, ")
     del world.pulumi["config --json"]
     assert screen(world.look("test")).startswith("test: cluster unknown, ")
