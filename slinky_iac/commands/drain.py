@@ -30,7 +30,7 @@ from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestErr
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.text import full, plain, span, until
 
-Opened = Callable[[GateSettings], AbstractContextManager[Session]]
+SessionOf = Callable[[GateSettings], AbstractContextManager[Session]]
 MOST_JOBS: Final = 5
 """Jobs of one node that are shown."""
 
@@ -181,7 +181,7 @@ def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
     return open_session(settings.reach, settings.urn, report=console_report())
 
 
-def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Opened = _opened) -> int:
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: SessionOf = _opened) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
     chosen = _chosen(pulumi_state.export(arguments.stack, pulumi), arguments.nodeset)
     if arguments.act == "watch":
@@ -231,7 +231,7 @@ def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _watch(arguments: argparse.Namespace, chosen: Sequence[GateSettings], opened: Opened) -> None:
+def _watch(arguments: argparse.Namespace, chosen: Sequence[GateSettings], opened: SessionOf) -> None:
     stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
     tty, (colour, _) = sys.stdout.isatty(), terminal(WIDTH)
 
@@ -243,7 +243,7 @@ def _watch(arguments: argparse.Namespace, chosen: Sequence[GateSettings], opened
     watch(frame, WIDTH, arguments.every)
 
 
-def _looked_at(settings: GateSettings, opened: Opened) -> DrainView:
+def _looked_at(settings: GateSettings, opened: SessionOf) -> DrainView:
     """One NodeSet's drains; what can't be asked is shown, and asked again at the next look."""
     try:
         with opened(settings) as session:
@@ -252,7 +252,7 @@ def _looked_at(settings: GateSettings, opened: Opened) -> DrainView:
         return DrainView(settings.owner.nodeset, deadline_s=settings.policy.deadline_s, problem=str(error))
 
 
-def status(chosen: Iterable[GateSettings], opened: Opened) -> tuple[list[NodeStatus], list[str]]:
+def status(chosen: Iterable[GateSettings], opened: SessionOf) -> tuple[list[NodeStatus], list[str]]:
     """Drains and marks of these NodeSets, and what could not be asked about them: without Slurm's answer a pod's mark is
     all that is seen. Raises what asking Kubernetes raises."""
     rows: list[NodeStatus] = []
@@ -266,7 +266,7 @@ def status(chosen: Iterable[GateSettings], opened: Opened) -> tuple[list[NodeSta
     return rows, unknown
 
 
-def plans(chosen: Iterable[GateSettings], opened: Opened) -> list[DrainPlan]:
+def plans(chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
     """What removing these NodeSets would wait for: a preview shows no deletion's plan, so this does.
 
     NodeSets that aren't there (any more) have none. Raises what asking the clusters raises.
@@ -280,7 +280,7 @@ def plans(chosen: Iterable[GateSettings], opened: Opened) -> list[DrainPlan]:
     return made
 
 
-def cancel(chosen: Iterable[GateSettings], opened: Opened) -> int:
+def cancel(chosen: Iterable[GateSettings], opened: SessionOf) -> int:
     """Give back our drains and marks and nothing else; returns how many steps it took.
 
     Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.

@@ -372,7 +372,8 @@ def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) ->
         return ranked
     keys = [each.key for each in ranked]
     edge = keys[wanted - 1]
-    sure, tied = ranked[: bisect_left(keys, edge)], ranked[bisect_left(keys, edge) : bisect_right(keys, edge)]
+    first_tied = bisect_left(keys, edge)
+    sure, tied = ranked[:first_tied], ranked[first_tied : bisect_right(keys, edge)]
     return sure + _fewest_holders(tied, wanted - len(sure), paid | {each.holder for each in sure} | {None})
 
 
