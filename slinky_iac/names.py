@@ -47,6 +47,8 @@ PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
 PERMIT_AT = "@"
 
+UNASKED: Final = "not known: "
+"""How a NodeSet gate's input ``due`` begins where its preview got no answer; why comes behind it."""
 NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
 """Type of the gate of a NodeSet, as URNs and state files have it."""
 SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"

@@ -33,6 +33,7 @@ from slinky_iac.text import full, plain, span, until
 SessionOf = Callable[[GateSettings], AbstractContextManager[Session]]
 MOST_JOBS: Final = 5
 """Jobs of one node that are shown."""
+LATE: Final = "after the deadline"
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,7 @@ def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, wi
     """The screen. ``leave``: a person looks at it; the screen says how to end it."""
     paint = Paint(colour)
     how = ". Ctrl-C ends this view, not the drain" if leave else ""
-    lines = [paint(clipped(f"{plain(stack) or 'the selected stack'}: drains at {full(now)}{how}", width), "bold")]
-    if not views:
-        lines += ["", "  the stack has no NodeSet"]
+    lines = [paint(clipped(f"{plain(stack)}: drains at {full(now)}{how}", width), "bold")]
     for each in views:
         lines += ["", *_drain(each, now, paint, width)]
     return "\n".join(lines) + "\n"
@@ -123,31 +122,43 @@ def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]
     shade = "green" if each.free == total else "cyan"
     jobs = tuple({job.job_id: job for node in each.nodes for job in node.jobs}.values())
     yield f"{paint(each.nodeset, 'bold')}: {paint(head, shade)}; {pods}"
+    limit = None if each.since is None or not each.deadline_s else each.since + each.deadline_s
     if each.since is not None:
-        limit = each.since + each.deadline_s
-        text = f"  drained {span(now - each.since)} ago; deadline of a run that began then: {until(limit, now)}"
-        yield clipped(text, width)
+        yield clipped(f"  {_time(now - each.since, each.deadline_s, limit, now)}", width)
         yield clipped(f"  reason: {plain(each.reason)}", width)
     last = last_job(jobs)
     if last is not None:
         end = "no known end" if last.expected_end is None else f"by {until(last.expected_end, now)}"
-        yield clipped(f"  {counted(len(jobs))}; the last is {plain(last.label)} of {plain(last.user_name)}, {end}", width)
-    rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY"), *_rows(each.nodes, now)]
-    lines = columns(rows, paint, {"free": "green"})
+        late = limit is not None and (last.expected_end is None or last.expected_end > limit)
+        text = f"  {counted(len(jobs))}; the last is {plain(last.label)} of {plain(last.user_name)}, {end}"
+        shown = clipped(f"{text}, {LATE}" if late else text, width)
+        yield paint(shown, "red") if late else shown
+    rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY", ""), *_rows(each.nodes, now, limit)]
+    lines = columns(rows, paint, {"free": "green", LATE: "red"})
     yield from (line if "\x1b" in line else clipped(line, width) for line in lines)  # no escape may be cut
 
 
-def _rows(nodes: Iterable[NodeView], now: int) -> Iterable[tuple[str, ...]]:
+def _time(passed_s: int, deadline_s: int, limit: int | None, now: int) -> str:
+    """How much of the wait is over: while one long job is waited for, the number of free nodes stands still."""
+    drained = f"drained {span(passed_s)} ago"
+    if limit is None:
+        return f"{drained}; the wait has no deadline"
+    left = f"deadline {until(limit, now)} of a run that began then"
+    return f"{bar(min(passed_s, deadline_s), deadline_s, 16)} {drained}; {left}"
+
+
+def _rows(nodes: Iterable[NodeView], now: int, limit: int | None) -> Iterable[tuple[str, ...]]:
     for each in sorted(nodes, key=lambda node: node.node):
         start = (plain(each.node, 40), plain(each.state, 30))
         if not each.jobs:
-            yield (*start, "free" if each.free else plain(each.why, 60), "", "", "")
+            yield (*start, "free" if each.free else plain(each.why, 60), "", "", "", "")
         for number, job in enumerate(each.jobs[:MOST_JOBS]):
             end = "unknown" if job.expected_end is None else until(job.expected_end, now)
-            who = (plain(job.label, 20), plain(job.user_name, 20), plain(job.partition, 20), end)
+            late = limit is not None and (job.expected_end is None or job.expected_end > limit)
+            who = (plain(job.label, 20), plain(job.user_name, 20), plain(job.partition, 20), end, LATE if late else "")
             yield (*(start if number == 0 else ("", "")), *who)
         if len(each.jobs) > MOST_JOBS:
-            yield ("", "", f"and {len(each.jobs) - MOST_JOBS} more", "", "", "")
+            yield ("", "", f"and {len(each.jobs) - MOST_JOBS} more", "", "", "", "")
 
 
 HELP = "show what scale-ins have drained and what a removal would wait for; return nodes"
@@ -183,9 +194,14 @@ def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
 
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: SessionOf = _opened) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
-    chosen = _chosen(pulumi_state.export(arguments.stack, pulumi), arguments.nodeset)
+    state = pulumi_state.export(arguments.stack, pulumi)
+    chosen = _chosen(state, arguments.nodeset)
     if arguments.act == "watch":
-        _watch(arguments, chosen, opened)
+        stack = arguments.stack or state.stack or pulumi_state.selected(pulumi)
+        if chosen:
+            _watch(arguments, stack, chosen, opened)
+        else:
+            print(f"{plain(stack)}: the stack has no NodeSet, so there is no drain to watch")
         return 0
     if arguments.act == "status":
         rows, unknown = status(chosen, opened)
@@ -195,7 +211,7 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan":
         found = plans(chosen, opened)
-        data, unknown = {"plans": [plan_props(plan) for plan in found]}, []
+        data, unknown = {"plans": [plan_props(plan) for plan in found]}, [plan.nodeset for plan in found if not plan.known]
         text = [line for plan in found for line in _plan(plan)]
         text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
     else:
@@ -231,8 +247,7 @@ def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _watch(arguments: argparse.Namespace, chosen: Sequence[GateSettings], opened: SessionOf) -> None:
-    stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
+def _watch(arguments: argparse.Namespace, stack: str, chosen: Sequence[GateSettings], opened: SessionOf) -> None:
     tty, (colour, _) = sys.stdout.isatty(), terminal(WIDTH)
 
     def frame(width: int) -> tuple[str, bool]:

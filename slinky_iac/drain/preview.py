@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings, Leaving
@@ -171,7 +172,7 @@ def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any
     session.report(said, severity="warning")
     if current > settings.target:
         kept = plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
-    return Seen(kept, due=f"not known: {why}")
+    return Seen(kept, due=f"{names.UNASKED}{why}")
 
 
 def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:

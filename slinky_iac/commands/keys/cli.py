@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.commands.keys import import_key, report
 from slinky_iac.commands.keys.report import Agreement, Held
-from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, columns, print_result
+from slinky_iac.commands.output import FOUND, PARTLY_UNKNOWN, WAITS, Paint, add_json, add_stack, columns, print_result
 from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext
@@ -27,7 +27,7 @@ from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
 from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.commands.rotation.tokens import TokenRotation
-from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
+from slinky_iac.errors import KeyMaterialError, KubeError, KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 
@@ -35,7 +35,7 @@ HELP = "make, import, show and verify slurm.key, the JWT key and the token key, 
 WIDTH: Final = 100
 CODES = (
     "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"
-    " for outside hosts; 6 `verify` found a place that differs or could not be asked"
+    " for outside hosts; 4 `show` could not ask Kubernetes; 6 `verify` found a place that differs or could not be asked"
 )
 
 
@@ -136,13 +136,23 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
 
 
 def _show(arguments: argparse.Namespace, context: RotationContext) -> int:
-    with context.snapshot() as snapshot:
-        rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in snapshot.keys.raw.items()]
-        rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in snapshot.keys.rsa.items()]
-        rows += _held(snapshot, int(time.time()))
+    values = context.read(context.engine)
+    rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in values.keys.raw.items()]
+    rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in values.keys.rsa.items()]
+    unknown: list[str] = []
+    try:
+        with context.snapshot(values) as snapshot:
+            held = _held(snapshot, int(time.time()))
+    except KubeError as error:
+        held, unknown = [], [str(error)]
+    rows += held
     table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
-    print_result(arguments, {"keys": report.plain(rows)}, _table(table))
-    return 0
+    lines = [_table(table)] if rows else []
+    if not held and not unknown:
+        lines.append("No Secret of this stack holds a key yet: `pulumi up` makes them")
+    lines += [f"The keys in Kubernetes are unknown: {why}" for why in unknown]
+    print_result(arguments, {"keys": report.plain(rows), "unknown": unknown}, "\n".join(lines))
+    return PARTLY_UNKNOWN if unknown else 0
 
 
 def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:

@@ -29,6 +29,7 @@ def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
     found = {
         "verdict": _verdict(verdict),
+        "known": order.known,
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }

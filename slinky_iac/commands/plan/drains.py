@@ -57,9 +57,10 @@ def _scale_in(step: Step, now: int) -> Drain | None:
     written = rolls is not None and (bool(new.due) or new.template != old.template)
     changed = written or fresh(step.before, step.after)
     if plan.nodes is None or not (changed or (plan.target == target and plan.current > target)):
-        if target >= current or current <= 0:
+        unasked = new.due if isinstance(new.due, str) and new.due.startswith(names.UNASKED) else ""
+        if not unasked and (target >= current or current <= 0):
             return None
-        why = "the preview has no plan for this scale-in: run `pulumi refresh`, then a new preview"
+        why = unasked or "the preview has no plan for this scale-in: run `pulumi refresh`, then a new preview"
         return Drain("scale-in", new.nodeset, known=False, before=current, after=target, warnings=(why,))
     if not changed and target >= current:
         return None

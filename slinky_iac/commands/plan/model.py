@@ -177,6 +177,11 @@ class ChangeOrder:
     """The preview itself ended with an error: there is nothing to approve."""
 
     @property
+    def known(self) -> bool:
+        """Whether it is known what drains and whose jobs are waited for: of a preview that failed it never is."""
+        return not self.failed and all(each.known for each in self.drains)
+
+    @property
     def undo(self) -> tuple[tuple[str, str], ...]:
         """What can't be taken back: what, and why."""
         found = [(f"{each.op} {each.kind} {each.name}", each.undo) for each in self.changes if each.undo]

@@ -60,18 +60,18 @@ def headline(order: ChangeOrder) -> str:
     if going:
         asked = f"Namespace {', '.join(going)} is deleted" + (f", {asked}" if nodes else "")
         return f"{asked}; which jobs run there is not known"
-    if not all(each.known for each in order.drains):
-        return f"{asked}; whose jobs are on them is not fully known"
+    if not order.known:
+        return f"{asked}; whose jobs are on them is not fully known" if nodes else "Which nodes drain is not known"
     waited = f"{_count(jobs, 'job')} {'is' if jobs == 1 else 'are'}" if jobs else "no job is"
     return f"{asked}, {waited} waited for"
 
 
 def last_free(order: ChangeOrder) -> str:
     """When all nodes are free."""
+    if not order.known:
+        return "unknown"
     if not order.drains:
         return "nothing to wait for"
-    if not all(each.known for each in order.drains):
-        return "unknown"
     if any(node.free_at is None for each in order.drains for node in each.nodes):
         return "unknown: a job has no time limit"
     return until(max((n.free_at or 0 for each in order.drains for n in each.nodes), default=0), order.taken_at)
@@ -80,7 +80,8 @@ def last_free(order: ChangeOrder) -> str:
 def counts(order: ChangeOrder) -> str:
     """``2 to create, 1 to delete, 14 unchanged``."""
     number = Counter(each.op for each in order.changes)
-    return ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
+    found = ", ".join([*(f"{number[op]} to {op}" for op in SHOWN_OPS[:5] if number[op]), f"{order.unchanged} unchanged"])
+    return f"{found}, before it failed" if order.failed else found
 
 
 def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
@@ -116,11 +117,11 @@ def where(order: ChangeOrder) -> str:
 
 def users(order: ChangeOrder) -> str:
     """How many people are waited for."""
+    count = len(affected(order))
+    if not order.known:
+        return f"unknown, at least {count}" if count else "unknown"
     if not order.drains:
         return "no users"
-    count = len(affected(order))
-    if not all(each.known for each in order.drains):
-        return f"unknown, at least {count}" if count else "unknown"
     if any(unlisted(each) for each in order.drains):
         return f"at least {count}"
     return str(count) if count else "none"
@@ -194,7 +195,7 @@ def policy_line(order: ChangeOrder) -> str:
     found = order.policies.violations
     passed = f"{_count(order.policies.passed, 'rule')} passed"
     if not found and not order.policies.passed:
-        return "No policy pack was applied"
+        return "Unknown: the preview failed" if order.failed else "No policy pack was applied"
     return f"{_count(len(found), 'objection')}, {passed}" if found else f"No objection, {passed}"
 
 

@@ -17,6 +17,7 @@ from tests.unit.drain.model_session import ModelSession, with_job
 from tests.unit.status.made import gate
 
 OURS = Owner("dev", "gpu").reason("scale-in 3->2")
+URN = "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::slinky-iac-prod"
 KIND = "pulumi-python:dynamic/slurm:NodeSetScale"
 
 
@@ -149,3 +150,21 @@ def test_a_nodeset_that_the_stack_lacks_is_asked_of_nobody(stack: Stack, act: st
     with pytest.raises(StateError, match=r"no NodeSet 'gpus' \(it has: gpu, cpu\)"):
         stack.run(act, "--nodeset", "gpus")
     assert stack.asked == []
+
+
+def test_watching_a_stack_without_a_nodeset_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    empty, named = {"deployment": {}}, {"deployment": {"resources": [{"type": "pulumi:pulumi:Stack", "urn": URN}]}}
+    for state in (empty, named):
+
+        def pulumi(arguments: Sequence[str], state: object = state) -> subprocess.CompletedProcess[str]:
+            said = json.dumps(state) if arguments[1] == "export" else "prod\n"
+            return subprocess.CompletedProcess(arguments, 0, said, "")
+
+        assert drain.run(cli.parser().parse_args(["drain", "watch"]), pulumi) == 0
+        assert capsys.readouterr().out == "prod: the stack has no NodeSet, so there is no drain to watch\n"
+
+
+def test_a_plan_that_is_not_known_is_no_success(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    stack.gpu.w.rest_up = False
+    assert stack.run("plan", "--json", "--nodeset", "gpu") == 1
+    assert [each["known"] for each in json.loads(capsys.readouterr().out)["plans"]] == [False]

@@ -22,8 +22,10 @@ def drawn(*views, colour=False, width=100):
 def test_a_drain_shows_its_bar_its_jobs_and_until_when():
     text = drawn(looked(job(41, 2, end=NOW + 720, user_name="alice"), job(40, 2, end=NOW + 60, user_name="bob")))
     assert "gpu: [############............] 1 of 2 nodes are free; 3 pods of 3 asked for" in text
-    assert "drained 8 min ago; deadline of a run that began then: 08:02 (in 2 min)" in text
-    assert "2 jobs; the last is 41 of alice, by 08:12 (in 12 min)" in text
+    assert "[############....] drained 8 min ago; deadline 08:02 (in 2 min) of a run that began then\n" in text
+    assert "2 jobs; the last is 41 of alice, by 08:12 (in 12 min), after the deadline\n" in text
+    assert re.search(r"41 +alice .*08:12 \(in 12 min\) +after the deadline\n", text)
+    assert re.search(r"40 +bob .*08:01 \(in 1 min\)\n", text)
     assert re.search(r"gpu-2 +MIXED\+DRAIN|gpu-2 +DRAIN\+MIXED", text)
     assert re.search(r"40 +bob +08:01 \(in 1 min\)", text)
     assert re.search(r"gpu-1 +\S+ +free", text)

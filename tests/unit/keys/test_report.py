@@ -6,8 +6,11 @@ import argparse
 import base64
 import json
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,15 +18,17 @@ from slinky_iac.commands import cli as top
 from slinky_iac.commands import output
 from slinky_iac.commands.keys import cli
 from slinky_iac.commands.keys.report import age, jwt_agreements, slurm_agreements
+from slinky_iac.commands.output import PARTLY_UNKNOWN
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
 from slinky_iac.commands.rotation.jwt import plan_of as jwt_plan
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import plan_of as slurm_plan
-from slinky_iac.errors import RotationError
+from slinky_iac.errors import KubeUnreachable, RotationError
 from slinky_iac.keys.catalogue import Role
 from tests.stacks import form
 from tests.unit.rotation.test_plans import BOTH, CALM, NEW, OLD, REST, UNASKED
+from tests.unit.rotation.world import World
 
 
 def verdicts(rows: object) -> dict[str, str]:
@@ -160,3 +165,30 @@ def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFi
 def test_a_script_with_a_key_never_goes_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert top.main(["keys", "rotate", "jwt", "--script", "ctl"]) == 1
+
+
+def shown(world: World, *arguments: str, **ports: Any) -> int:
+    context = replace(world.context(), **ports)
+    return cli.run(top.parser().parse_args(["keys", "show", *arguments]), lambda *_: context)
+
+
+@contextmanager
+def no_kubernetes(*_: object) -> Iterator[Any]:
+    raise KubeUnreachable("no kubeconfig: tried ~/.kube/config")
+    yield
+
+
+def test_keys_are_shown_before_the_first_update_without_kubernetes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(World(), connect=no_kubernetes) == PARTLY_UNKNOWN
+    said = capsys.readouterr().out
+    assert said.count("configuration") == 2
+    assert "The keys in Kubernetes are unknown: no kubeconfig: tried ~/.kube/config" in said
+    assert shown(World(), "--json", connect=no_kubernetes) == PARTLY_UNKNOWN
+    assert json.loads(capsys.readouterr().out)["unknown"] == ["no kubeconfig: tried ~/.kube/config"]
+
+
+def test_no_secret_yet_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World()
+    world.secrets, world.set = {}, {}
+    assert shown(world) == 0
+    assert "No Secret of this stack holds a key yet" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from slinky_iac.commands.plan.render_html import axis, chart, page
 from slinky_iac.commands.plan.render_markdown import markdown
 from slinky_iac.commands.plan.render_table import table
 from slinky_iac.errors import PreviewError
+from slinky_iac.names import UNASKED
 from tests.unit.plan.made import (
     HOUR,
     MINUTE,
@@ -33,6 +34,7 @@ from tests.unit.plan.made import (
     worked_example,
 )
 
+ERROR = {"severity": "error", "message": "48102_7 of chandra would be ended"}
 LIMITED = Limits(max_jobs=100)
 NAMESPACE = "kubernetes:core/v1:Namespace"
 
@@ -122,6 +124,38 @@ def test_users_that_are_not_known_are_not_none(order: ChangeOrder, users: str) -
 
 WARNED = {"severity": "warning", "message": "warning: `pulumi up` will stop at the first resource"}
 NOTED = {"severity": "info", "message": "info: all is well"}
+
+
+@pytest.mark.parametrize(
+    "preview",
+    [
+        digest(diagnostics=[ERROR]),
+        events(said=[{"diagnosticEvent": ERROR}], summary=False),
+        digest(
+            scale_in(plan({"gpu-2": []}, before=3, after=2), before=3, after=2),
+            diagnostics=[ERROR],
+        ),
+    ],
+)
+def test_a_failed_preview_knows_nothing_and_says_its_own_error(preview: str) -> None:
+    order = change_order(preview, now=NOW)
+    verdict = judge(order, LIMITED)
+    assert (words.last_free(order), words.users(order), order.known) == ("unknown", "unknown", False)
+    assert json.loads(as_json(order, verdict))["known"] is False
+    for shown in all_forms(order, verdict):
+        assert "nothing to wait for" not in shown
+        assert "No policy pack was applied" not in shown
+        assert "48102_7 of chandra would be ended" in shown
+
+
+@pytest.mark.parametrize("target", [3, 4])
+def test_a_gate_whose_preview_got_no_answer_is_unknown(target: int) -> None:
+    made = scale_in(None, before=3, after=target)
+    made["newState"]["inputs"]["due"] = f"{UNASKED}slurmrestd gave no answer"
+    order = change_order(digest(made), now=NOW)
+    assert [(drain.known, drain.warnings) for drain in order.drains] == [(False, ("not known: slurmrestd gave no answer",))]
+    assert (words.headline(order), words.last_free(order)) == ("Which nodes drain is not known", "unknown")
+    assert judge(order, Limits()).code is Exit.UNKNOWN
 
 
 @pytest.mark.parametrize("steps", [(), (scale_in(plan({"gpu-1": []}, before=3, after=2), before=3, after=2),)])
