@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 from collections.abc import Callable, Coroutine, Iterator
@@ -162,6 +163,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    return asyncio.new_event_loop()
+
+
+def with_loop() -> None:
+    """Give this thread an event loop, as the language host does before a program begins: an Output is made on it.
+
+    Python made one on demand up to 3.11, warns of it from 3.12 on, refuses from 3.14 on; `asyncio.run` leaves none behind.
+    It is one loop for all programs of a process, since Pulumi keeps the stack's resource of the first.
+    """
+    asyncio.set_event_loop(_loop())
+
+
 def _awaited(function: Callable[..., object]) -> Callable[..., None]:
     return cast("Callable[..., None]", mocks.test(function))  # type: ignore[no-untyped-call]
 
@@ -171,6 +186,7 @@ def in_program(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 
     @functools.wraps(test)
     def wrapper(*args: Any, **kwargs: Any) -> None:
+        with_loop()
         mocks.set_mocks(Recording(), project=PROJECT, stack="test")
         _awaited(test)(*args, **kwargs)
 
@@ -179,6 +195,7 @@ def in_program(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
 
 def run(program: Callable[[], object], *, preview: bool = False) -> Recording:
     """Run ``program`` to its end, all registrations included."""
+    with_loop()
     recording = Recording()
     monitor = _Monitor(recording)
     mocks.set_mocks(recording, project=PROJECT, stack="test", preview=preview, monitor=monitor)
