@@ -7,6 +7,7 @@ Here is all that needs an ``Output``; what can be known without one is in ``slin
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
 from .client import Client, ClientArgs
+from .connection import kubernetes_provider
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
@@ -51,4 +52,5 @@ __all__ = [
     "OperatorArgs",
     "RestApi",
     "RestApiArgs",
+    "kubernetes_provider",
 ]

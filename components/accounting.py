@@ -12,8 +12,9 @@ from slinky_iac import names, taken
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
+from .connection import Component
 from .first_look import first_look
-from .resources import HIDDEN, child, custom_resource, metadata, token
+from .resources import HIDDEN, child, custom_resource, metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,14 +27,14 @@ class AccountingArgs:
     token_set: str | None = None
 
 
-class Accounting(pulumi.ComponentResource):
+class Accounting(Component):
     """The Accounting custom resource."""
 
     host: pulumi.Output[str]
     port: pulumi.Output[int]
 
     def __init__(self, name: str, args: AccountingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Accounting"), name, None, opts)
+        super().__init__("Accounting", name, args.config, opts)
         config = args.config
         secret = None
         if args.database_password is not None and config.accounting.database is not None:

@@ -18,9 +18,10 @@ from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, TOKENS, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
+from .connection import Component
 from .first_look import first_look
 from .gates import Gate
-from .resources import HIDDEN, child, metadata, token
+from .resources import HIDDEN, child, metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class ExternalKey(Gate, module="slurm", name="ExternalKey"):
         super().__init__(ExternalKeyProvider(), name, props, opts, SALT, MARK, SINCE)
 
 
-class AuthKeys(pulumi.ComponentResource):
+class AuthKeys(Component):
     """The keys of a cluster.
 
     Generated keys are RandomPassword results: its ID is ``none``, while the ID of RandomBytes is the value itself and
@@ -70,7 +71,7 @@ class AuthKeys(pulumi.ComponentResource):
     """When each key's Secret was made, or the key in it was last written, as far as the stack knows."""
 
     def __init__(self, name: str, args: AuthKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("AuthKeys"), name, None, opts)
+        super().__init__("AuthKeys", name, args.config, opts)
         config = args.config
         self.secrets: list[Secret] = []
         self._values: dict[str, pulumi.Output[str]] = {}

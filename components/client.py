@@ -17,8 +17,9 @@ from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_ru
 from slinky_iac.specs.shared import labels
 
 from . import helm_chart
+from .connection import Component
 from .first_look import first_look
-from .resources import HIDDEN, child, namespace, token
+from .resources import HIDDEN, child, namespace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +32,13 @@ class ClientArgs:
     key: pulumi.Output[str] | None = None
 
 
-class Client(pulumi.ComponentResource):
+class Client(Component):
     """What pods of your own need. No resource of the cluster depends on it."""
 
     pod: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: ClientArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Client"), name, None, opts)
+        super().__init__("Client", name, args.cluster, opts)
         config, settings = args.cluster, args.settings
         space = self._namespace(name, args)
         meta = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pulumi
 from pulumi.dynamic import Resource
 
@@ -13,30 +16,41 @@ from slinky_iac.keys.catalogue import JWT, SLURM
 class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
     """Made first: every other resource of the cluster comes after its check."""
 
-    def __init__(self, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None = None) -> None:
-        controller = config.controller
-        inside = controller.external is None
-        props = {
-            "clusterName": config.cluster.name,
-            "namespace": config.cluster.namespace,
-            "resourceName": config.cluster.resource_name,
-            "slurmKeySecret": str(config.secret_of(SLURM)),
-            "jwtKeySecret": str(config.secret_of(JWT)),
-            "persistence": _persistence(config) if inside else "outside",
-            "slurmctld": "in Kubernetes" if inside else "outside",
-            "createNamespace": config.cluster.create_namespace,
-            "keepNamespace": config.cluster.keep_namespace,
-            "operatorNamespace": _operator_namespace(config),
-            "operatorCrds": _operator_crds(config),
-            KEY_SECRETS: _key_secrets(config),
-            # Never None: such an input doesn't reach the provider at all.
-            KUBERNETES: "",  # its own check fills it in
-            STACK: pulumi.get_stack(),
-            PINNED: config.kubernetes.cluster or "",
-            "kubeconfig": config.kubernetes.kubeconfig or "",
-            "context": config.kubernetes.context or "",
-        }
-        super().__init__(IdentityProvider(), name, props, opts)
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions | None = None) -> None:
+        """``props``: :func:`cluster_props` or :func:`place_props`."""
+        super().__init__(IdentityProvider(), name, dict(props), opts)
+
+
+def place_props(config: ClusterConfig) -> dict[str, Any]:
+    """Where a cluster is: all that a program knows of one which another program makes."""
+    return {
+        "clusterName": config.cluster.name,
+        "namespace": config.cluster.namespace,
+        "resourceName": config.cluster.resource_name,
+        # Never None: such an input doesn't reach the provider at all.
+        KUBERNETES: "",  # its own check fills it in
+        STACK: pulumi.get_stack(),
+        PINNED: config.kubernetes.cluster or "",
+        "kubeconfig": config.kubernetes.kubeconfig or "",
+        "context": config.kubernetes.context or "",
+    }
+
+
+def cluster_props(config: ClusterConfig) -> dict[str, Any]:
+    """The same, and what the stack that makes the cluster can't change of it."""
+    inside = config.controller.external is None
+    return {
+        **place_props(config),
+        "slurmKeySecret": str(config.secret_of(SLURM)),
+        "jwtKeySecret": str(config.secret_of(JWT)),
+        "persistence": _persistence(config) if inside else "outside",
+        "slurmctld": "in Kubernetes" if inside else "outside",
+        "createNamespace": config.cluster.create_namespace,
+        "keepNamespace": config.cluster.keep_namespace,
+        "operatorNamespace": _operator_namespace(config),
+        "operatorCrds": _operator_crds(config),
+        KEY_SECRETS: _key_secrets(config),
+    }
 
 
 def _persistence(config: ClusterConfig) -> str:

@@ -13,9 +13,10 @@ from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
 from slinky_iac.specs.endpoints import join_target
 
+from .connection import Component
 from .first_look import Lost, first_look, look_before, none_lost, require_there
 from .gates import policy_of
-from .resources import child, custom_resource, metadata, token
+from .resources import child, custom_resource, metadata
 from .slurm_conf import SlurmConfGate, conf_props
 
 
@@ -28,7 +29,7 @@ class ControllerArgs:
     lost: Lost = none_lost
 
 
-class Controller(pulumi.ComponentResource):
+class Controller(Component):
     """The Controller custom resource; ``join_host`` and ``join_port`` are what outside daemons connect to.
 
     A slurmctld in Kubernetes has its tail of slurm.conf through the gate's output only, so nothing takes a partition or a
@@ -39,7 +40,7 @@ class Controller(pulumi.ComponentResource):
     join_port: pulumi.Output[int]
 
     def __init__(self, name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Controller"), name, None, opts)
+        super().__init__("Controller", name, args.config, opts)
         config = args.config
         files = [
             ConfigMap(f"{name}-{map_name}", metadata=metadata(config, map_name), data=data, opts=child(self))

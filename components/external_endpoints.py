@@ -11,7 +11,8 @@ from pulumi_kubernetes.core.v1 import Service
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
-from .resources import child, metadata, token
+from .connection import Component
+from .resources import child, metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,13 +22,13 @@ class ExternalEndpointsArgs:
     config: ClusterConfig
 
 
-class ExternalEndpoints(pulumi.ComponentResource):
+class ExternalEndpoints(Component):
     """What the operator leaves out: it never reads an external Accounting's host, and writes port 6817 always."""
 
     service_names: pulumi.Output[list[str]]
 
     def __init__(self, name: str, args: ExternalEndpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("ExternalEndpoints"), name, None, opts)
+        super().__init__("ExternalEndpoints", name, args.config, opts)
         found = [e for e in (slurmdbd_endpoint(args.config), slurmctld_endpoint(args.config)) if e is not None]
         for endpoint in found:
             serve(self, name, args.config, endpoint)

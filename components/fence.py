@@ -11,7 +11,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.fence import fence
 from slinky_iac.specs.shared import labels
 
-from .resources import child, token
+from .connection import Component
+from .resources import child
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +22,11 @@ class FenceArgs:
     config: StackConfig
 
 
-class Fence(pulumi.ComponentResource):
+class Fence(Component):
     """Policies and their bindings. A policy without a binding refuses nothing: the binding comes last and goes first."""
 
     def __init__(self, name: str, args: FenceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Fence"), name, None, opts)
+        super().__init__("Fence", name, args.config, opts)
         for each in fence(args.config):
             meta = {"name": each.name, "labels": labels(args.config)}
             policy = ValidatingAdmissionPolicy(f"{name}-{each.part}", metadata=meta, spec=each.spec, opts=child(self))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pulumi
-from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
 
 from slinky_iac import names
@@ -17,7 +16,7 @@ from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.rules_jobs import smoke_jobs
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.specs.daemons import token_spec
@@ -31,7 +30,8 @@ from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
 from .client import Client, ClientArgs
-from .cluster_identity import ClusterIdentity
+from .cluster_identity import ClusterIdentity, cluster_props
+from .connection import ClusterProvider, Component
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
@@ -44,7 +44,7 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
-from .resources import HIDDEN, child, custom_resource, metadata, namespace, token
+from .resources import HIDDEN, child, custom_resource, metadata, namespace
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import QueueGate, queue_props
 from .slurm_job import SlurmJob, job_props
@@ -65,7 +65,7 @@ class HybridClusterArgs:
     lost: Lost = none_lost
 
 
-class HybridCluster(pulumi.ComponentResource):
+class HybridCluster(Component):
     """Operator, keys, outside endpoints, slurmdbd, slurmctld, slurmrestd, then NodeSets and login sets.
 
     slurmrestd stands before the NodeSets and outlives them on destroy: without it the operator takes every node for
@@ -89,14 +89,14 @@ class HybridCluster(pulumi.ComponentResource):
     keys_since: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
+        super().__init__("HybridCluster", name, config, opts)
         scripts, authority = _read(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
-        identity = ClusterIdentity("cluster-identity", config, child(self))
-        self._kube = self._kubernetes(name, config, identity)
+        identity = ClusterIdentity("cluster-identity", cluster_props(config), child(self))
+        self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
         self._without_slurm(settings)
         if config.keys.auth == "auth/munge":
             self._clients_only(name, settings)
@@ -106,6 +106,10 @@ class HybridCluster(pulumi.ComponentResource):
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
         self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
         self.register_outputs({attribute: getattr(self, attribute) for attribute in EXPORTS.values()})
+
+    def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:  # noqa: ARG002
+        """None yet: its own is made after the check of the cluster's identity, and given to each child."""
+        return {}
 
     def _all(
         self,
@@ -184,23 +188,6 @@ class HybridCluster(pulumi.ComponentResource):
         for finding in (each for each in findings if not each.reason):
             say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
             say(str(finding), resource=self)
-
-    def _kubernetes(self, name: str, config: StackConfig, identity: ClusterIdentity) -> Provider:
-        access = config.kubernetes
-        # The SDK would write this shell's $KUBECONFIG into the state. A destroy from another shell would then delete there,
-        # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
-        shells = [_without_kubeconfig] if access.kubeconfig is None else []
-        options = child(self, identity, transformations=shells)
-        in_place = config.keys.has_token_keys or config.restapi.tls is not None
-        return Provider(
-            f"{name}-kubernetes",
-            kubeconfig=access.kubeconfig,
-            context=access.context,
-            # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.keys.jwks or config.clients or in_place or config.identity.sssd else None,
-            enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
-            opts=options,
-        )
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
         cluster = config.cluster
@@ -317,10 +304,6 @@ def _is_monitored(config: StackConfig) -> bool:
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
     """All of them as one; `Output.all` would make a list of none."""
     return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
-
-
-def _without_kubeconfig(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
-    return pulumi.ResourceTransformationResult({**args.props, "kubeconfig": None}, args.opts)
 
 
 def _worded(finding: Finding) -> str:

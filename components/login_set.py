@@ -12,9 +12,10 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.reach import reach
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
+from .connection import Component
 from .first_look import look_before
 from .gates import policy_of
-from .resources import child, custom_resource, token
+from .resources import child, custom_resource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,13 +27,13 @@ class LoginSetArgs:
     settings: config.LoginSet
 
 
-class LoginSet(pulumi.ComponentResource):
+class LoginSet(Component):
     """One LoginSet custom resource."""
 
     resource_name: pulumi.Output[str]
 
     def __init__(self, name: str, args: LoginSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("LoginSet"), name, None, opts)
+        super().__init__("LoginSet", name, args.cluster, opts)
         kube = names.loginset_resource(args.cluster.cluster.resource_name, args.name)
         options = child(self, hooks=_sessions_first(args, kube))
         spec = loginset_spec(args.cluster, args.settings)

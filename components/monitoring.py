@@ -14,8 +14,9 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs import monitoring
 from slinky_iac.specs.shared import Spec
 
+from .connection import Component
 from .external_endpoints import serve
-from .resources import child, metadata, token
+from .resources import child, metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,11 @@ class MonitoringArgs:
     watched: pulumi.Output[str] | None = None
 
 
-class Monitoring(pulumi.ComponentResource):
+class Monitoring(Component):
     """Where slurmctld is in Kubernetes, the operator makes its ServiceMonitor, and this makes the rest."""
 
     def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Monitoring"), name, None, opts)
+        super().__init__("Monitoring", name, args.cluster, opts)
         config, settings = args.cluster, args.settings
         self._external(name, args)
         if settings.rules:

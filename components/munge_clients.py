@@ -14,7 +14,8 @@ from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
 
 from .auth_keys import key_fingerprint
-from .resources import HIDDEN, child, metadata, token
+from .connection import Component
+from .resources import HIDDEN, child, metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +26,14 @@ class MungeClientsArgs:
     key: pulumi.Output[str] | None = None
 
 
-class MungeClients(pulumi.ComponentResource):
+class MungeClients(Component):
     """Makes no pod: login and Jupyter pods are others' (JupyterHub's, a chart's), and take ``pod`` into their specs."""
 
     key_fingerprint: pulumi.Output[str]
     pod: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: MungeClientsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("MungeClients"), name, None, opts)
+        super().__init__("MungeClients", name, args.config, opts)
         config = args.config
         made: list[pulumi.Resource] = []
         place = config.secret_of(MUNGE)

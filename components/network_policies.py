@@ -10,7 +10,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.shared import labels
 
-from .resources import child, token
+from .connection import Component
+from .resources import child
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +21,11 @@ class NetworkPoliciesArgs:
     config: StackConfig
 
 
-class NetworkPolicies(pulumi.ComponentResource):
+class NetworkPolicies(Component):
     """One policy for each part that runs in pods."""
 
     def __init__(self, name: str, args: NetworkPoliciesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("NetworkPolicies"), name, None, opts)
+        super().__init__("NetworkPolicies", name, args.config, opts)
         policies = network_policies(args.config)
         if policies:
             from pulumi_kubernetes.networking.v1 import NetworkPolicy  # noqa: PLC0415 - 40 ms of every command

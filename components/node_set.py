@@ -14,9 +14,10 @@ from slinky_iac.specs.autoscale import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 from slinky_iac.taken import frozen
 
+from .connection import Component
 from .first_look import look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import autoscaler, child, custom_resource, token
+from .resources import autoscaler, child, custom_resource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,7 @@ class NodeSetArgs:
     settings: config.NodeSet
 
 
-class NodeSet(pulumi.ComponentResource):
+class NodeSet(Component):
     """One NodeSet custom resource and its gate.
 
     The custom resource is created with 0 replicas and its number is ignored from then on: only the gate writes it, so no
@@ -41,7 +42,7 @@ class NodeSet(pulumi.ComponentResource):
     plan: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("NodeSet"), name, None, opts)
+        super().__init__("NodeSet", name, args.cluster, opts)
         cluster = args.cluster
         kube = names.nodeset_resource(cluster.cluster.resource_name, args.name)
         spec = nodeset_spec(cluster, args.name, args.settings)

@@ -12,8 +12,9 @@ from slinky_iac.config.nodes import Nodes, kubernetes_rows
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.node_table.gates import NodeTableProvider
 
+from .connection import Component
 from .gates import Gate, stack_props
-from .resources import child, token
+from .resources import child
 
 
 class NodeLabels(Gate, module="slurm", name="NodeLabels"):
@@ -37,11 +38,11 @@ class NodeTableArgs:
     settings: Nodes
 
 
-class NodeTable(pulumi.ComponentResource):
+class NodeTable(Component):
     """The rows of the table that mean Kubernetes nodes. NodeSets and hosts have theirs already (slinky_iac.config.nodes)."""
 
     def __init__(self, name: str, args: NodeTableArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("NodeTable"), name, None, opts)
+        super().__init__("NodeTable", name, args.cluster, opts)
         if rows := kubernetes_rows(args.settings):
             NodeLabels(f"{name}-labels", {**stack_props(args.cluster), "rows": rows}, child(self))
         self.register_outputs({})

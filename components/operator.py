@@ -16,9 +16,10 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.operator import CRDS, chart, operator_values, service_monitor_stub
 
 from . import helm_chart
+from .connection import Component
 from .first_look import first_look, look_before
 from .gates import policy_of
-from .resources import child, namespace, token
+from .resources import child, namespace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class OperatorArgs:
     config: StackConfig
 
 
-class Operator(pulumi.ComponentResource):
+class Operator(Component):
     """The operator, deployed as real Helm releases so that Helm's own waiting and hooks hold.
 
     Client-side rendering would sign a new webhook certificate in every preview (chart function genCA). The CRDs are a
@@ -39,7 +40,7 @@ class Operator(pulumi.ComponentResource):
     namespace: pulumi.Output[str]
 
     def __init__(self, name: str, args: OperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("Operator"), name, None, opts)
+        super().__init__("Operator", name, args.config, opts)
         settings = args.config.operator
         self.version = pulumi.Output.from_input(settings.version)
         namespace = self._namespace(name, args.config)

@@ -10,8 +10,9 @@ from slinky_iac import names, taken
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import restapi_spec
 
+from .connection import Component
 from .first_look import Lost, first_look, none_lost, require_there
-from .resources import child, custom_resource, token
+from .resources import child, custom_resource
 from .restapi_tls import RestApiTls, RestApiTlsArgs
 
 
@@ -23,7 +24,7 @@ class RestApiArgs:
     lost: Lost = none_lost
 
 
-class RestApi(pulumi.ComponentResource):
+class RestApi(Component):
     """The RestApi custom resource; ``url`` is its address inside Kubernetes, ``ca`` who signed its certificate where this
     stack did."""
 
@@ -32,7 +33,7 @@ class RestApi(pulumi.ComponentResource):
     ca: pulumi.Output[str]
 
     def __init__(self, name: str, args: RestApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("RestApi"), name, None, opts)
+        super().__init__("RestApi", name, args.config, opts)
         config = args.config
         base = config.cluster.resource_name
         tls = None

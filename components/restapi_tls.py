@@ -15,7 +15,8 @@ from slinky_iac.config.rest_api import RestApiTls as Settings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
 
-from .resources import HIDDEN, child, metadata, token
+from .connection import Component
+from .resources import HIDDEN, child, metadata
 
 SEED_LENGTH = 64
 """Letters and digits: 380 bits, more than the 256 of the keys that are made from it."""
@@ -29,14 +30,14 @@ class RestApiTlsArgs:
     tls: Settings
 
 
-class RestApiTls(pulumi.ComponentResource):
+class RestApiTls(Component):
     """``ca``: PEM of who signed the certificate, where this stack did; else an empty text."""
 
     ca: pulumi.Output[str]
     url: pulumi.Output[str]
 
     def __init__(self, name: str, args: RestApiTlsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__(token("RestApiTls"), name, None, opts)
+        super().__init__("RestApiTls", name, args.config, opts)
         config, tls = args.config, args.tls
         base = config.cluster.resource_name
         service = names.restapi_tls_service(names.restapi_service(base))

@@ -1,0 +1,99 @@
+"""One connection: a component's resources and its gate go to the same Kubernetes cluster, or nothing is made.
+
+A gate runs in a process of its own, also when no program runs (`pulumi destroy`), and reads a kubeconfig there; it can't use
+a provider of the program. So the cluster is named once, as ``kubernetes`` of :class:`ClusterConfig`, and the provider of the
+resources is made from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import pulumi
+from pulumi_kubernetes import Provider
+
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+
+from .cluster_identity import ClusterIdentity, place_props
+from .resources import token
+
+_MEMBER: Final = "kubernetes:core/v1:Pod"
+"""Any type of the package: a resource tells its provider by one."""
+
+
+class ClusterProvider(Provider):
+    """The Kubernetes provider that a configuration means. Its check stands before everything in the cluster."""
+
+    def __init__(self, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions) -> None:
+        access = config.kubernetes
+        self.access = (access.kubeconfig, access.context)
+        # The SDK would write this shell's $KUBECONFIG into the state. A destroy from another shell would then delete there,
+        # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
+        shells: list[pulumi.ResourceTransformation] = [_without_kubeconfig] if access.kubeconfig is None else []
+        has_clients = isinstance(config, StackConfig) and bool(config.clients)
+        in_place = config.keys.has_token_keys or config.restapi.tls is not None
+        super().__init__(
+            name,
+            kubeconfig=access.kubeconfig,
+            context=access.context,
+            # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
+            enable_secret_mutable=True if config.keys.jwks or has_clients or in_place or config.identity.sssd else None,
+            enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
+            opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=shells)),
+        )
+
+
+class Component(pulumi.ComponentResource):
+    """Base of all components: a Kubernetes provider of the caller's, which its gates could not use, is refused."""
+
+    def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
+        """Raises RunError, before anything is registered."""
+        found, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
+        if found is None:
+            opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=self.providers(config)))
+        elif not isinstance(found, ClusterProvider) or found.access != access:
+            raise pulumi.RunError(
+                f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
+                " two could be different clusters. Nothing was made. Leave `provider` and `providers` out, and name the"
+                " cluster for both: kubernetes=Kubernetes(kubeconfig=FILE, context=NAME), or the section `kubernetes` of the"
+                " stack's file. For resources of yours beside it, `kubernetes_provider(cluster)` is the same connection"
+            )
+        super().__init__(token(kind), name, None, opts)
+
+    def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:
+        """Providers for a component that stands alone."""
+        return {"kubernetes": kubernetes_provider(config)}
+
+
+def given(opts: pulumi.ResourceOptions | None) -> pulumi.ProviderResource | None:
+    """The Kubernetes provider in a resource's options, or its parent's."""
+    if opts is None:
+        return None
+    several: Any = opts.providers or ()
+    listed = several.values() if isinstance(several, Mapping) else several
+    own = next((each for each in (opts.provider, *listed) if each is not None and each.package == "kubernetes"), None)
+    return own if own is not None or opts.parent is None else opts.parent.get_provider(_MEMBER)
+
+
+_made: WeakKeyDictionary[object, dict[tuple[str | None, ...], ClusterProvider]] = WeakKeyDictionary()
+"""The connections of each program of this process."""
+
+
+def kubernetes_provider(config: ClusterConfig) -> ClusterProvider:
+    """The program's connection to a cluster that no :class:`HybridCluster` of it makes: one for all its parts, made at the
+    first call. The stack keeps to the Kubernetes cluster that answers then, as a HybridCluster's stack does."""
+    program = pulumi.runtime.settings.get_monitor()
+    connections = _made.setdefault(program, {})
+    cluster, access = config.cluster, config.kubernetes
+    key = (cluster.namespace, cluster.resource_name, access.kubeconfig, access.context)
+    if key not in connections:
+        name = f"{cluster.namespace}-{cluster.resource_name}" + (f"-{access.context}" if access.context else "")
+        identity = ClusterIdentity(f"{name}-connection", place_props(config))
+        connections[key] = ClusterProvider(f"{name}-kubernetes", config, pulumi.ResourceOptions(depends_on=[identity]))
+    return connections[key]
+
+
+def _without_kubeconfig(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+    return pulumi.ResourceTransformationResult({**args.props, "kubeconfig": None}, args.opts)
