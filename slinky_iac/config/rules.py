@@ -38,12 +38,6 @@ _BASES = {"25.11": "ubuntu24.04", "26.05": "ubuntu26.04"}
 """The system of Slinky's images of a release, by which their tags end (docs/releases.md)."""
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
-_CONFIG_FILES = frozenset(
-    {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}
-    | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}
-    | {"topology.conf", "topology.yaml"}
-)
-
 
 def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     accounting = config.accounting
@@ -100,16 +94,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _ignored_external(config)
         return
     yield from rules_slurm_conf.owned(config)
-    for name in controller.config_files:
-        if name in {"slurm.conf", "slurmdbd.conf"}:
-            yield at(f"controller.configFiles.{name}").error(
-                "is reserved for the operator (its webhook refuses it); use extraConf"
-            )
-        elif name not in _CONFIG_FILES:
-            yield at(f"controller.configFiles.{name}").warning(
-                "is a file that Slurm reads only if another one includes it",
-                id="config-file-unread",
-            )
+    yield from rules_slurm_conf.files(config)
     if not controller.persistence.enabled:
         yield at("controller.persistence").warning(
             "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten",

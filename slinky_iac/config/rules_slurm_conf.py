@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Final
 
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
@@ -32,6 +34,29 @@ OWNED = {
     "statesavelocation": "controller.persistence",
 }
 """slurm.conf parameters that may not be in ``controller.extraConf``, in lower case, and where they are set instead."""
+TAKEN_FILES: Final[Mapping[str, str]] = {
+    "jwks.json": "keys.tokens",
+    "jwt.key": "keys",
+    "jwt_hs256.key": "keys",
+    "slurm.conf": "controller.extraConf",
+    "slurm.jwks": "keys",
+    "slurm.key": "keys",
+    "slurmdbd.conf": "accounting.extraConf",
+}
+"""Files of /etc/slurm that the operator (1.0.1 to 1.3.0-rc1, ``controllerVolumes``, ``accountingVolumes``) or this program
+writes, and the setting to use instead. One projected volume has them all, ConfigMaps of the settings come after the
+operator's own sources, and kubelet lets the later one win: the operator's file would be replaced without a word."""
+TAKEN_ENDINGS: Final = (".jwks", ".key")
+"""Endings of names that are keys', whoever makes them: keys are Secrets and never files of settings."""
+SLURM_FILES: Final = frozenset(
+    {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}
+    | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}
+    | {"topology.conf", "topology.yaml"}
+)
+"""Other files that Slurm's daemons open in /etc/slurm by these names. The operator writes cgroup.conf (1.1 gres.conf too)
+where no map of ``configFileRefs`` has it, and asks no other map."""
+SCRIPT_ENDINGS: Final = frozenset({"", ".bash", ".pl", ".py", ".sh"})
+"""Endings of a prolog's or epilog's name: nothing that a daemon opens has one of them."""
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
@@ -44,6 +69,44 @@ def owned(config: StackConfig) -> Iterator[Finding]:
             yield at(f"controller.extraConf.{key}").error(
                 f"is written by this program or the operator; set {OWNED[key.lower()]} instead"
             )
+
+
+def files(config: StackConfig) -> Iterator[Finding]:
+    """Names that the maps of files may not have: slurmctld's pod has all of them in one folder."""
+    controller = config.controller
+    maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
+    where: dict[str, str] = {}
+    for field, entries in maps.items():
+        for name in entries:
+            path = f"controller.{field}.{name}"
+            if instead := _taken(name):
+                yield at(path).error(
+                    f"is a file of /etc/slurm that the operator or this program writes, and this one would replace it: set"
+                    f" {instead} instead"
+                )
+            elif name in where:
+                yield at(path).error(
+                    f"is a name in controller.{where[name]} too; all these files are in one folder, and the later one would"
+                    " replace the other. Rename one of them"
+                )
+            elif field != "configFiles" and PurePosixPath(name).suffix not in SCRIPT_ENDINGS:
+                endings = ", ".join(sorted(SCRIPT_ENDINGS - {""}))
+                yield at(path).error(
+                    f"is no name for a script: it would be beside slurm.conf, where Slurm may read it as a file of its own."
+                    f" End the name in {endings}, or leave out the ending; a configuration file belongs to"
+                    " controller.configFiles"
+                )
+            elif field == "configFiles" and name not in SLURM_FILES:
+                yield at(path).warning(
+                    "is a file that Slurm reads only if another one includes it",
+                    id="config-file-unread",
+                )
+            where.setdefault(name, field)
+
+
+def _taken(name: str) -> str:
+    """The setting that a taken name belongs to; empty for a free name."""
+    return TAKEN_FILES.get(name, "keys" if name.endswith(TAKEN_ENDINGS) else "")
 
 
 def partition_parameters(config: StackConfig) -> dict[str, dict[str, str]]:

@@ -252,7 +252,7 @@ DAEMONS = [
         minimal(controller={"configFiles": {"slurm.conf": "x"}}),
         "error",
         "controller.configFiles.slurm.conf",
-        ("reserved", "extraConf"),
+        ("would replace it", "controller.extraConf"),
         {"controller": {"configFiles": None}},
     ),
     Case(
