@@ -28,6 +28,7 @@ def reach(config: ClusterConfig) -> Reach:
         ca_file=config.slurmrest.ca_file,
         client_cert_file=config.slurmrest.client_cert_file,
         client_key_file=config.slurmrest.client_key_file,
+        plain_http=config.slurmrest.allow_plain_http,
         restapi_scheme="https" if config.restapi.tls is not None else None,
         user=config.slurmrest.user,
     )

@@ -122,7 +122,7 @@ class Connection:
 def endpoint(reach: Reach) -> Endpoint:
     """The slurmrestd that drains go through: at its URL, or in Kubernetes behind the API server."""
     if reach.url is not None:
-        return direct(reach.url, reach.ca_file, reach.client_cert_file, reach.client_key_file)
+        return direct(reach.url, reach.ca_file, reach.client_cert_file, reach.client_key_file, plain_http=reach.plain_http)
     source = kube_source(reach.kubeconfig, reach.context)
     return in_kubernetes(source, reach.namespace, reach.restapi_service, tls=reach.restapi_scheme == "https")
 

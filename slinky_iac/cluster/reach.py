@@ -25,6 +25,8 @@ class Reach:
     client_cert_file: str | None = None
     """Our certificate and its key, where slurmrestd at ``url`` asks for one."""
     client_key_file: str | None = None
+    plain_http: bool = False
+    """Whether tokens may cross the network to a plain http ``url``."""
     restapi_scheme: str | None = None
     """``https`` where slurmrestd's pods have TLS, which the Service beside ``restapi_service`` leads to."""
     user: str = SLURM_USER

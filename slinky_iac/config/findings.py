@@ -74,8 +74,8 @@ KINDS: Final[Mapping[str, str]] = {
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
-    "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with their tokens. Acknowledge it if that"
-    " network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
+    "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
+    " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
     "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
     " ClusterIP.",
     "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"

@@ -47,7 +47,7 @@ TAKEN_FILES: Final[Mapping[str, str]] = {
 writes, and the setting to use instead. One projected volume has them all, ConfigMaps of the settings come after the
 operator's own sources, and kubelet lets the later one win: the operator's file would be replaced without a word."""
 TAKEN_ENDINGS: Final = (".jwks", ".key")
-"""Endings of names that are keys', whoever makes them: keys are Secrets and never files of settings."""
+"""Endings of names that are keys': keys are Secrets and never files of settings."""
 SLURM_FILES: Final = frozenset(
     {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}
     | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}

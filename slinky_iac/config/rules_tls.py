@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 
-from slinky_iac.config.fields import address_of, is_address
+from slinky_iac.addresses import in_clear
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
@@ -92,7 +91,7 @@ def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A token on the wire is good for five minutes, and a forged answer makes busy nodes look free."""
     access = config.slurmrest
-    if access.url is not None and _unprotected(access.url):
+    if access.url is not None and in_clear(access.url):
         risk = (
             f"is plain http to another host: a listener can take the token of {access.user} and act on Slurm with it, and a"
             " forged answer makes busy nodes look free, so their jobs are lost"
@@ -107,20 +106,25 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 " set slurmrest.allowPlainHttp: true"
             )
     sections: list[tuple[str, Access | ExternalSlurmrestd]] = [("slurmrest", access)]
-    if config.external.slurmrestd is not None:
-        sections.append(("external.slurmrestd", config.external.slurmrestd))
+    users = config.external.slurmrestd
+    if users is not None:
+        sections.append(("external.slurmrestd", users))
+        if in_clear(users.url):
+            sent = (
+                f"preflight sends the token of {access.user} there, too"
+                if users.allow_plain_http
+                else "preflight sends no token there, so it asks slurmctld nothing by it"
+            )
+            yield at("external.slurmrestd.url").warning(
+                f"is plain http to another host: a listener can take the token of everybody who uses it, and submit jobs as"
+                f" they; {sent}. Give slurmrestd TLS and set an https address (docs/tls.md)",
+                id="plain-http",
+            )
     for path, section in sections:
         if section.ca_file is not None and (section.url or "").startswith("http://"):
             yield at(f"{path}.caFile").error(
                 f"is not used: {path}.url is http://, which shows no certificate. Set https://, or remove it"
             )
-
-
-def _unprotected(url: str) -> bool:
-    """Whether it is plain http to another host, as far as its text tells."""
-    host, _ = address_of(url)
-    local = host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
-    return url.startswith("http://") and not local
 
 
 RULES = (client_certificates, plain_http, restapi_tls, database_tls, daemons_tls)

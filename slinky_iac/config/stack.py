@@ -17,7 +17,7 @@ from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
-from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions, SlurmrestdCertificates
+from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions, SlurmrestdAddress
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.releases import OperatorVersion, release_numbers
 
@@ -30,13 +30,11 @@ FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in k
 """Secrets that a stack may need from its first `pulumi up` on."""
 
 
-class Access(SlurmrestdCertificates):
+class Access(SlurmrestdAddress):
     """How drains reach slurmrestd from where `pulumi` runs."""
 
     url: Url | None = None
     """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
-    allow_plain_http: bool = False
-    """Accept an http address of another host at `url`: tokens can be read on the network, and answers changed."""
     user: SlurmUser = names.SLURM_USER
     """Slurm user that tokens of gates and commands name: SlurmUser, or one with AdminLevel=Admin in slurmdbd; a lower level
     is an error before anything is drained. Slurm's logs and reasons show a separate user, and `sacctmgr` can take its rights

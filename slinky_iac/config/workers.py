@@ -296,8 +296,8 @@ class LoginHost(Section):
     """Address."""
 
 
-class SlurmrestdCertificates(Section):
-    """Certificates of an https address of slurmrestd."""
+class SlurmrestdAddress(Section):
+    """How an address of slurmrestd is protected: certificates of an https one."""
 
     ca_file: FilePath | None = None
     """Certificate authority of the address, as a file."""
@@ -305,9 +305,11 @@ class SlurmrestdCertificates(Section):
     """Client certificate of this program, as a PEM file, where the address asks for one. Read at each request."""
     client_key_file: FilePath | None = None
     """Key of it, as a PEM file without a passphrase."""
+    allow_plain_http: bool = False
+    """Send tokens to an http address of another host at `url`: they can be read on the network, and answers changed."""
 
 
-class ExternalSlurmrestd(SlurmrestdCertificates):
+class ExternalSlurmrestd(SlurmrestdAddress):
     """A slurmrestd outside Kubernetes, for users; the operator always uses the one inside. Preflight tries it."""
 
     url: Url

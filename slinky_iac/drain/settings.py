@@ -362,6 +362,7 @@ _REACH: Final = {
     "ca_file": "caFile",
     "client_cert_file": "clientCertFile",
     "client_key_file": "clientKeyFile",
+    "plain_http": "allowPlainHttp",
     "restapi_scheme": "restapiScheme",
     "user": "slurmUser",
 }
@@ -380,9 +381,11 @@ def reach_from(props: Mapping[str, Any]) -> Reach:
             f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; {_OTHER_RELEASE}"
         )
     user = found.pop("user") or SLURM_USER
+    found["plain_http"] = found["plain_http"] == "true"
     return Reach(**found, tokens=tokens, user=user)  # type: ignore[arg-type]
 
 
 def reach_props(reach: Reach) -> dict[str, str]:
     """The same as props; what is not set is an empty text, so that a later value is a change and not a new property."""
-    return {prop: getattr(reach, name) or "" for name, prop in _REACH.items()}
+    texts = {prop: getattr(reach, name) or "" for name, prop in _REACH.items()}
+    return texts | {_REACH["plain_http"]: "true" if reach.plain_http else ""}

@@ -12,11 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, cast, runtime_checkable
+from typing import Final, Protocol, cast, runtime_checkable
 
 import httpcore
 import httpx
 
+from slinky_iac.addresses import in_clear
+
+SECRET_HEADERS: Final = ("x-slurm-user-token", "authorization")
+"""Headers that hold a secret."""
 KEPT_S = 5.0
 """An idle connection is closed after this long, as httpx does: load balancers forget idle ones without a word."""
 OVER = "the time given for the whole call is over"
@@ -153,13 +157,21 @@ def _as_httpx() -> Iterator[None]:
         raise known(str(error)) from error
 
 
+class InTheClearError(httpx.UnsupportedProtocol):
+    """A token would have crossed the network in plain HTTP; nothing was sent."""
+
+
 class SocketTransport(httpx.BaseTransport):
     """HTTP/1.1 by way of httpcore's pool. ``proxy`` is an http:// or https:// URL, with user and password or without.
+
+    Every request of this program leaves here, so here a token (:data:`SECRET_HEADERS`) is kept from plain HTTP to another
+    host, whichever client put it on. ``plain_http``: the settings accept it for this server (slurmrest.allowPlainHttp).
 
     Raises ValueError for a proxy of another kind.
     """
 
-    def __init__(self, tls: ssl.SSLContext | None, proxy: str | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None, proxy: str | None = None, *, plain_http: bool = False) -> None:
+        self._plain_http = plain_http
         # Without a context of its own httpcore would load all the machine's CAs, which takes longer than an answer.
         trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if tls is None else tls
         if proxy is None:
@@ -178,6 +190,12 @@ class SocketTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         url = request.url
+        if not self._plain_http and any(name in request.headers for name in SECRET_HEADERS) and in_clear(str(url)):
+            raise InTheClearError(
+                f"a token would go to {url.host} in plain http, where a listener can take it: nothing was sent. Use an https"
+                " address; a plain one of slurmrestd is accepted with allowPlainHttp: true beside its url",
+                request=request,
+            )
         asked = httpcore.Request(
             method=request.method,
             url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),

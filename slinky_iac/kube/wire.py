@@ -20,7 +20,7 @@ from typing import Protocol, Self
 import httpx
 
 from slinky_iac.errors import SlinkyError
-from slinky_iac.kube.sockets import whole_call_ends
+from slinky_iac.kube.sockets import SECRET_HEADERS, whole_call_ends
 from slinky_iac.text import one_line
 
 DEADLINE = "slinky_deadline"
@@ -31,7 +31,6 @@ PATIENT = "slinky_patient"
 """Request extension: this answer may be silent for all the time that is left, because its server builds it whole first."""
 SIEVE = "slinky_sieve"
 """Request extension: makes the :class:`Sieve` that a good answer's body goes through. Response extension: that sieve."""
-SECRET_HEADERS = ("x-slurm-user-token", "authorization")
 HIDDEN = "[hidden]"
 MAX_BYTES = 64 << 20
 """Of one answer that is held in memory, unless its request says otherwise: a page of 500 pods is 10 MB."""
@@ -249,7 +248,9 @@ class Sender:
             try:
                 response = self.client.send(request)
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-                unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+                unsent = isinstance(
+                    error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout | httpx.UnsupportedProtocol
+                )
                 trouble = NoAnswer(describe(error, request), maybe_done=not unsent, tries=tries)
                 lasting = isinstance(error, AnswerTooLargeError | httpx.DecodingError | httpx.UnsupportedProtocol)
                 if lasting or not (repeatable or unsent) or self._over(tries, pause, deadline):

@@ -35,7 +35,7 @@ from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
-from slinky_iac.slurmrest.endpoints import Endpoint, direct
+from slinky_iac.slurmrest.endpoints import Direct, Endpoint, direct
 from slinky_iac.slurmrest.level import require_admin
 
 BUDGET_S = 20.0
@@ -70,12 +70,14 @@ def endpoint_of_users(config: StackConfig) -> RestEndpoint | None:
     external = config.external.slurmrestd
     if external is None:
         return None
-    place = direct(external.url, external.ca_file, external.client_cert_file, external.client_key_file)
+    files = (external.ca_file, external.client_cert_file, external.client_key_file)
+    place = direct(external.url, *files, plain_http=external.allow_plain_http)
     return RestEndpoint(place, inside=False, needed=False, user=config.slurmrest.user)
 
 
 Keys = tuple[SigningKey, ...]
-Connect = Callable[[RestEndpoint, Keys, Clock], SlurmrestClient]
+Connect = Callable[[RestEndpoint, Keys | None, Clock], SlurmrestClient]
+"""Makes a client with these keys; None: one that sends no token."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ def ask_slurm(
     unanswered: dict[str, str] = {}
     silent: list[str] = []
     for way in ways:
+        if isinstance(way.endpoint, Direct) and not way.endpoint.takes_tokens:
+            with connect(way, None, clock) as client:
+                silent.append(_without_token(client, way.endpoint.shown))
+            continue
         asking = _Asking(way, keys, clock, connect)
         with asking.client() as client:
             found = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
@@ -119,6 +125,17 @@ def ask_slurm(
             return replace(_asked(asking, found, quick=quick), unanswered=unanswered)
     why = "; ".join(silent) or "no slurmrestd runs yet: the stack has not created one, and names none outside"
     return SlurmFacts(trouble=why, unanswered=unanswered)
+
+
+def _without_token(client: SlurmrestClient, shown: str) -> str:
+    """What a ping without a token shows: whether something answers there, and no more."""
+    try:
+        client.ping()
+    except SlurmrestAuthError:  # 401: slurmrestd's word for a request without a token
+        pass
+    except SlurmrestError as error:
+        return str(error)
+    return f"slurmrestd at {shown} answers, and wasn't asked for more: a token would cross the network in plain http"
 
 
 def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
@@ -143,7 +160,7 @@ def preflight_clients(
     """Makes clients that reach a slurmrestd behind the API server by ``lead``."""
     bounds, tries = timeouts or Timeouts(connect_s=3), retry or Retry(tries=2)
 
-    def connect(way: RestEndpoint, keys: Keys, clock: Clock) -> SlurmrestClient:
+    def connect(way: RestEndpoint, keys: Keys | None, clock: Clock) -> SlurmrestClient:
         return SlurmrestClient(
             way.endpoint, keys, user=way.user, clock=clock, budget_s=budget_s, timeouts=bounds, retry=tries, connect=lead
         )

@@ -45,7 +45,7 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Answers:
             slurm.trouble,
             "Until one answers, what only slurmctld knows is unknown. Name one that runs, or run preflight again after"
             " `pulumi up`, which creates one",
-            "slinky-iac:external:\n  slurmrestd:\n    url: http://HOST:6820",
+            "slinky-iac:external:\n  slurmrestd:\n    url: https://HOST:6820",
             at=f"in Pulumi.<stack>.yaml of {config.cluster.name}",
         )
 

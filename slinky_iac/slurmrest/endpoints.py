@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from slinky_iac.addresses import in_clear
 from slinky_iac.errors import KubeUnreachable, SlurmrestUnreachable
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
@@ -31,6 +32,13 @@ class Direct:
     client_cert_file: Path | None = None
     """Our own certificate, for a server that asks for one, and its key: PEM."""
     client_key_file: Path | None = None
+    plain_http: bool = False
+    """Whether tokens may cross the network to a plain http address."""
+
+    @property
+    def takes_tokens(self) -> bool:
+        """Whether a token may be sent there."""
+        return self.plain_http or not in_clear(self.url)
 
     @property
     def shown(self) -> str:
@@ -59,9 +67,10 @@ class KubeProxy:
 Endpoint = Direct | KubeProxy
 
 
-def direct(url: str, ca: str | None, client_cert: str | None, client_key: str | None) -> Direct:
+def direct(url: str, ca: str | None, client_cert: str | None, client_key: str | None, *, plain_http: bool) -> Direct:
     """A :class:`Direct` of texts as settings and states have them; empty is none."""
-    return Direct(url, *(Path(name) if name else None for name in (ca, client_cert, client_key)))
+    ca_file, cert_file, key_file = (Path(name) if name else None for name in (ca, client_cert, client_key))
+    return Direct(url, ca_file, cert_file, key_file, plain_http)
 
 
 def in_kubernetes(kubeconfig: KubeSource, namespace: str, service: str, *, tls: bool) -> KubeProxy:
@@ -122,6 +131,6 @@ def _direct(endpoint: Direct) -> Route:
             "without user, password, query or fragment"
         )
     if url.scheme == "http":
-        return Route(str(url), SocketTransport(None), str(url))
+        return Route(str(url), SocketTransport(None, plain_http=endpoint.plain_http), str(url))
     files = Files(endpoint.ca_file, endpoint.client_cert_file, endpoint.client_key_file)
     return Route(str(url), TlsTransport(files, SocketTransport), str(url))

@@ -33,7 +33,7 @@ class Session(Caller):
     def __init__(  # noqa: PLR0913 - all but two by keyword, each with a default
         self,
         endpoint: Endpoint,
-        keys: Sequence[SigningKey],
+        keys: Sequence[SigningKey] | None,
         *,
         again: Callable[[], Sequence[SigningKey]] | None = None,
         user: str = "slurm",
@@ -47,7 +47,8 @@ class Session(Caller):
         transport: httpx.BaseTransport | None = None,
         connect: Connect | None = None,
     ) -> None:
-        """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated, or the RSA key. ``again``: gives
+        """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated, or the RSA key; None: no
+        token is sent. ``again``: gives
         the keys as they are now, asked when all are refused. ``user``: see :class:`SlurmJwtAuth`. ``budget_s``: seconds
         that a call may take, tries and pauses together, unless the call says otherwise. ``lists_s``: the same for nodes
         and jobs, which slurmrestd builds whole before their first byte (None: no longer than other calls). ``shared``:
@@ -55,7 +56,9 @@ class Session(Caller):
         tests."""
         clock = clock or Clock()
         way = route(endpoint, clock=clock, connect=connect)
-        auth = SlurmJwtAuth(keys, again=again, clock=clock.wall, user=user, life_s=token_life_s)
+        auth = None
+        if keys is not None:
+            auth = SlurmJwtAuth(keys, again=again, clock=clock.wall, user=user, life_s=token_life_s)
         super().__init__(way.base_url, transport or way.transport, clock=clock, timeouts=timeouts, retry=retry, auth=auth)
         self._clock = clock
         self._shown = way.shown

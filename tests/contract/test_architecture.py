@@ -64,6 +64,7 @@ EXTRA = {
 """The few modules that stand on the border to the engine."""
 _PARTS = {
     "actor": "",
+    "addresses": "",
     "certificates": "",
     "closing": "errors names",
     "collector": "",
@@ -77,9 +78,9 @@ _PARTS = {
     "errors": "text",
     "hostlist": "errors",
     "keys": "errors names",
-    "kube": "decoders errors names safe_yaml text",
-    "config": "demand errors hostlist keys names releases safe_yaml",
-    "slurmrest": "decoders errors hostlist keys kube names text",
+    "kube": "addresses decoders errors names safe_yaml text",
+    "config": "addresses demand errors hostlist keys names releases safe_yaml",
+    "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "errors kube names slurmrest",
     "monitoring": "",
     "specs": "config demand keys monitoring names releases",

@@ -16,7 +16,7 @@ from tests.clusters import all_traces, recorded
 from tests.program import Registered, Secret
 
 REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "tokens", "kubeconfig", "context", "url", "caFile"}
-REACH |= {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser"}
+REACH |= {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser", "allowPlainHttp"}
 GATE = REACH | {
     "schema",
     "stack",

@@ -82,7 +82,12 @@ def client_of(
     url = f"http://{cluster.site.network.address(12)}:{6820}"
     bounds = Timeouts(read_s=read_s)
     return SlurmrestClient(
-        Direct(url), keys or (key_of(cluster),), user=user, retry=Retry(tries=tries), timeouts=bounds, budget_s=90
+        Direct(url, plain_http=True),
+        keys or (key_of(cluster),),
+        user=user,
+        retry=Retry(tries=tries),
+        timeouts=bounds,
+        budget_s=90,
     )
 
 

@@ -153,7 +153,7 @@ def lived(world: World, slurm: Slurm) -> Iterator[Rotated]:
 def accepted(key: SigningKey) -> bool:
     """Whether slurmctld takes a token made with a key, asked through the outside slurmrestd."""
     rest = site.LAB.network.address(12)
-    with SlurmrestClient(Direct(f"http://{rest}:6820"), [key]) as client:
+    with SlurmrestClient(Direct(f"http://{rest}:6820", plain_http=True), [key]) as client:
         try:
             client.diag()
         except SlurmrestAuthError:

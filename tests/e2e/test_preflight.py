@@ -42,7 +42,7 @@ def settings(edit: Callable[[Settings], None] = lambda _: None) -> Settings:
     def small(found: Settings) -> None:
         found["slinky-iac:nodesets"] = {"gpu": {"replicas": 1, "pod": {"terminationGrace": "2s"}}}
         found["slinky-iac:partitions"] = {}
-        found["slinky-iac:external"]["slurmrestd"] = {"url": REST}
+        found["slinky-iac:external"]["slurmrestd"] = {"url": REST, "allowPlainHttp": True}
         edit(found)
 
     return dev_settings(small)

@@ -18,7 +18,8 @@ def with_older_slurm(found: Settings) -> None:
     found["slinky-iac:cluster"]["name"] = older.NAME
     found["slinky-iac:controller"]["external"] = {"host": older.LAB.address, "port": conf.CTLD_PORT}
     found["slinky-iac:accounting"] = {"enabled": False}
-    found["slinky-iac:external"] = {"slurmrestd": {"url": f"http://{older.LAB.address}:{conf.REST_PORT}"}}
+    url = f"http://{older.LAB.address}:{conf.REST_PORT}"
+    found["slinky-iac:external"] = {"slurmrestd": {"url": url, "allowPlainHttp": True}}
 
 
 @pytest.fixture(scope="module")

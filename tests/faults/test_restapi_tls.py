@@ -100,7 +100,7 @@ def await_presented(pair: Pair) -> None:
 def asked(ca_file: Path, *mine: Path, host: str = ADDRESS) -> SlurmrestClient:
     """A client of the node port with slurmctld's own JWT key."""
     key = (site.LAB.keys / "jwt_hs256.key").read_bytes()
-    endpoint = Direct(f"https://{host}:{NODE_PORT}", ca_file, *mine)
+    endpoint = Direct(f"https://{host}:{NODE_PORT}", ca_file, *(mine or (None, None)))
     return SlurmrestClient(endpoint, [key], retry=Retry(tries=1), budget_s=20)
 
 

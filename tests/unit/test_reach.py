@@ -26,7 +26,8 @@ def test_gates_commands_and_preflight_show_the_client_certificate_that_is_set() 
     found = reach_from(props)
     assert found == reach(config)
     assert found.url is not None
-    assert direct(found.url, found.ca_file, found.client_cert_file, found.client_key_file) == BY_URL
+    files = (found.ca_file, found.client_cert_file, found.client_key_file)
+    assert direct(found.url, *files, plain_http=found.plain_http) == BY_URL
     assert endpoint_of_drains(config).endpoint == BY_URL
     users = endpoint_of_users(config)
     assert users is not None
@@ -36,7 +37,7 @@ def test_gates_commands_and_preflight_show_the_client_certificate_that_is_set() 
 def test_the_state_of_an_older_program_shows_no_client_certificate() -> None:
     """Props from before there were such settings: a destroy reads them as they are."""
     props = reach_props(reach(load(minimal())))
-    added = {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser"}
+    added = {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser", "allowPlainHttp"}
     older = {name: value for name, value in props.items() if name not in added}
     assert reach_from(older) == reach(load(minimal()))
 

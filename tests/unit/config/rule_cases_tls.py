@@ -116,6 +116,22 @@ TLS += [
 ]
 TLS_TOLD = [
     Case(
+        "users' tokens over plain http",
+        minimal(external={"slurmrestd": PLAIN}),
+        "warning",
+        "external.slurmrestd.url",
+        ("everybody who uses it", "preflight sends no token there", "https"),
+        {"external": {"slurmrestd": URL}},
+    ),
+    Case(
+        "users' tokens over plain http, and preflight's",
+        minimal(external={"slurmrestd": PLAIN | {"allowPlainHttp": True}}, slurmrest={"user": "drainer"}),
+        "warning",
+        "external.slurmrestd.url",
+        ("preflight sends the token of drainer",),
+        {"external": {"slurmrestd": {"allowPlainHttp": False}}},
+    ),
+    Case(
         "plain http that was accepted",
         minimal(slurmrest=PLAIN | {"allowPlainHttp": True}),
         "warning",

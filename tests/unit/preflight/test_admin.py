@@ -12,7 +12,7 @@ from slinky_iac.slurmrest.endpoints import Direct
 from tests.unit.preflight.made import found, slurm, stack
 from tests.unit.preflight.test_ask_slurm import Surveyed, ask
 
-NAMED = RestEndpoint(Direct("http://inside:6820"), inside=True, user="drainer")
+NAMED = RestEndpoint(Direct("http://inside:6820", plain_http=True), inside=True, user="drainer")
 
 
 def named(user: str = "drainer") -> Any:

@@ -16,8 +16,9 @@ from slinky_iac.slurmrest.endpoints import Direct
 from tests.unit.builders import cluster
 from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, Json, answer, error, node, number
 
-INSIDE = RestEndpoint(Direct("http://inside:6820"), inside=True)
-OUTSIDE = RestEndpoint(Direct("http://outside:6820"), inside=False, needed=False)
+INSIDE = RestEndpoint(Direct("http://inside:6820", plain_http=True), inside=True)
+OUTSIDE = RestEndpoint(Direct("http://outside:6820", plain_http=True), inside=False, needed=False)
+PLAIN = RestEndpoint(Direct("http://outside:6820"), inside=False, needed=False)
 CONF: Json = {
     "ClusterName": "lab",
     "AuthType": "auth/slurm",
@@ -57,7 +58,7 @@ def ask(
 ) -> SlurmFacts:
     """A look; ``worlds`` by host, None where there is no answer."""
 
-    def connect(way: RestEndpoint, keys: tuple[bytes, ...], clock: Clock) -> SlurmrestClient:
+    def connect(way: RestEndpoint, keys: tuple[bytes, ...] | None, clock: Clock) -> SlurmrestClient:
         assert isinstance(way.endpoint, Direct)
         world = worlds[httpx.URL(way.endpoint.url).host]
 
@@ -209,6 +210,20 @@ def test_an_outside_slurmrestd_that_is_silent_here_leaves_things_unknown() -> No
     seen = ask({"outside": None}, OUTSIDE)
     assert (seen.way, seen.unanswered) == ("", {})
     assert "Connection refused" in seen.trouble
+
+
+def test_a_plain_http_slurmrestd_of_users_is_asked_without_a_token() -> None:
+    world = Surveyed()
+    seen = ask({"outside": world}, PLAIN)
+    assert world.asked
+    assert world.tokens == []
+    assert (seen.way, seen.tokens, seen.conf) == ("", {}, None)
+    assert "http://outside:6820 answers" in seen.trouble
+    assert "plain http" in seen.trouble
+
+
+def test_a_plain_http_slurmrestd_of_users_that_is_silent_is_said_to_be_so() -> None:
+    assert "Connection refused" in ask({"outside": None}, PLAIN).trouble
 
 
 def test_with_nobody_to_ask_that_is_said() -> None:

@@ -186,7 +186,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
     ("slurmrestd", slurm(unanswered={"Service slurm/slurm-restapi": "503"}), PROBLEM, ""),
     ("slurmrestd", kube(restapi_pods=0), PROBLEM, "describe pods"),
-    ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
+    ("slurmrestd", UNASKED, UNKNOWN, "url: https://HOST:6820"),
     ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),
     ("slurmdbd", slurm(clusters=None, silent={"slurmdbd": "error 7000"}), PROBLEM, "systemctl status slurmdbd"),
     ("fence", kube(admission_policies=False), PROBLEM, "fence: false"),

@@ -103,7 +103,7 @@ def server(served: Server) -> Server:
 @contextmanager
 def client_of(url: str, *, tries: int = 2, read_s: float = 0.3, budget_s: float = 20.0) -> Iterator[SlurmrestClient]:
     with SlurmrestClient(
-        Direct(url),
+        Direct(url, plain_http=True),
         [KEY],
         clock=Clock(sleep=lambda seconds: None),
         timeouts=Timeouts(connect_s=1, read_s=read_s, write_s=1),
