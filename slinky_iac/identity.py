@@ -24,7 +24,7 @@ from pulumi.dynamic import (
 )
 
 from slinky_iac import names
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.errors import KubeNotFound, SlinkyError
 
 REASONS: Final = {
@@ -60,6 +60,10 @@ BUDGET_S: Final = 3.0
 Props = Mapping[str, Any]
 
 
+def _said(value: object) -> str:
+    return f"'{name_of(value)}'" if isinstance(value, str) and name_of(value) == value else shown(value)
+
+
 def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, str]:
     """Why the new values can't be, by property. ``news`` holds the UID of the cluster that answers now, where one did.
 
@@ -67,7 +71,7 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
     leaves a record that it was to make one.
     """
     found = {
-        name: f"can't change from {shown(olds[name])} to {shown(news.get(name))}: {why}. Set it back; or drain and"
+        name: f"can't change from {_said(olds[name])} to {_said(news.get(name))}: {why}. Set it back; or drain and"
         " destroy this stack and bring up a new one"
         for name, why in REASONS.items()
         if name in olds and olds[name] != news.get(name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of
 
 _HOST: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
 _CLUSTER: Final = re.compile(r"[a-z0-9_]{1,40}")
@@ -165,7 +165,7 @@ def _typed(paste: str, word: str, typed: object) -> str:
             paste = re.sub(r"host: \S+", f"host: {host}", paste)
         if isinstance(port, int) and 0 < port < 65536:
             paste = re.sub(r"port: \d+", f"port: {port}", paste)
-    if word == "clusterName" and isinstance(typed, str) and _CLUSTER.fullmatch(typed) and shown(typed) == repr(typed):
+    if word == "clusterName" and isinstance(typed, str) and _CLUSTER.fullmatch(typed) and name_of(typed) == typed:
         paste = paste.replace("name: NAME", f"name: {typed}")
     return paste
 

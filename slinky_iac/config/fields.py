@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.findings import KINDS
-from slinky_iac.config.shown import Refused, name_of, shown
+from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.names import is_dns_label
 from slinky_iac.releases import OperatorVersion
 
@@ -27,6 +27,8 @@ _PARTITION_VALUE = re.compile(r"[^\s#\\]+")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_NO_PATH = ("{", ": ", "://", "-----")
+"""What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -147,7 +149,7 @@ def _finding(value: str) -> str:
 def _reason(value: str) -> str:
     if not value.isprintable() or not 10 <= len(value.strip()) <= 300:
         raise ValueError("must be one line of 10 to 300 characters: why this is so on purpose, and who decided it")
-    if any(shown(word) != repr(word) for word in value.split()):
+    if any(may_be_secret(word) for word in value.split()):
         raise ValueError("has a word that looks like a key (not shown); reasons are shown in previews and outputs")
     return value.strip()
 
@@ -166,7 +168,7 @@ def _duration(value: object) -> object:
 
 
 def _operator_version(value: str) -> str:
-    if shown(value) != repr(value):
+    if len(value) > SHORT:
         raise Refused(value, "; a release of slurm-operator is three numbers, for example 1.2.1")
     return str(OperatorVersion.parse(value))
 
@@ -174,10 +176,32 @@ def _operator_version(value: str) -> str:
 def _file(value: str) -> str:
     """A path. Pulumi's providers take a file's text in the same place, and settings are shown in states and previews."""
     parts = value.split("/")
-    if not value.isprintable() or "{" in value or ": " in value or len(value) > 4096 or max(map(len, parts)) > 255:
+    long = len(value) > 4096 or max(map(len, parts)) > 255
+    if long or not _is_one_word(value) or any(map(is_key, parts)):
         raise ValueError(
-            "is no path: it must be one line, without '{' and ': '. The text of a file isn't taken here, since settings"
-            " are shown in the state and in previews, and what is there now may have leaked"
+            "is not a path: it must be one line, without '{', ': ', '://' and '-----', and no key. The text of a file isn't"
+            " taken here, since settings are shown in the state and in previews. Remove it, and treat a key in it as leaked"
+        )
+    if value.startswith(("/proc/", "/dev/fd/")):
+        raise ValueError(
+            "is a file of one process, and previews, updates and gates are others. Write it to a file that only you can read"
+        )
+    return value
+
+
+def _is_one_word(value: str) -> bool:
+    """Whether a text may name something: a file's text, a URL and a key of one line may not."""
+    key = is_key(value) and not value.startswith("/")
+    return value.isprintable() and not any(sign in value for sign in _NO_PATH) and not key
+
+
+def _context(value: str) -> str:
+    """A context's name: a cloud's has slashes, colons and an at sign in it, and no space."""
+    if len(value) > 200 or " " in value or not _is_one_word(value):
+        raise ValueError(
+            "is not the name of a context: it must be one word, without '{', '://' and '-----', and no key. The text of a"
+            " kubeconfig isn't taken here, since settings are shown in the state and in previews. Remove it, and treat a key"
+            " in it as leaked"
         )
     return value
 
@@ -253,6 +277,8 @@ Image = Annotated[str, _checked(_image)]
 Digest = Annotated[str, _checked(_digest)]
 FilePath = Annotated[str, _checked(_file)]
 """A path of a file or folder, never a file's text."""
+ContextName = Annotated[str, _checked(_context)]
+"""The name of a context of a kubeconfig, never a kubeconfig's text."""
 FindingId = Annotated[str, _checked(_finding)]
 """An id of a warning or a note, as docs/findings.md lists them, or ``preflight.<check>``."""
 Reason = Annotated[str, _checked(_reason)]

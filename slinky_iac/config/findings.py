@@ -148,7 +148,7 @@ class Finding:
     """Why the stack's file acknowledges it; empty where it doesn't."""
 
     def __str__(self) -> str:
-        return f"{place(self.path)}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
+        return f"{self.path}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ class Setting:
 
 
 def at(path: str) -> Setting:
-    """The setting at a path."""
-    return Setting(path)
+    """The setting at a path, of which only what may be shown is kept (:func:`slinky_iac.config.shown.place`)."""
+    return Setting(place(path))
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from slinky_iac.config.chart_words import Advice, advice, switched
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.nodes import applied
-from slinky_iac.config.shown import LONGEST, Refused, hidden, name_of, shown
+from slinky_iac.config.shown import SHORT, Refused, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 
@@ -36,7 +36,7 @@ _KINDS = {
     "model_attributes_type": "must be a mapping of settings",
     "recursion_loop": "refers to itself",
 }
-_LARGE = 10**LONGEST
+_LARGE = 10**SHORT
 """Longer numbers aren't shown: no setting has one, it may be a key, and Python makes no text of 4,300 digits."""
 _CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
@@ -69,11 +69,7 @@ def load(data: Mapping[str, object]) -> StackConfig:
 
 def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Finding, ...]]:
     """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
-    misplaced = tuple(
-        at(name).error(f"is a secret and must not be in plain text; run `pulumi config set --secret {name}`")
-        for name in SECRET_KEYS
-        if name in data
-    )
+    misplaced = tuple(at(name).error(in_plain_text(name)) for name in SECRET_KEYS if name in data)
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
         return applied(StackConfig.model_validate(rest, by_alias=True, by_name=False)), misplaced
@@ -86,18 +82,13 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
 
 def _path(location: tuple[int | str, ...]) -> str:
     parts = [str(p) for p in location if p not in {"[key]", "function-before", "function-after"}]
-    return ".".join(name_of(part) for part in parts) or "config"
+    return place(".".join(parts)) or "config"
 
 
 def _fault(invalid: ErrorDetails) -> Finding:
     where, kind, context = _path(invalid["loc"]), invalid["type"], invalid.get("ctx", {})
     if kind == "extra_forbidden":
-        known = advice(where, invalid["input"])
-        return (
-            _advised(where, "is not a setting", known)
-            if known
-            else at(where).error(f"is not a setting{_near(invalid['loc'])}")
-        )
+        return _unknown(invalid["loc"], where, invalid["input"])
     if kind.startswith("model_") and isinstance(invalid["input"], bool):
         known = switched(where, on=invalid["input"])
         if known:
@@ -114,6 +105,36 @@ def _fault(invalid: ErrorDetails) -> Finding:
     got = "" if kind in _WHOLE else _got(where, invalid["input"])
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
     return at(where).error(_KINDS.get(kind, "has the wrong type or form") + got, paste)
+
+
+def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:
+    """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
+    name = str(location[-1])
+    if (secret := secret_of(where)) is not None:
+        return at(where).error(in_plain_text(secret))
+    if known := advice(where, value):
+        return _advised(where, "is not a setting", known)
+    near = _near(location)
+    if near.endswith("?"):
+        return at(where).error(f"is not a setting{near}")
+    return at(".".join([*where.split(".")[:-1], unknown_word(name)])).error(f"is not a setting{near}")
+
+
+def secret_of(where: str) -> str | None:
+    """Which secret of this program an unknown setting is meant for; None where it is none."""
+    section, _, name = where.rpartition(".")
+    name = name.lower().replace("_", "").replace("-", "")
+    if section.startswith("accounting") and name in {"password", "passwd", "databasepassword", "storagepass"}:
+        return "databasePassword"
+    return next((each for each in SECRET_KEYS if each.lower() == name), None)
+
+
+def in_plain_text(name: str) -> str:
+    """What to do about a secret that is in a stack's file as plain text."""
+    return (
+        f"is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what was shown of"
+        f" it. Give a new one by `pulumi config set --secret {name}`"
+    )
 
 
 def _advised(where: str, got: str, known: Advice) -> Finding:

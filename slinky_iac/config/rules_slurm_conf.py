@@ -8,7 +8,7 @@ from typing import Final
 
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_words import Words
 from slinky_iac.config.stack import StackConfig
 
@@ -190,7 +190,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
-                    f"is {name_of(value)}; slurmctld takes {fault}, and refuses its whole file over another"
+                    f"is {shown(value)}; slurmctld takes {fault}, and refuses its whole file over another"
                 )
 
 

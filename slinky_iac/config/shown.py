@@ -1,19 +1,30 @@
-"""How a message shows what was given: short and plain texts only, since a key may stand where it shouldn't.
+"""How a message shows what was given: words of the schema and names, and of all else a few characters.
 
-Messages go to logs, pull requests and pages. So a text that is long, has several lines or looks like base64 is described
-and never quoted, and fields that name Secrets are never quoted at all.
+Messages go to logs, pull requests and pages, and a secret may stand where it shouldn't. So a text that isn't a name is shown
+up to :data:`SHORT` characters, what looks like a key is only described, and fields that name Secrets are never quoted.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 from typing import Final
 
+SHORT: Final = 12
+"""Characters of the longest text that is shown whole without being a name."""
 LONGEST: Final = 40
-"""Characters of the longest text that is shown: 32 bytes in base64, the shortest key, are 44."""
+"""Characters of the longest name that is shown: 32 bytes in base64, the shortest key, are 44."""
 _CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _CODED_PART: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
-_LONG: Final = re.compile(rf"[^\s.]{{{LONGEST + 1},}}")
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_KEY: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_HEX: Final = frozenset("0123456789abcdef")
+_NAME: Final = re.compile(r"[A-Za-z0-9_./:-]+")
+"""Names of hosts, nodes, partitions, labels, switches, folders."""
+_WORD: Final = re.compile(r"[A-Za-z]{1,30}|[0-9]{1,4}")
+"""What a part of a path has that is the schema's: a field, or a place in a list."""
+_CUT: Final = re.compile(r".{0,12}…?\(\d+ characters\)")
+"""A part of a path that was cut before."""
 _HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IGNORECASE)
 
 
@@ -25,27 +36,50 @@ class Refused(ValueError):
         super().__init__(f"got {shown(value)}{words}")
 
 
+def may_be_secret(text: str) -> bool:
+    """Whether a text has a key's form or length, so that not even its beginning is shown."""
+    return len(text.splitlines()) > 1 or len(text) > LONGEST or _UUID.search(text) is not None or _coded(text)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text has the form of a key, a token or a file in base64, and not that of a name. Shorter than 32 characters
+    it may be a name."""
+    if len(text) < 32 or _KEY.fullmatch(text) is None:
+        return False
+    return set(text) <= _HEX or "." in text or _of_all_kinds(text)
+
+
 def shown(value: object) -> str:
-    """A text in quotes, or what it is where it may be a secret."""
+    """A short text in quotes, the beginning of a longer one, or what it is where it may be a secret."""
     text = str(value)
     if "\n" in text or "\r" in text:
         return f"a text of {len(text.splitlines())} lines (not shown)"
     if len(text) > LONGEST:
         return f"a text of {len(text)} characters (not shown)"
-    if _coded(text):
+    if may_be_secret(text):
         return f"a text of {len(text)} characters that looks like a key (not shown)"
-    return repr(value)
+    return repr(value) if len(text) <= SHORT else f"{_begin(text)!r}… ({len(text)} characters)"
 
 
 def name_of(value: str) -> str:
-    """A name in a message as it is, or what it is where it may be a secret."""
-    return value if value.isprintable() and shown(value) == repr(value) else shown(value)
+    """A name in a message as it is; of another text what :func:`shown` shows."""
+    plain = len(value) <= SHORT or _NAME.fullmatch(value) is not None
+    return value if plain and value.isprintable() and not may_be_secret(value) else shown(value)
 
 
 def place(path: str) -> str:
-    """A path of settings for a message: a part that is longer than any name that people choose is described."""
-    cut = _LONG.sub(lambda part: f"({len(part[0])} characters)", path)
+    """A path of settings for a message: fields and names as they are, of other parts their beginning at most."""
+    parts: list[str] = []
+    for is_field, group in groupby(path.split("."), lambda part: _WORD.fullmatch(part) is not None):
+        found = list(group)
+        parts += found if is_field else [_part(".".join(found))]
+    cut = ".".join(parts)
     return cut if cut.isprintable() else ascii(cut)
+
+
+def unknown_word(text: str) -> str:
+    """The same of a single word that is known to be none of the schema's, so that no form makes it a name."""
+    return text if len(text) <= SHORT and text.isprintable() else f"{_begin(text)}…({len(text)} characters)"
 
 
 def hidden(field: str) -> bool:
@@ -53,10 +87,27 @@ def hidden(field: str) -> bool:
     return _HIDDEN.search(field) is not None
 
 
+def _part(text: str) -> str:
+    """A part of a path that may be of the user's own making."""
+    if _CUT.fullmatch(text):
+        return text
+    if may_be_secret(text):
+        return f"({len(text)} characters)"
+    return text if name_of(text) == text else f"{_begin(text)}…({len(text)} characters)"
+
+
+def _begin(text: str) -> str:
+    """A third of a text, and never more than a short one has."""
+    return text[: min(len(text) // 3, SHORT)]
+
+
 def _coded(text: str) -> bool:
     """Whether a short text may be a key, or a piece of one: base64's letters, and of all their kinds, as words have not."""
     found = _CODED.fullmatch(text) or _CODED_PART.search(text)
     if found is None:
         return False
-    kinds = (str.isupper, str.islower, str.isdigit)
-    return all(any(kind(letter) for letter in found[0]) for kind in kinds)
+    return _of_all_kinds(found[0])
+
+
+def _of_all_kinds(text: str) -> bool:
+    return all(any(kind(letter) for letter in text) for kind in (str.isupper, str.islower, str.isdigit))

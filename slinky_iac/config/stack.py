@@ -9,7 +9,7 @@ from pydantic import Field
 from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
-from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
+from slinky_iac.config.fields import ContextName, FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.monitoring import Monitoring
@@ -46,7 +46,7 @@ class Kubernetes(Section):
 
     kubeconfig: FilePath | None = None
     """Path of a kubeconfig file; by default $KUBECONFIG or the usual place."""
-    context: str | None = None
+    context: ContextName | None = None
     """Context of it; by default the current one."""
     cluster: str | None = Field(default=None, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
     """UID of the namespace kube-system: a preview or an update fails if another Kubernetes cluster answers, or none. By

@@ -16,7 +16,7 @@ import yaml
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import name_of, place, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import StateError
 
@@ -119,7 +119,7 @@ def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) ->
         if name is None:
             continue
         if str(key) in nodes:
-            lines |= dict(_lines(nodes[str(key)][1], name, line, set()))
+            lines |= {place(path): at for path, at in _lines(nodes[str(key)][1], name, line, set())}
         if isinstance(value, dict) and set(value) == {"secure"}:
             secret.add(name)
         else:
@@ -161,7 +161,7 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
     first: dict[str, int] = {}
     for key, value in node.value:
         name, line = str(key.value), key.start_mark.line + 1
-        inner = f"{path}.{name_of(name)}".removeprefix(".").removeprefix(f"{PROJECT}:")
+        inner = f"{path}.{name}".removeprefix(".").removeprefix(f"{PROJECT}:")
         if name in first and name != "<<":
             yield Place(line, at(inner).error(f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
         first.setdefault(name, line)
@@ -176,7 +176,7 @@ def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tu
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _lines(value, f"{path}.{name_of(str(key.value))}", key.start_mark.line + 1, seen)
+            yield from _lines(value, f"{path}.{key.value}", key.start_mark.line + 1, seen)
     elif isinstance(node, yaml.SequenceNode):
         for at, value in enumerate(node.value):
             yield from _lines(value, f"{path}.{at}", value.start_mark.line + 1, seen)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from slinky_iac.config.files import provider_keys, sssd_conf_faults
 from slinky_iac.config.findings import Finding, acknowledged, at
-from slinky_iac.config.load import load
+from slinky_iac.config.load import in_plain_text, load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -61,11 +61,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     ``with_keys`` False: the secrets' own texts weren't given, so no key is read or checked. Raises :class:`ConfigError` with
     every fault; it never holds a value.
     """
-    faults = [
-        f"{name}: is set in plain text; run `pulumi config set --secret {name}`, and take the old value as leaked"
-        for name in SECRET_KEYS
-        if name in own and name not in secret
-    ]
+    faults = [f"{name}: {in_plain_text(name)}" for name in SECRET_KEYS if name in own and name not in secret]
     faults += [
         f"{place(name)}: holds a secret, but settings are shown in previews and pod specs; only"
         f" {', '.join(SECRET_KEYS)} are secret"

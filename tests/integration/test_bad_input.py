@@ -116,7 +116,7 @@ def test_what_people_may_not_do_on_the_cluster_is_said_with_its_path_and_nothing
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["slurmKey", SENTINEL], "slurmKey: is set in plain text"),
+        (["slurmKey", SENTINEL], "slurmKey: is a secret in plain text"),
         (["--secret", "--path", "nodesets.gpu.env.TOKEN", SENTINEL], "nodesets: holds a secret"),
         (["--secret", "jwtKey", base64.b64encode(SENTINEL.encode()).decode()], "jwtKey: has 14 bytes; 32 to 65536"),
         (

@@ -31,7 +31,7 @@ from slinky_iac.commands.init.stack import (
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.stack_file import StackFile, parse, project_of, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
@@ -190,7 +190,7 @@ def _keys(found: Found, via: str) -> dict[str, bytes]:
     missing = [file for raw, file in held.values() if raw is None]
     if missing:
         raise ProjectError(
-            f"--via {via!r}: the user that it runs as can't read {' and '.join(map(shown, missing))} on slurmctld's host."
+            f"--via {via!r}: the user that it runs as can't read {' and '.join(map(name_of, missing))} on slurmctld's host."
             " Run it as root, or give --show-config and set the keys by hand. Nothing was written"
         )
     try:

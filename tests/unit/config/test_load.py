@@ -116,7 +116,8 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         ),
         (
             minimal(slurmKey=SENTINEL),
-            "slurmKey: is a secret and must not be in plain text; run `pulumi config set --secret slurmKey`",
+            "slurmKey: is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what"
+            " was shown of it. Give a new one by `pulumi config set --secret slurmKey`",
         ),
     ],
 )

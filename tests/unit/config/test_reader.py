@@ -120,7 +120,8 @@ def test_keys_that_are_given_and_not_imported_never_leave_the_reader() -> None:
 def test_a_secret_in_plain_text_is_refused_without_being_shown(name: str) -> None:
     configure(minimal() | {name: SENTINEL})
     message = refused()
-    assert f"{name}: is set in plain text; run `pulumi config set --secret {name}`" in message
+    assert f"{name}: is a secret in plain text. Remove it, and treat it as leaked" in message
+    assert f"`pulumi config set --secret {name}`" in message
     assert SENTINEL not in message
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import functools
 import json
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.config.shown import LONGEST, hidden, name_of, place, shown
+from slinky_iac.config.shown import LONGEST, SHORT, hidden, name_of, place, shown
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
@@ -27,6 +28,12 @@ CODED = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZSBlbHNl"
 PLAIN = "nobodyshouldeverseethiskeyinanymessageofanyprogramanywhere0x"
 LINES = f"[domain]\nldap_default_authtok = {CODED[:30]}"
 KUBECONFIG = f"apiVersion: v1\nusers: [{{name: a, user: {{token: {CODED}}}}}]"
+B64 = base64.b64encode(KUBECONFIG.encode()).decode()
+KEY = base64.b64encode(bytes(range(33))).decode()
+JWT_TEXT = "eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJyb290In0.Q3e8fh2kd9f8h2kdj3"
+URL = "https://user:password@example.org/kubeconfig"
+PEM = "-----BEGIN PRIVATE KEY-----MIIEvQIBADANBgkq-----END PRIVATE KEY-----"
+PASSPHRASE, UUID, PASSWORD = "Tr0ub4dor&3-correct-horse", "6f9d1c0e-4b7a-4c8f-9e2d-a1b2c3d4e5f6", "hunter2-S3cret!"
 FULL: dict[str, Any] = {
     "kubernetes": {"kubeconfig": "~/.kube/config", "context": "prod"},
     "slurmrest": {"url": "https://rest:6820", "caFile": "ca.pem"},
@@ -100,6 +107,7 @@ def said(data: dict[str, Any]) -> str:
 
 
 EVERY = (*STACKS, MUNGE)
+SHORT_SECRETS = {"a passphrase": PASSPHRASE, "a UUID": UUID, "a password": PASSWORD}
 MARKERS = {"base64": CODED, "a name": PLAIN, "lines": LINES, "kubeconfig": KUBECONFIG}
 FIRST = [(STACKS[0], each) for each in MARKERS] + [(stack, "base64") for stack in EVERY[1:]]
 ALL = [(stack, each) for each in MARKERS for stack in EVERY]
@@ -135,6 +143,75 @@ def test_a_key_at_any_place_of_a_configuration_is_in_no_message(stack: str, kind
     assert shows == []
 
 
+@pytest.mark.parametrize("kind", SHORT_SECRETS)
+def test_of_a_short_secret_at_any_place_no_more_than_a_few_characters_are_said(kind: str) -> None:
+    marker = SHORT_SECRETS[kind]
+    data = whole(STACKS[0])
+    shows = []
+    for where in places(data):
+        for edit in (
+            lambda inner, key: inner.__setitem__(key, marker),
+            lambda inner, key: inner.__setitem__(key, [marker]),
+            lambda inner, key: inner.__setitem__(key, {marker: {}}),
+        ):
+            told = said(broken(data, where, edit))
+            if any(marker[at : at + SHORT + 1] in told for at in range(len(marker) - SHORT)):
+                shows.append(where)
+    assert shows == []
+
+
+@pytest.mark.parametrize("field", ["kubeconfig", "context"])
+@pytest.mark.parametrize(
+    "text", [B64, KEY, "0123456789abcdef" * 4, JWT_TEXT, URL, PEM, KUBECONFIG, json.dumps({"users": []})]
+)
+def test_no_text_with_a_key_in_it_names_a_kubernetes_cluster(field: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=rf"kubernetes\.{field}: is not .* leaked") as caught:
+        load(minimal(kubernetes={field: text}))
+    assert text[:16] not in str(caught.value)
+
+
+@pytest.mark.parametrize("file", ["/dev/fd/63", "/proc/self/environ"])
+def test_a_file_of_one_process_is_not_a_kubeconfig_of_a_stack(file: str) -> None:
+    with pytest.raises(ConfigError, match="is a file of one process"):
+        load(minimal(kubernetes={"kubeconfig": file}))
+
+
+CONTEXTS = ["prod", "kubernetes-admin@kubernetes", "arn:aws:eks:eu-west-1:123456789012:cluster/Prod-1"]
+
+
+@pytest.mark.parametrize(
+    "name", [*CONTEXTS, "gke_hpc-project_europe-west1-b_cluster-1", "default/api-hpc-example-org:6443/alice"]
+)
+def test_contexts_of_clouds_are_names(name: str) -> None:
+    assert load(minimal(kubernetes={"context": name})).kubernetes.context == name
+
+
+PLACES = {
+    "keys.slurmKey": "slurmKey",
+    "keys.jwtKey": "jwtKey",
+    "keys.slurm_key": "slurmKey",
+    "munge.mungeKey": "mungeKey",
+    "accounting.database.password": "databasePassword",
+    "accounting.databasePassword": "databasePassword",
+    "identity.sssdConf": "sssdConf",
+    "slurmKey": "slurmKey",
+}
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_a_secret_in_a_section_is_to_be_removed_and_treated_as_leaked(where: str) -> None:
+    data: Any = minimal(accounting={"enabled": True, "database": {"host": "db"}}, munge={}, identity={})
+    *sections, name = where.split(".")
+    inner = data
+    for each in sections:
+        inner = inner.setdefault(each, {})
+    inner[name] = PASSPHRASE
+    told = said(data)
+    assert f"{where}: is a secret in plain text. Remove it, and treat it as leaked" in told
+    assert f"pulumi config set --secret {PLACES[where]}`" in told
+    assert "did you mean" not in told
+
+
 @pytest.mark.parametrize("field", ["slurmKeySecret", "jwtKeySecret", "slurmKeyEntry", "jwtKeyEntry"])
 def test_a_field_that_names_a_secret_is_never_quoted_however_short(field: str) -> None:
     assert "Hunter 2" not in said(minimal(keys={"source": "existing", field: "Hunter 2"}))
@@ -147,15 +224,17 @@ def test_a_piece_of_a_key_in_a_release_s_place_is_not_quoted() -> None:
 
 
 def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
-    with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is no path") as caught:
+    with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is not a path") as caught:
         load(minimal(kubernetes={"kubeconfig": KUBECONFIG}))
     assert CODED not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ['{"apiVersion": "v1"}', "apiVersion: v1", "a\nb", "x" * 5000, "x" * 300, "a\x1b[0m"])
+@pytest.mark.parametrize(
+    "text", ['{"apiVersion": "v1"}', "apiVersion: v1", "a\nb", "x" * 5000, "x" * 300, "a\x1b[0m", B64, KEY, JWT_TEXT, URL]
+)
 def test_no_text_of_a_file_passes_for_its_path(text: str) -> None:
     for section in ({"kubernetes": {"kubeconfig": text}}, {"slurmrest": {"caFile": text}}):
-        with pytest.raises(ConfigError, match="is no path"):
+        with pytest.raises(ConfigError, match="is not a path"):
             load(minimal(**section))
 
 
@@ -177,8 +256,8 @@ def test_a_long_part_of_a_path_is_never_shown(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "slurmctld.example.org", "worker-with-a-long-name", "gpu:a100:8"])
 def test_a_plain_name_is_shown(name: str) -> None:
-    assert shown(name) == repr(name)
     assert name_of(name) == name
+    assert place(f"nodesets.{name}.replicas") == f"nodesets.{name}.replicas"
 
 
 @pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12", "x.AbCdEfGhIjKlMnOpQrStUv12#1"])

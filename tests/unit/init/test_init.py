@@ -239,8 +239,8 @@ def test_a_nodeset_never_takes_the_name_of_a_partition_or_of_nodes(nodeset: str,
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (answer(slurm=None), "can't read 'slurm.key'"),
-        (answer(jwt=None), "can't read '/etc/slurm/jwt_hs256.key'"),
+        (answer(slurm=None), "can't read slurm.key"),
+        (answer(jwt=None), "can't read /etc/slurm/jwt_hs256.key"),
         (answer(slurm=b"short"), "slurmKey: has 5 bytes"),
         (answer(slurm=JWT), "are the same key"),
     ],
