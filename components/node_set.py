@@ -46,7 +46,10 @@ class NodeSet(Component):
         cluster = args.cluster
         kube = names.nodeset_resource(cluster.cluster.resource_name, args.name)
         spec = nodeset_spec(cluster, args.name, args.settings)
-        noted = {names.ANNOTATION_TEMPLATE: template_digest(spec)}
+        noted = {
+            names.ANNOTATION_TEMPLATE: template_digest(spec),
+            names.ANNOTATION_UPDATE: spec["updateStrategy"]["type"],
+        }
         hooks = look_before_update(kube, cluster, frozen(cluster, kube))
         options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
         self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)

@@ -57,6 +57,10 @@ TEARDOWN_GATE: Final = "pulumi-python:dynamic/slurm:TeardownGate"
 DRAINING_GATES: Final = (NODESET_SCALE, TEARDOWN_GATE)
 """Types of the gates that drain a NodeSet before it is removed, older states included."""
 
+ANNOTATION_UPDATE = "slinky-iac/update-strategy"
+"""Set by the stack on its NodeSets: the update strategy of the settings. The fence lets no other one be written, since the
+operator replaces pods by its own rules where it isn't ``OnDelete``."""
+
 ANNOTATION_FREEZE = "slinky-iac/freeze"
 """Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""
 
@@ -152,8 +156,9 @@ NODESET_LENGTH = 52
 Part = Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator"]
 """Who runs in pods; all but the last are values of :data:`LABEL_NAME`, too."""
 _FENCE: Final = "slinky-iac-"
-FencePart = Literal["nodesets", "needed", "pods"]
-"""What a policy of the fence guards: the NodeSets, what they need, or the pods of those that an autoscaler owns."""
+FencePart = Literal["nodesets", "needed", "namespace", "crds", "pods"]
+"""What a policy of the fence guards: the NodeSets; the custom resources that they need; their namespace; the CRDs of these;
+the pods of those that an autoscaler owns."""
 
 
 def is_dns_label(name: str) -> bool:

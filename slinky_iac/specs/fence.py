@@ -7,8 +7,9 @@ generation that it looked at.
 - ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go, but for an
   autoscaler's. For the scale subresource the API server shows a Scale without annotations, labels
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
-- ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
-  namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
+- ``needed``, ``namespace`` and ``crds`` are evaluated once for each NodeSet of the namespace (``paramKind``), and let all
+  through where there is none. A namespace that is deleted takes its pods with it, and without slurmrestd the operator treats
+  every node as drained.
 - ``pods`` (``cluster.fencePods``) refuses slurm-operator alone, and only pods of NodeSets whose number an autoscaler
   lowers without a gate: those that it hasn't reported as drained since the number was lowered. Without its client
   of slurmrestd it deletes without a drain, and takes its reports off the pods at the end of its first sync.
@@ -18,7 +19,7 @@ CEL is compiled by the API server; the texts here hold names only that are RFC 1
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from slinky_iac import names
@@ -26,6 +27,31 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.shared import Spec
 
 _PERMITTED_DELETE = f"'{names.PERMIT_DELETE}{names.PERMIT_AT}'"
+
+
+_STRATEGY = "spec.?updateStrategy.?type.orValue('RollingUpdate')"
+_FIELDS = (
+    (
+        "scalingMode",
+        "object.spec.?scalingMode.orValue('StatefulSet') == oldObject.spec.?scalingMode.orValue('StatefulSet')",
+        "slurm-operator would remove its present pods with the jobs on them. Remove this NodeSet from nodesets in the stack"
+        " and run pulumi up, which drains its nodes first",
+    ),
+    (
+        "controllerRef",
+        "object.spec.controllerRef.name == oldObject.spec.controllerRef.name",
+        "slurm-operator would lose its client of slurmrestd and treat every node as drained. Make another NodeSet for"
+        " another cluster",
+    ),
+    (
+        "updateStrategy",
+        f"object.{_STRATEGY} in ['OnDelete', oldObject.{_STRATEGY},"
+        f" object.metadata.?annotations[?'{names.ANNOTATION_UPDATE}'].orValue('')]",
+        "slurm-operator would replace pods without the limits of the stack. Set updateStrategy.type of this NodeSet in the"
+        " stack and run pulumi up",
+    ),
+)
+"""Fields of a NodeSet whose change takes pods: the field, in CEL that it is as it may be, and what would follow."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +72,7 @@ def fence(config: StackConfig) -> tuple[Policy, ...]:
         if nodeset.owner == "autoscaler"
     )
     pods = (_pods(config, scaled),) if config.cluster.fence_pods and scaled != _texts(()) else ()
-    return (_nodesets(config, scaled), _needed(config), *pods)
+    return (_nodesets(config, scaled), *_kept(config), *pods)
 
 
 def _nodesets(config: StackConfig, scaled: str) -> Policy:
@@ -106,47 +132,75 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
                 " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
                 f" {_way_out(name)}'",
             },
+            *(
+                {
+                    "expression": f"request.operation != 'UPDATE' || variables.scale || {same}",
+                    "messageExpression": f"variables.nodeset + ' was to get another {field}: {follows}. {_way_out(name)}'",
+                }
+                for field, same, follows in _FIELDS
+            ),
         ],
     }
     return Policy("nodesets", name, spec, _binding(name))
 
 
-def _needed(config: StackConfig) -> Policy:
-    """What NodeSets need isn't deleted while one of them has no permission to be."""
+def _kept(config: StackConfig) -> Iterator[Policy]:
+    """What NodeSets need isn't deleted while one of them has no permission to be.
+
+    A policy for each kind of object, because the API server looks for the parameters, NodeSets, before it evaluates a
+    condition: where that kind isn't known, it refuses whatever the rules and selectors match (``CollectParams`` in
+    apiserver's policy_dispatcher.go). So these match objects of this cluster alone.
+    """
     namespace, base = config.cluster.namespace, config.cluster.resource_name
-    name = names.fence(namespace, base, "needed")
     kinds = ["controllers", "restapis", *(["accountings"] if config.accounting.enabled else [])]
-    crds = _texts(f"{kind}.{names.GROUP}" for kind in ["nodesets", *kinds])
+    crds = [f"{kind}.{names.GROUP}" for kind in ["nodesets", *kinds]]
+    # A RestApi without a pod takes the operator's client away as a deleted one does: it then treats every node as drained.
+    ends = {
+        "name": "ends-it",
+        "expression": "request.operation == 'DELETE' || request.resource.resource == 'restapis' &&"
+        " object.spec.?replicas.orValue(1) == 0 && oldObject.spec.?replicas.orValue(1) != 0",
+    }
+    own = {"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}
+    by_name = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    yield _kept_while_needed(
+        config,
+        "needed",
+        {
+            "namespaceSelector": by_name,
+            "resourceRules": [_rule(names.GROUP, kinds, "DELETE"), _rule(names.GROUP, ["restapis"], "UPDATE")],
+        },
+        [own, ends],
+        f"params.spec.?controllerRef.?name.orValue('') == '{base}'",
+    )
+    spaces = {"objectSelector": by_name, "resourceRules": [_rule("", ["namespaces"], "DELETE")]}
+    yield _kept_while_needed(config, "namespace", spaces, [], "true")
+    definitions = _rule("apiextensions.k8s.io", ["customresourcedefinitions"], "DELETE") | {"resourceNames": crds}
+    yield _kept_while_needed(config, "crds", {"resourceRules": [definitions]}, [], "true")
+
+
+def _kept_while_needed(
+    config: StackConfig, part: names.FencePart, match: Spec, conditions: list[Spec], needs: str
+) -> Policy:
+    """``needs``: in CEL, whether the NodeSet ``params`` needs what ``match`` selects."""
+    namespace = config.cluster.namespace
+    name = names.fence(namespace, config.cluster.resource_name, part)
     spec: Spec = {
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
-        "matchConstraints": {
-            "resourceRules": [
-                _rule(names.GROUP, kinds, "DELETE"),
-                _rule("", ["namespaces"], "DELETE"),
-                _rule("apiextensions.k8s.io", ["customresourcedefinitions"], "DELETE"),
-            ],
-        },
-        "matchConditions": [
-            {
-                "name": "of-this-cluster",
-                "expression": f"request.resource.resource == 'namespaces' ? oldObject.metadata.name == '{namespace}'"
-                f" : request.resource.resource == 'customresourcedefinitions' ? oldObject.metadata.name in {crds}"
-                f" : oldObject.metadata.namespace == '{namespace}' && oldObject.metadata.name == '{base}'",
-            }
-        ],
+        "matchConstraints": match,
+        **({"matchConditions": conditions} if conditions else {}),
         "validations": [
             {
-                "expression": f"!params.metadata.name.startsWith('{names.nodeset_prefix(base)}') ||"
-                " has(params.metadata.deletionTimestamp) ||"
+                "expression": f"!({needs}) || has(params.metadata.deletionTimestamp) ||"
                 f" {_permit('params')} == {_PERMITTED_DELETE} + string(params.metadata.generation)",
-                "messageExpression": "request.kind.kind + ' ' + oldObject.metadata.name + ' was to be deleted, and NodeSet '"
-                f" + params.metadata.name + ' in namespace {namespace} needs it: jobs on its nodes would be lost. Run pulumi"
-                f" destroy, which drains them first. {_way_out(name)}'",
+                "messageExpression": "request.kind.kind + ' ' + oldObject.metadata.name + ' was to be deleted or to have no"
+                f" pod, and NodeSet ' + params.metadata.name + ' in namespace {namespace} needs it: jobs on its nodes would"
+                " be lost. Run pulumi destroy, which drains them first. If the stack did not make this NodeSet, drain its"
+                f" nodes and delete it yourself. {_way_out(name)}'",
             }
         ],
     }
-    return Policy("needed", name, spec, _binding(name) | _each_nodeset(namespace))
+    return Policy(part, name, spec, _binding(name) | _each_nodeset(namespace))
 
 
 def _pods(config: StackConfig, scaled: str) -> Policy:

@@ -40,8 +40,9 @@ def served() -> Live:
     for (kind, _), spec in live.items():
         if kind == "ValidatingAdmissionPolicy":
             match = spec["matchConstraints"]
-            match.update({"matchPolicy": "Equivalent", "objectSelector": {}})
-            match.setdefault("namespaceSelector", {})
+            match["matchPolicy"] = "Equivalent"
+            for selector in ("namespaceSelector", "objectSelector"):
+                match.setdefault(selector, {})
             for rule in match["resourceRules"]:
                 rule["scope"] = "*"
     return live
@@ -62,8 +63,8 @@ class Kube:
 
 def test_the_state_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
-    nodesets, needed = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"
-    assert kinds == [("Policy", nodesets), ("PolicyBinding", nodesets), ("Policy", needed), ("PolicyBinding", needed)]
+    parts = [f"slinky-iac-{part}.slurm.slurm" for part in ("nodesets", "needed", "namespace", "crds")]
+    assert kinds == [(kind, part) for part in parts for kind in ("Policy", "PolicyBinding")]
     assert fence_parts(State()) == ()
 
 
@@ -106,7 +107,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("kind", "change"), CHANGES)
-@given(which=st.sampled_from(["nodesets", "needed"]))
+@given(which=st.sampled_from(["nodesets", "needed", "namespace", "crds"]))
 def test_a_part_that_lets_more_through_is_told(kind: str, change: dict[str, Any], which: str) -> None:
     live = served()
     spec = live[f"ValidatingAdmission{kind}", f"slinky-iac-{which}.slurm.slurm"]

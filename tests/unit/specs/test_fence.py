@@ -1,4 +1,4 @@
-"""The fence's policies, whole. What they refuse is watched on a real API server (tests/faults/test_fence.py)."""
+"""The fence's policies. What they refuse is watched on a real API server (tests/integration/test_fence_*.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from slinky_iac.config.load import load
 from slinky_iac.specs.fence import Policy, fence
 from tests.stacks import FORMS, form, minimal
 
-NODESETS, NEEDED = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"
 PODS = "slinky-iac-pods.slurm.slurm"
 
 
@@ -20,124 +19,36 @@ def policies(**sections: Any) -> dict[str, Policy]:
     return {each.part: each for each in fence(load(minimal(**sections)))}
 
 
-def test_a_nodeset_is_guarded_whole_and_on_its_scale() -> None:
-    owned = {"gpu": {"replicas": 3}, "burst": {"replicas": 1, "owner": "autoscaler"}}
-    found = policies(nodesets=owned)["nodesets"]
-    assert found.name == NODESETS
-    assert found.binding == {"policyName": NODESETS, "validationActions": ["Deny"]}
-    lowered = (
-        "variables.nodeset + ' has ' + string(variables.now) + ' replicas and was to have ' + string(variables.wanted) + ':"
-        " pods would go with the jobs on them. Set nodesets.NAME.replicas in the stack and run pulumi up, which drains their"
-        f" nodes first. In an emergency, jobs or not: kubectl delete validatingadmissionpolicybinding {NODESETS}'"
-    )
-    assert found.spec == {
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "slurm"}},
-            "resourceRules": [
-                {
-                    "apiGroups": ["slinky.slurm.net"],
-                    "apiVersions": ["*"],
-                    "resources": ["nodesets"],
-                    "operations": ["UPDATE", "DELETE"],
-                },
-                {
-                    "apiGroups": ["slinky.slurm.net"],
-                    "apiVersions": ["*"],
-                    "resources": ["nodesets/scale"],
-                    "operations": ["UPDATE"],
-                },
-            ],
-        },
-        "matchConditions": [
-            {"name": "of-this-cluster", "expression": "oldObject.metadata.name.startsWith('slurm-worker-')"}
-        ],
-        "variables": [
-            {"name": "nodeset", "expression": "'NodeSet ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name"},
-            {"name": "scale", "expression": "request.?subResource.orValue('') == 'scale'"},
-            {"name": "now", "expression": "oldObject.?spec.?replicas.orValue(0)"},
-            {"name": "wanted", "expression": "request.operation == 'DELETE' ? 0 : object.?spec.?replicas.orValue(0)"},
-            {"name": "generation", "expression": "string(oldObject.metadata.?generation.orValue(0))"},
-            {"name": "lowers", "expression": "request.operation == 'UPDATE' && variables.wanted < variables.now"},
-            {
-                "name": "empty",
-                "expression": "oldObject.?spec.?replicas.orValue(1) == 0 && oldObject.?status.?replicas.orValue(0) == 0 &&"
-                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet' &&"
-                " !(oldObject.metadata.name in ['slurm-worker-burst'])",
-            },
-        ],
-        "validations": [
-            {
-                "expression": "!variables.lowers || variables.scale ||"
-                " object.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
-                " 'scale-to:' + string(variables.wanted) + '@' + variables.generation",
-                "messageExpression": lowered,
-            },
-            {
-                "expression": "!variables.lowers || !variables.scale || oldObject.metadata.name in ['slurm-worker-burst']",
-                "messageExpression": lowered,
-            },
-            {
-                "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
-                " variables.empty || oldObject.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
-                " 'delete@' + variables.generation",
-                "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."
-                " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
-                f" In an emergency, jobs or not: kubectl delete validatingadmissionpolicybinding {NODESETS}'",
-            },
-        ],
-    }
+BURSTING = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
 
 
-def test_what_a_nodeset_needs_is_guarded_as_long_as_there_is_one() -> None:
-    found = policies()["needed"]
-    assert found.name == NEEDED
-    assert found.binding == {
-        "policyName": NEEDED,
-        "validationActions": ["Deny"],
-        "paramRef": {"namespace": "slurm", "selector": {}, "parameterNotFoundAction": "Allow"},
-    }
-    crds = "['nodesets.slinky.slurm.net', 'controllers.slinky.slurm.net', 'restapis.slinky.slurm.net']"
-    assert found.spec == {
-        "failurePolicy": "Fail",
-        "paramKind": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet"},
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": ["slinky.slurm.net"],
-                    "apiVersions": ["*"],
-                    "resources": ["controllers", "restapis"],
-                    "operations": ["DELETE"],
-                },
-                {"apiGroups": [""], "apiVersions": ["*"], "resources": ["namespaces"], "operations": ["DELETE"]},
-                {
-                    "apiGroups": ["apiextensions.k8s.io"],
-                    "apiVersions": ["*"],
-                    "resources": ["customresourcedefinitions"],
-                    "operations": ["DELETE"],
-                },
-            ],
-        },
-        "matchConditions": [
-            {
-                "name": "of-this-cluster",
-                "expression": "request.resource.resource == 'namespaces' ? oldObject.metadata.name == 'slurm'"
-                f" : request.resource.resource == 'customresourcedefinitions' ? oldObject.metadata.name in {crds}"
-                " : oldObject.metadata.namespace == 'slurm' && oldObject.metadata.name == 'slurm'",
-            }
-        ],
-        "validations": [
-            {
-                "expression": "!params.metadata.name.startsWith('slurm-worker-') || has(params.metadata.deletionTimestamp)"
-                " || params.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
-                " 'delete@' + string(params.metadata.generation)",
-                "messageExpression": "request.kind.kind + ' ' + oldObject.metadata.name + ' was to be deleted, and NodeSet '"
-                " + params.metadata.name + ' in namespace slurm needs it: jobs on its nodes would be lost. Run pulumi"
-                " destroy, which drains them first. In an emergency, jobs or not: kubectl delete"
-                f" validatingadmissionpolicybinding {NEEDED}'",
-            }
-        ],
-    }
+@pytest.mark.parametrize("stack", FORMS)
+def test_no_rule_can_match_what_is_not_of_this_cluster(stack: str) -> None:
+    """The API server resolves parameters before conditions, so only rules and selectors keep strangers out."""
+    config = form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})
+    here = {"matchLabels": {"kubernetes.io/metadata.name": config.cluster.namespace}}
+    for policy in fence(config):
+        match = policy.spec["matchConstraints"]
+        for rule in match["resourceRules"]:
+            if rule["resources"] == ["namespaces"]:
+                assert match["objectSelector"] == here
+            elif rule["resources"] == ["customresourcedefinitions"]:
+                assert rule["resourceNames"]
+                assert all(each.endswith(".slinky.slurm.net") for each in rule["resourceNames"])
+            else:
+                assert match["namespaceSelector"] == here
+            assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["operations"]}
+
+
+@pytest.mark.parametrize("stack", FORMS)
+def test_each_policy_refuses_and_lets_through_where_no_nodeset_is_left(stack: str) -> None:
+    config = form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})
+    for policy in fence(config):
+        assert policy.spec["failurePolicy"] == "Fail"
+        assert policy.binding["policyName"] == policy.name
+        assert policy.binding["validationActions"] == ["Deny"]
+        every = {"namespace": config.cluster.namespace, "selector": {}, "parameterNotFoundAction": "Allow"}
+        assert policy.binding.get("paramRef") == (every if "paramKind" in policy.spec else None)
 
 
 def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> None:
@@ -212,11 +123,9 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
 def test_a_stack_that_asks_for_no_fence_of_pods_or_has_no_autoscaler_has_none() -> None:
     """Its preview shows no change."""
     owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    assert set(policies(nodesets=owned)) == {"nodesets", "needed"}
-    assert set(policies(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == {
-        "nodesets",
-        "needed",
-    }
+    usual = {"nodesets", "needed", "namespace", "crds"}
+    assert set(policies(nodesets=owned)) == usual
+    assert set(policies(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == usual
 
 
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
@@ -225,8 +134,7 @@ def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
 
 @pytest.mark.parametrize("stack", FORMS)
 def test_the_names_are_what_kubernetes_takes_and_every_message_says_the_way_out(stack: str) -> None:
-    bursting = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    for each in fence(form(stack, nodesets=bursting, cluster={"name": "lab", "fencePods": True})):
+    for each in fence(form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})):
         assert len(each.name) <= 253
         assert all(names.is_dns_label(part) for part in each.name.split("."))
         for validation in each.spec["validations"]:
