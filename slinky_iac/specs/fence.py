@@ -45,8 +45,8 @@ _FIELDS = (
     ),
     (
         "updateStrategy",
-        f"object.{_STRATEGY} in ['OnDelete', oldObject.{_STRATEGY},"
-        f" object.metadata.?annotations[?'{names.ANNOTATION_UPDATE}'].orValue('')]",
+        f"object.{_STRATEGY} == 'OnDelete' || object.{_STRATEGY} == oldObject.{_STRATEGY} ||"
+        f" object.{_STRATEGY} == object.metadata.?annotations[?'{names.ANNOTATION_UPDATE}'].orValue('')",
         "slurm-operator would replace pods without the limits of the stack. Set updateStrategy.type of this NodeSet in the"
         " stack and run pulumi up",
     ),

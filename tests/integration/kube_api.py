@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import obtain
+from lab import obtain, tools
 from slinky_iac.specs.fence import Policy
 
 ADMISSION = "admissionregistration.k8s.io/v1"
@@ -64,7 +64,7 @@ def served(folder: Path) -> Iterator[KubeApi]:
     key = folder / "sa.key"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
     (folder / "tokens.csv").write_text(f"{TOKEN},admin,1,system:masters\n")
-    program = obtain.ensure(say=lambda _line: None)["kube-apiserver"]
+    program = obtain.ensure([tools.tool("kubernetes")], say=lambda _line: None)["kube-apiserver"]
     commands = [
         ["etcd", f"--data-dir={folder}/etcd", f"--listen-client-urls=http://127.0.0.1:{etcd}",
          f"--advertise-client-urls=http://127.0.0.1:{etcd}", f"--listen-peer-urls=http://127.0.0.1:{peer}",
