@@ -18,12 +18,12 @@ from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import scale
 from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.members import tag_of
 from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.drain.status import NodeStatus, status_of
+from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import bar, counted, iso, last_job, whose
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError

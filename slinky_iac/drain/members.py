@@ -1,14 +1,8 @@
-"""The pods of a NodeSet: the marks we leave on them, giving back what is ours and nothing else, and whether they are Slurm
-nodes that take jobs. Pure.
+"""The pods of a NodeSet: giving back what is ours and nothing else, and whether they are Slurm nodes that take jobs. Pure.
 
-A mark is a deletion cost that puts a pod first, and a tag that says whose mark it is. The tag (names.ANNOTATION_GATE) has
-all that a later run, with no memory of this one, needs to continue or to undo: the owner, the cost we set and the one that
-was there before, when jobs were signalled, when the operator was asked to look. Compact JSON, a wire format:
-``{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}``.
-
-Order of an undo: the permission on the NodeSet, annotations of pods, then the drain (with ``pod-cordon`` left on, the
-operator would drain the node again), then the reason of a node that stays down. A drain is ours by its reason, an
-annotation by its tag; whatever carries neither is left alone, also where we suspect our own hand in it.
+Order of an undo: the permission on the NodeSet, our hold under other people's drains, annotations of pods, then the drain
+(with ``pod-cordon`` left on, the operator would drain the node again), then the reason of a node that stays down. A drain is
+ours by its reason, an annotation by its tag; whatever carries neither is left alone, also where we suspect our own hand.
 
 What the operator is already deleting is not given back: a node undrained then takes a job and loses it with the pod. So
 pods beyond ``spec.replicas`` keep drain and marks until they are gone, and nothing is given back while the operator has
@@ -28,128 +22,19 @@ again before their pods were gone, are returned: with OnDelete the operator itse
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import protocol
-from slinky_iac.drain.cost import INT32_MIN, predicted_victims
+from slinky_iac.drain import holds, protocol
+from slinky_iac.drain.cost import predicted_victims
 from slinky_iac.drain.free import LEFT_BEHIND
-from slinky_iac.drain.protocol import Done, Mark, Observation, Step, Stop, Unmark, Wait
+from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
+from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
-
-BASE_COST: Final = -1_000_000_000
-"""Deletion cost of pods that we select; lower still where a retained pod has been given so low a cost by somebody."""
-
-
-TRIGGER_EVERY_S: Final = 10
-ANSWER_S: Final = 5
-"""How long after a nudge the operator's look may be expected: two of its syncs, of a second each, and some."""
-
-
-@dataclass(frozen=True)
-class Tag:
-    """What our annotation on a pod says."""
-
-    owner: str
-    """``stack/nodeset``."""
-    cost: int
-    """The deletion cost that we set."""
-    was: str | None = None
-    """The deletion cost annotation as it was before, None when there was none."""
-    signal_at: int | None = None
-    """When the jobs on its node were sent the policy's signal."""
-    nudged_at: int | None = None
-    """When the operator was last asked to look: any change of a pod makes it sync, and refresh its view of Slurm first."""
-
-    def text(self) -> str:
-        """The annotation's value."""
-        return json.dumps(vars(self), sort_keys=True, separators=(",", ":"))
-
-    @classmethod
-    def read(cls, text: str) -> Tag | None:
-        """The tag in an annotation's value; None where it isn't one that this program wrote."""
-        try:
-            raw = json.loads(text)
-        except (ValueError, RecursionError):  # who may patch a pod may nest as deep as he likes
-            return None
-        if not isinstance(raw, dict):
-            return None
-        raw = {"nudged_at": None, **raw}  # the first releases wrote none
-        if raw.keys() != _TAG_FIELDS:
-            return None
-        times = (raw["signal_at"], raw["nudged_at"])
-        if not isinstance(raw["owner"], str) or type(raw["cost"]) is not int or not isinstance(raw["was"], str | None):
-            return None
-        return cls(**raw) if all(at is None or type(at) is int for at in times) else None
-
-
-_TAG_FIELDS: Final = frozenset(field.name for field in fields(Tag))
-
-
-def tag_of(pod: Pod, owner: Owner) -> Tag | None:
-    """Our tag on ``pod``; None when there is none, or it is somebody else's."""
-    tag = Tag.read(pod.gate) if pod.gate else None
-    return tag if tag is not None and tag.owner == owner.text else None
-
-
-def foreign_tags(pods: Iterable[Pod], owner: Owner) -> tuple[Pod, ...]:
-    """Pods that carry a gate tag that isn't ours: another stack, or text we never wrote."""
-    return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
-
-
-def cost_below(retained: Iterable[Pod]) -> int | None:
-    """A cost under that of every retained pod; None when one has the lowest there is."""
-    lowest = min((pod.deletion_cost for pod in retained), default=0)
-    cost = min(BASE_COST, lowest - 1)
-    return cost if cost >= INT32_MIN else None
-
-
-def mark(pod: Pod, owner: Owner, cost: int) -> Mark:
-    """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and retained over renewals."""
-    tag = tag_of(pod, owner)
-    if tag is None:
-        ours = pod.cost_text == str(cost)  # somebody took the tag and left the cost: not a value to put back
-        tag = Tag(owner=owner.text, cost=cost, was=None if ours else pod.cost_text)
-    return Mark(pod=pod.name, cost=cost, tag=replace(tag, cost=cost).text())
-
-
-def is_marked(pod: Pod, wanted: Mark) -> bool:
-    """Whether ``pod`` carries exactly this mark."""
-    return pod.gate == wanted.tag and pod.deletion_cost == wanted.cost
-
-
-def signalled(pod: Pod, owner: Owner, at: int) -> Mark | None:
-    """The mark of ``pod`` with the time of the signal; None for a pod without our tag."""
-    tag = tag_of(pod, owner)
-    if tag is None:
-        return None
-    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
-
-
-def triggered(pod: Pod, owner: Owner, at: int) -> Mark | None:
-    """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
-    tag = tag_of(pod, owner)
-    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - TRIGGER_EVERY_S):
-        return None
-    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
-
-
-def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
-    """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
-    tag = tag_of(pod, owner)
-    return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S
-
-
-def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
-    """What to take back from a pod that carries our ``tag``."""
-    return Unmark(pod.name, restore_cost=pod.cost_text == str(tag.cost), was=tag.was, uncordon=uncordon)
-
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
 """For a node that is down: UNDRAIN leaves the reason there, and slurmctld's own words were overwritten by our drain. With
@@ -170,12 +55,14 @@ def undo_steps(seen: Observation, owner: Owner, keep: Collection[str] = ()) -> t
 def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, podless: bool = False) -> tuple[Step, ...]:
     """Steps that give back our marks and drains on all pods and their nodes but these, and with ``podless`` our drains on
     nodes that have no pod."""
+    clear = holds.under_others(seen, owner)
     kept = {pod.slurm_node for pod in seen.pods if pod.name in keep}
     others = {pod.slurm_node for pod in seen.pods if pod.name not in keep}
-    steps: list[Step] = []
+    steps: list[Step] = [] if clear is None else [clear]
     doomed = _doomed(seen)
     tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if pod.name not in keep)
-    marked = [(pod, tag) for pod, tag in tagged if tag is not None]
+    # Without an answer nobody knows whether a hold is under another's drain by now, so its note stays.
+    marked = [(pod, tag) for pod, tag in tagged if tag is not None and (seen.cluster is not None or tag.hold is None)]
     unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:
         steps.append(protocol.Release(unmarks))

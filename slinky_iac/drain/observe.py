@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
-from slinky_iac.drain.members import tag_of, taken_back
+from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings, Owner, Settings, pseudonym
+from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import counted, iso, whose
 from slinky_iac.errors import DrainLost, SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube import marks

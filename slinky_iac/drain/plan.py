@@ -15,9 +15,9 @@ from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
 from slinky_iac.drain.free import queue_losses
-from slinky_iac.drain.members import cost_below, foreign_tags
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
+from slinky_iac.drain.tags import cost_below, foreign_tags
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion

@@ -173,10 +173,28 @@ class Drain(OnNodes):
 
 @dataclass(frozen=True)
 class RenewHold(OnNodes):
-    """DRAIN with ``resume_after`` and without a reason, on nodes that are drained by us: moves the dead man's switch."""
+    """Set ``marks`` (that a hold is being set), then DRAIN with ``resume_after`` and without a reason, on nodes that are
+    drained by us: moves the dead man's switch."""
 
     doing = "renewing the hold"
     resume_after_s: int
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClearHold(Step):
+    """Take our hold from under other people's drains, which stay with reason and user; then set ``marks`` (that there is
+    none any more), in this order."""
+
+    doing = "clearing our hold under other people's drains of"
+    ends: Mapping[str, int]
+    """By node, the ``resume_after`` that is cleared, where it still is this one."""
+    marks: tuple[Mark, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes, by name."""
+        return tuple(self.ends)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import steps
+from slinky_iac.drain import holds, steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free, names_in_use
-from slinky_iac.drain.members import fault_of, stale_records, tag_of
+from slinky_iac.drain.members import fault_of, stale_records
 from slinky_iac.drain.plan import (
     DrainPlan,
     Finding,
@@ -34,6 +34,7 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
+from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
@@ -83,8 +84,9 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     if why:
         return steps.wait(seen, goal, why)
     stale = stale_records(seen, goal.owner)
-    if stale:
-        return Resume(stale)
+    first = holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None)
+    if first is not None:
+        return first
     old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in seen.outdated))
     return _replace(seen, goal, cluster, state, old) if old.ours else _end(old)
 
@@ -200,7 +202,8 @@ def _delete(stage: ScaleInState) -> Step:
     if stage.unfree:
         left = len(seen.outdated - {each.name for each in stage.selected})
         more = f", {left} more after them" if left else ""
-        return Wait(stage.waiting(f"their pods are replaced{more}", "nodes of this batch"), stage.progress())
+        wait = Wait(stage.waiting(f"their pods are replaced{more}", "nodes of this batch"), stage.progress())
+        return holds.noted(stage) or wait
     return Wait(f"pods are ending: {', '.join(each.name for each in stage.selected)}")
 
 

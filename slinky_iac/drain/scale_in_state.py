@@ -12,9 +12,9 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
-from slinky_iac.drain.members import signalled, tag_of
 from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S
+from slinky_iac.drain.tags import retagged, tag_of
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
@@ -305,7 +305,7 @@ def _signal_then_cancel(stage: ScaleInState) -> Step:
             continue
         unwarned.append((each, job))
     if unwarned:
-        marks = {each.name: signalled(each.pod, goal.owner, stage.seen.now) for each, _ in unwarned}
+        marks = {each.name: retagged(each.pod, goal.owner, signal_at=stage.seen.now) for each, _ in unwarned}
         jobs = {job.job_id: job.handle for _, job in unwarned}
         handles = tuple(handle for _, handle in sorted(jobs.items()))
         return Signal(handles, goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))

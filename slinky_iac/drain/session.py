@@ -139,8 +139,10 @@ class Session(Connection):
             case _:
                 nodes = self._answers.nodes if self._answers is not None else None
                 recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
+                if isinstance(step, protocol.RenewHold):
+                    self._set_marks(step.marks)
                 act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
-                if isinstance(step, protocol.Signal):
+                if isinstance(step, protocol.Signal | protocol.ClearHold):
                     self._set_marks(step.marks)
 
     def scaler(self, settings: GateSettings) -> ScalerView | None:
@@ -228,6 +230,8 @@ def act_on_slurm(
             _accepted(slurm.drain(nodes, reason, hold, seen=seen), "drain")
         case protocol.RenewHold(nodes, hold):
             _accepted(slurm.drain(nodes, owner.reason("hold"), hold, seen=seen), "renew the hold of")
+        case protocol.ClearHold(ends):
+            _accepted(slurm.clear_hold(ends), "clear the hold of")
         case protocol.Undrain(nodes):
             _accepted(slurm.undrain(nodes, owners=[owner.prefix]), "undrain")
         case protocol.Resume(nodes):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slinky_iac.drain.members import foreign_tags, tag_of
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.tags import foreign_tags, tag_of
 from slinky_iac.drain.words import iso
 
 

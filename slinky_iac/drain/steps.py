@@ -28,19 +28,20 @@ moment between the last look and the operator's next one):
   its Slurm client (or looked while slurmctld had lost that node, or the retained pod's job was suspended a moment ago): it
   then deletes that pod instead, undrained;
 * R3 a selected pod that had no Slurm record registers and takes a job, with the same two ends as R1.
-* R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
+* R4 a person drains a node between our look and our DRAIN: their reason is overwritten. Or one returns a node to service
+  between our look and the clearing of our hold under their drain: it is drained again, without a reason.
 * R5 the first pods of a NodeSet, made after a wait without an answer from slurmrestd, get names that another cluster's nodes
   have in that Slurm; slurmctld ends the jobs there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import members, protocol
+from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
@@ -48,8 +49,6 @@ from slinky_iac.drain.protocol import Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.kube.objects import NodeSet, Pod
 
-HANDED_OVER_S: Final = 30 * 24 * 3600
-"""Hold of a node whose pod may be deleted from now on: it outlasts an operator that is away, or a deletion that fails."""
 FIRST_ANSWER_S: Final = 60
 """How long the first pods of a NodeSet wait for an answer from Slurm."""
 WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets while Slurm is unreachable"
@@ -66,6 +65,11 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
+    clear = None if another_slurm(goal, cluster) else holds.under_others(seen, goal.owner)
+    return clear or _towards(seen, goal, cluster, state)
+
+
+def _towards(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet | None) -> Step:
     if goal.teardown:
         return _teardown_step(seen, goal, cluster)
     if state is None:
@@ -129,7 +133,7 @@ def _other_writer(goal: Goal, state: NodeSet) -> Stop:
 def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step:
     if state.spec.replicas == goal.target:  # written already
         doomed = predicted_victims(seen.pods, goal.target, seen.version).victims
-        return _hold_on(judge(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
+        return holds.handed_over(judge(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
     obstacle = _obstacle(seen, goal, cluster, state)
     if obstacle is not None:
         return obstacle
@@ -145,7 +149,7 @@ def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues.
     """
     goal = stage.goal
-    if any(each.kind is Kind.OURS or members.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
+    if any(each.kind is Kind.OURS or tags.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
     found = [each.text for each in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
@@ -200,25 +204,7 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
         return wait(seen, goal, why)
     stage = judge(seen, goal, cluster)
     pods = tuple(each.name for each in stage.selected)
-    return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or protocol.DeleteNodeSet(pods)
-
-
-def _hold_on(stage: ScaleInState, pods: Collection[str]) -> Step | None:
-    """A long hold on nodes whose pods may be deleted from now on, None where it is set."""
-    ending = tuple(node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods)
-    return protocol.RenewHold(ending, HANDED_OVER_S) if ending else None
-
-
-def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
-    """Nodes under our drain that slurmctld would return before ``moment``."""
-    return tuple(
-        each.node
-        for each in stage.selected
-        if each.kind is Kind.OURS
-        and each.record is not None
-        and each.record.resume_after.value is not None
-        and each.record.resume_after.value < moment
-    )
+    return _prepare(stage) or _wait_for_jobs(stage) or holds.handed_over(stage, pods) or protocol.DeleteNodeSet(pods)
 
 
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
@@ -247,12 +233,16 @@ def _prepare(stage: ScaleInState) -> Step | None:
 def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterable[Candidate]) -> Step | None:
     """Our mark on every selected pod, with a cost under that of all retained ones, so that the operator takes these first;
     None where it is so."""
-    cost = members.cost_below(retained)
+    cost = tags.cost_below(retained)
     if cost is None:
         first = "a retained pod has the lowest deletion cost there is, so the operator would delete it first"
         return Stop(f"{first}: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked")
-    marks = (members.mark(each.pod, stage.goal.owner, cost) for each in selected)
-    missing = tuple(wanted for wanted in marks if not members.is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
+    drains = {each.name for each in stage.to_drain}
+    marks = (
+        tags.mark(each.pod, stage.goal.owner, cost, drains=each.name in drains, drained=each.kind is Kind.OURS)
+        for each in selected
+    )
+    missing = tuple(wanted for wanted in marks if not tags.is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
     return protocol.SetCosts(missing) if missing else None
 
 
@@ -264,9 +254,7 @@ def drained_by_us(stage: ScaleInState) -> Step | None:
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
         return protocol.SetReason(unstamped, goal.reason)
-    hold = goal.policy.hold_s or goal.policy.min_hold_s
-    ending = _ours_until(stage, stage.seen.now + hold // 2)
-    return protocol.RenewHold(ending, hold) if ending else None
+    return holds.while_waiting(stage)
 
 
 def _cordon(stage: ScaleInState) -> Step | None:
@@ -294,7 +282,7 @@ def _wait_for_jobs(stage: ScaleInState) -> Step | None:
         return deadline_step(stage)
     goal = stage.goal
     then = "the NodeSet is deleted" if goal.teardown else f"replicas go from {goal.current} to {goal.target}"
-    return Wait(stage.waiting(then), stage.progress())
+    return holds.noted(stage) or Wait(stage.waiting(then), stage.progress())
 
 
 def _hand_over(stage: ScaleInState) -> Step:
@@ -311,20 +299,20 @@ def _hand_over(stage: ScaleInState) -> Step:
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
     if not stage.goal.writes:
         return Done(selected)
-    return _hold_on(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
+    return holds.handed_over(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
 
 
 def trigger_sync(stage: ScaleInState) -> Step | None:
     """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
     if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
-    wanted = members.triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
+    wanted = tags.triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
     return protocol.TriggerSync((wanted,)) if wanted is not None else None
 
 
 def answer_is_due(stage: ScaleInState) -> bool:
     """Whether the operator was told to look a moment ago."""
-    return any(members.just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
+    return any(tags.just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
 
 
 def wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:

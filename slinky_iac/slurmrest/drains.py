@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestUnreachable, SlurmrestVersionError
@@ -226,6 +226,15 @@ def sort_for_drain(names: tuple[str, ...], seen: NodesAnswer, reason: str, resum
     # A DRAIN without a reason keeps the one there, with what Slurm appended to it, and only renews resume_after.
     renewed: dict[str, object] = {"state": ["DRAIN"], **timer}
     return Sorted(((fresh, {**renewed, "reason": reason}), (ours, renewed)), tuple(settled))
+
+
+def sort_for_clearing(names: tuple[str, ...], seen: NodesAnswer, ends: Mapping[str, int]) -> Sorted:
+    """Drained nodes whose drain still has this end lose it; all others are as wanted already."""
+    nodes, settled = _looked_up(names, seen)
+    send = [node.name for node in nodes if node.drained_or_draining and node.resume_after.value == ends[node.name]]
+    settled += [NodeResult(node.name, Outcome.DONE, "it was so already", node) for node in nodes if node.name not in send]
+    never = {"set": True, "infinite": True, "number": 0}
+    return Sorted(((tuple(send), {"state": ["DRAIN"], "resume_after": never}),), tuple(settled))
 
 
 def sort_by(

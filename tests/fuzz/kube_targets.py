@@ -18,7 +18,7 @@ import yaml
 
 from slinky_iac.closing import Held
 from slinky_iac.drain.cost import class_of
-from slinky_iac.drain.members import Tag
+from slinky_iac.drain.tags import Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
@@ -155,8 +155,8 @@ EXEC = {
     },
 }
 TAGS = (
-    b'{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}',
-    b'{"cost":-1000000000,"nudged_at":1795235000,"owner":"dev/gpu","signal_at":1795235000,"was":"5"}',
+    b'{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}',
+    b'{"cost":-1000000000,"hold":1795236000,"nudged_at":1795235000,"owner":"dev/gpu","signal_at":1795235000,"was":"5"}',
     b'{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}',
 )
 

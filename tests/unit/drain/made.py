@@ -1,9 +1,9 @@
 """Short ways to make the views that the tests decide on."""
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import Goal, Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 
@@ -32,12 +32,17 @@ def given_up(number, **changes):
     """A pod that carries our marks and whose drain the operator has seen."""
     plain = {
         "deletion_cost": BASE_COST,
-        "gate": Tag("dev/gpu", BASE_COST).text(),
+        "gate": Tag("dev/gpu", BASE_COST, hold=LATER).text(),
         "cordon": True,
         "slurm_states": {"IDLE", "DRAIN"},
         "slurm_reason": OURS,
     }
     return pod(number, **{**plain, **changes})
+
+
+def marked(number, **changes):
+    """The same right before our drain."""
+    return given_up(number, **{"gate": Tag("dev/gpu", BASE_COST, hold=0).text(), **changes})
 
 
 def node(ordinal, state="IDLE", reason="", **changes):

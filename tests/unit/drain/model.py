@@ -11,6 +11,7 @@ from functools import lru_cache
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.protocol import (
     Cancel,
+    ClearHold,
     CordonAnnotate,
     DeleteNodeSet,
     DeletePod,
@@ -31,12 +32,11 @@ from slinky_iac.drain.protocol import (
 from slinky_iac.kube import objects as kube
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
-from tests.unit.drain.operator_model import OPERATOR, Job, Machinery, Node, Pod
+from tests.unit.drain.operator_model import OPERATOR, PERSON, Job, Machinery, Node, Pod
 
 __all__ = ["OPERATOR", "OURS", "PERSON", "Job", "Node", "Pod", "World", "world"]
 
 OURS = "slinky-iac:dev/gpu"
-PERSON = "root:"
 _node, _job, _pod, _nodeset = (
     lru_cache(maxsize=1 << 13)(make) for make in (builders.node, builders.job, builders.pod, builders.nodeset)
 )
@@ -123,6 +123,7 @@ class World(Machinery):
         on_slurm = {
             Drain: self._drain,
             RenewHold: self._renew,
+            ClearHold: self._clear,
             Undrain: self._undrain,
             SetReason: self._reword,
             Resume: self._resume,
@@ -142,6 +143,21 @@ class World(Machinery):
             annotations = self._pod(mark.pod).annotations
             assert "dev/gpu" in annotations.get("gate", "dev/gpu"), "another gate's tag overwritten"
             annotations["pod-deletion-cost"], annotations["gate"] = str(mark.cost), mark.tag
+            node = self.nodes.get(self._pod(mark.pod).node)
+            if node is not None and node.reason.startswith(OURS):
+                node.note_lost = False
+
+    def holds_under_others(self) -> list[str]:
+        """Drains of others that slurmctld would end at a moment that we set and noted."""
+        tagged = {
+            pod.node for pod in self.pods.values() if not pod.terminating and "dev/gpu" in pod.annotations.get("gate", "")
+        }
+        return [
+            f"{node.name}: {node.reason}"
+            for node in self.nodes.values()
+            if node.name in tagged and node.drain and not node.reason.startswith(OURS)
+            if node.hold_is_ours and node.resume_after is not None and not node.note_lost
+        ]
 
     def _set_replicas(self, step, share):
         if share > 0:
@@ -192,6 +208,8 @@ class World(Machinery):
             annotations = self._pod(unmark.pod).annotations
             assert "dev/gpu" in annotations["gate"], "another gate's tag removed"
             del annotations["gate"]
+            if self._pod(unmark.pod).node in self.nodes:
+                self.nodes[self._pod(unmark.pod).node].note_lost = True
             if unmark.restore_cost:
                 del annotations["pod-deletion-cost"]
                 if unmark.was is not None:
@@ -207,13 +225,31 @@ class World(Machinery):
             assert not (node.drain and node.reason.startswith(OPERATOR)), f"operator's drain overwritten: {node}"
             node.drain, node.reason, node.user, node.reason_at = True, step.reason, "pulumi", self.now
             node.resume_after = None if step.resume_after_s is None else self.now + step.resume_after_s
+            node.hold_is_ours, node.note_lost = True, False
 
     def _renew(self, step, share):
+        self._set_tags(step.marks)
         for name in self._part(step.nodes, share):
             node = self.nodes[name]
             assert node.drain
             assert node.reason.startswith(OURS), f"somebody else's drain renewed: {node}"
             node.resume_after = self.now + step.resume_after_s
+
+    def _clear(self, step, share):
+        for name in self._part(step.nodes, share):
+            node = self.nodes[name]
+            assert node.drain
+            assert not node.reason.startswith(OURS), f"our own drain made endless: {node}"
+            if node.resume_after == step.ends[name]:
+                tag = next(pod.annotations["gate"] for pod in self.pods.values() if pod.node == name)
+                # Between the drain and its note, theirs can't be told from ours: cleared, the node stays drained.
+                assert node.hold_is_ours or '"hold":0' in tag, f"somebody else's own end of a drain cleared: {node}"
+                node.resume_after = None
+        self._set_tags(self._part(step.marks, share if share == 1 else 0))
+
+    def _set_tags(self, marks):
+        for mark in marks:
+            self._pod(mark.pod).annotations["gate"] = mark.tag
 
     def _undrain(self, step, share):
         for name in self._part(step.nodes, share):
@@ -236,8 +272,7 @@ class World(Machinery):
         for job in step.jobs:
             if job in self.jobs:
                 self.jobs[job] = replace(self.jobs[job], signalled_at=self.now)
-        for mark in self._part(step.marks, share):
-            self._pod(mark.pod).annotations["gate"] = mark.tag
+        self._set_tags(self._part(step.marks, share))
 
     @staticmethod
     def _part(items, share: float):

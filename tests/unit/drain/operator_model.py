@@ -15,6 +15,7 @@ from slinky_iac.releases import OperatorVersion
 
 OPERATOR = "slurm-operator:"
 GRACE = "slurm-operator: Pod is terminating"
+PERSON = "root:"
 
 
 @dataclass
@@ -27,6 +28,11 @@ class Node:
     reason: str = ""
     user: str = ""
     resume_after: int | None = None
+    hold_is_ours: bool = False
+    """Whether it was us who set ``resume_after``."""
+    note_lost: bool = False
+    """The tag in which we noted that is gone: a person took it, and we have not looked since; or we did, and were killed
+    before we lifted the drain; or its pod ended."""
     reason_at: int | None = None
     """When it was given by a pod's end or by us; None: not told."""
     template: int = 1
@@ -146,6 +152,18 @@ class Machinery:
         for node in self.nodes.values():
             if node.drain and node.resume_after is not None and node.resume_after <= self.now:
                 node.drain, node.reason, node.resume_after = False, "", None
+
+    def person_drains(self, node: Node, why: str, own_end: int | None = None) -> None:
+        """`scontrol update nodename=… state=drain reason=…`: a ``resume_after`` that is there stays where none is named."""
+        if own_end is not None or not node.drain:
+            node.resume_after, node.hold_is_ours = own_end, False
+        node.drain, node.reason, node.user = True, f"{PERSON} {why}", "root"
+
+    def slurmctld_starts(self) -> None:
+        """It restores ``resume_after`` on nodes that are DOWN or drained, and drops it on those with a job."""
+        for node in self.nodes.values():
+            if not node.down and self.states(node) & {"MIXED", "COMPLETING"}:
+                node.resume_after = None
 
     def start_job(self, nodes: Collection[str], end: int | None, *, requeueable: bool) -> None:
         """A job begins on these nodes; on none, nothing does. ``end``: seconds that it may run."""
@@ -361,7 +379,7 @@ class Machinery:
             del self.hidden[job.job_id]
         record = self.nodes.get(pod.node)
         if record is not None:
-            record.down, record.reason, record.reason_at = True, GRACE, self.now
+            record.down, record.reason, record.reason_at, record.note_lost = True, GRACE, self.now, True
 
     def reap(self) -> None:
         """kubelet has ended the terminating pods."""

@@ -14,7 +14,7 @@ from slinky_iac.drain.protocol import Done, Goal, Stop, Wait
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
-from tests.unit.drain.model import OURS, PERSON, Node, world
+from tests.unit.drain.model import OURS, Node, world
 from tests.unit.drain.scale_in_machine import OWNER, PICK, VERSIONS, Everybody, pick
 
 
@@ -62,6 +62,7 @@ class Rollout(Everybody):
         seen = self.w.observe()
         number = next_step(seen, self.goal)
         step = number if not isinstance(number, Done) else roll_step(seen, self.goal)
+        self.check_holds(step)
         match step:
             case Wait():
                 pass
@@ -95,11 +96,13 @@ class Rollout(Everybody):
         pod, node = pick(self.w.pods.values(), number), pick(self.w.nodes.values(), number)
         match what:
             case "drains" if node is not None:
-                node.drain, node.reason, node.user, node.resume_after = True, f"{PERSON} bad DIMM {number}", "root", None
+                self.w.person_drains(node, f"bad DIMM {number}", self.w.now + 900 if number % 7 == 0 else None)
             case "undrains" if node is not None:
                 node.drain, node.reason, node.resume_after = False, "", None
             case "edits" if pod is not None:
                 pod.annotations.pop(("gate", "pod-deletion-cost", "pod-cordon")[number % 3], None)
+                if number % 3 == 0 and pod.node in self.w.nodes:
+                    self.w.nodes[pod.node].note_lost = True
             case "cordons" if pod is not None:
                 pod.kube_cordoned = not pod.kube_cordoned
             case "deletes" if pod is not None and not pod.terminating and not self.w.jobs_on(pod.node):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from slinky_iac.drain.members import undo_steps
-from slinky_iac.drain.protocol import Cancel, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
+from slinky_iac.drain.protocol import Cancel, ClearHold, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Node, World, world
@@ -50,6 +50,18 @@ class Everybody(RuleBasedStateMachine):
         for step in undo_steps(self.w.observe(), OWNER):
             if not isinstance(step, Wait):
                 self.w.act(step)
+        assert not self.w.rest_up or not self.w.holds_under_others()
+
+    def check_holds(self, step):
+        """A living run leaves no hold of ours under another's drain, and none of its own drains without an end."""
+        if not self.w.rest_up:
+            return
+        assert isinstance(step, ClearHold) or not self.w.holds_under_others()
+        if isinstance(step, Wait) and step.progress:
+            endless = [
+                node.name for node in self.w.nodes.values() if node.reason.startswith(OURS) and node.resume_after is None
+            ]
+            assert not endless, f"drained for ever, if this run is killed now: {endless}"
 
     @rule(number=PICK, what=st.sampled_from(["ends", "ends", "completes", "is suspended or resumed"]))
     def job(self, number, what):
@@ -63,9 +75,9 @@ class Everybody(RuleBasedStateMachine):
         else:
             job.suspended = not job.suspended
 
-    @rule(what=st.sampled_from(["kill", "undo", "client lost", "client back", "client back", "operator", "slurmrestd"]))
+    @rule(what=st.sampled_from(["kill", "undo", "client lost", "client back", "operator", "slurmrestd", "slurmctld"]))
     def fault(self, what):
-        """We are killed, the operator restarts without a client, stops or starts; slurmrestd stops or starts."""
+        """We are killed, the operator restarts without a client, stops or starts; so does slurmrestd; slurmctld restarts."""
         w = self.w
         match what:
             case "kill":
@@ -80,6 +92,8 @@ class Everybody(RuleBasedStateMachine):
                     w.refresh()
             case "operator":
                 w.operator_up = not w.operator_up
+            case "slurmctld":
+                w.slurmctld_starts()
             case _:
                 w.rest_up = not w.rest_up
 
@@ -171,6 +185,7 @@ class ScaleIn(Everybody):
         step = self.decided(seen)
         assert not self.asks_twice or self.decided(seen) == step, "the decider has a memory"
         self.last = step
+        self.check_holds(step)
         match step:
             case Wait():
                 pass
@@ -217,7 +232,7 @@ class ScaleIn(Everybody):
         node = pick(self.w.nodes.values(), number)
         match what:
             case "drains" if node is not None:
-                node.drain, node.reason, node.user, node.resume_after = True, f"{PERSON} bad DIMM {number}", "root", None
+                self.w.person_drains(node, f"bad DIMM {number}", self.w.now + 900 if number % 7 == 0 else None)
             case "undrains" if node is not None:
                 if any(each.node == node.name for each in self.w.pods.values() if each.name in self.given_up()):
                     self.taken_back.setdefault(node.name, ("R1", self.w.next_job))
@@ -226,6 +241,8 @@ class ScaleIn(Everybody):
                 keys = ("gate", "pod-deletion-cost", "pod-cordon")
                 for key in keys if what == "edits all" else keys[number % 3 :][:1]:
                     pod.annotations.pop(key, None)
+                    if key == "gate" and pod.node in self.w.nodes:
+                        self.w.nodes[pod.node].note_lost = True
                 if number % 5 == 0:
                     pod.annotations["pod-deletion-cost"] = str(number % 7 - 3)
             case "downs" if node is not None and node.name not in self.doomed_nodes() and not node.drain:

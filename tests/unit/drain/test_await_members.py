@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from slinky_iac.drain import members, scale
-from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.errors import DrainDeadline
 from tests.unit.drain.made import node, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Node, Pod, world

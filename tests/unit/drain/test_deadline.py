@@ -2,10 +2,10 @@
 
 import pytest
 
-from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Stop, TriggerSync, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, DrainPolicy
 from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
 
 

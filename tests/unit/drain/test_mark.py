@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.drain.cost import INT32_MIN
-from slinky_iac.drain.members import (
+from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.tags import (
     BASE_COST,
     TRIGGER_EVERY_S,
     Mark,
@@ -16,27 +17,24 @@ from slinky_iac.drain.members import (
     foreign_tags,
     is_marked,
     mark,
-    signalled,
+    retagged,
     tag_of,
     triggered,
     unmark,
 )
-from slinky_iac.drain.settings import Owner
-from tests.unit.drain.made import NOW, OWNER, given_up, pod
+from tests.unit.drain.made import LATER, NOW, OWNER, given_up, pod
 
-WIRE = '{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}'
-FIRST = '{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}'
+WIRE = '{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}'
 
 
 def test_tag_is_this_text_on_the_wire():
     assert Tag("dev/gpu", BASE_COST).text() == WIRE
     assert Tag.read(WIRE) == Tag("dev/gpu", BASE_COST)
-    assert Tag.read(FIRST) == Tag("dev/gpu", BASE_COST), "tags of the first releases are read"
 
 
-@given(st.text(), st.integers(), st.none() | st.text(), st.none() | st.integers(), st.none() | st.integers())
-def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at, nudged_at):
-    tag = Tag(owner, cost, was, signal_at, nudged_at)
+@given(st.text(), st.integers(), st.none() | st.text(), st.lists(st.none() | st.integers(), min_size=3, max_size=3))
+def test_tag_is_read_as_it_was_written(owner, cost, was, times):
+    tag = Tag(owner, cost, was, *times)
     assert Tag.read(tag.text()) == tag
 
 
@@ -45,7 +43,7 @@ def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at, nudged_at):
     ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}', "[" * 100_000, '{"owner":' * 100_000]
     + [
         json.dumps({**json.loads(WIRE), key: bad})
-        for key in ("owner", "cost", "was", "signal_at", "nudged_at")
+        for key in ("owner", "cost", "was", "signal_at", "nudged_at", "hold")
         for bad in (True, [1])
     ]
     + [json.dumps({**json.loads(WIRE), "more": 1}), json.dumps({**json.loads(WIRE), "cost": 1.0})],
@@ -92,22 +90,22 @@ def test_our_own_cost_without_its_tag_is_not_remembered_as_somebodys():
 
 
 def test_pod_is_marked_only_with_both_annotations():
-    wanted = mark(pod(0), OWNER, BASE_COST)
+    wanted = mark(given_up(0), OWNER, BASE_COST)
     assert is_marked(given_up(0), wanted)
     assert not is_marked(given_up(0, gate=""), wanted)
     assert not is_marked(given_up(0, deletion_cost=0), wanted)
 
 
 def test_time_of_the_signal_is_kept_in_the_tag_and_over_renewals():
-    told = signalled(given_up(0), OWNER, NOW)
-    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, signal_at=NOW).text())
+    told = retagged(given_up(0), OWNER, signal_at=NOW)
+    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, signal_at=NOW, hold=LATER).text())
     assert Tag.read(mark(given_up(0, gate=told.tag), OWNER, BASE_COST).tag).signal_at == NOW
-    assert signalled(pod(0), OWNER, NOW) is None
+    assert retagged(pod(0), OWNER, signal_at=NOW) is None
 
 
 def test_pod_is_nudged_only_once_in_a_while_and_keeps_its_mark():
     told = triggered(given_up(0), OWNER, NOW)
-    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text())
+    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW, hold=LATER).text())
     again = given_up(0, gate=told.tag)
     assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S - 1) is None
     assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S) is not None

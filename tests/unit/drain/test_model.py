@@ -43,7 +43,9 @@ def walk(seed: int) -> None:
             machine.somebody(dice.randrange(10**6), dice.choice(STRANGE))
         if dice.random() < faulty:
             machine.fault(
-                dice.choice(["kill", "kill", "kill", "undo", "client lost", "client back", "operator", "slurmrestd"])
+                dice.choice(
+                    ["kill", "kill", "kill", "undo", "client lost", "client back", "operator", "slurmrestd", "slurmctld"]
+                )
             )
         if wide and dice.random() < 0.2:
             _from_further_away(machine, dice)

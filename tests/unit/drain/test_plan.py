@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.drain import plan_lines
 from slinky_iac.drain.cost import INT32_MIN, Kind, predicted_victims
-from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.plan import (
     _choice_blocks,
     is_forced,
@@ -20,6 +19,7 @@ from slinky_iac.drain.plan import (
 )
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits
+from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders

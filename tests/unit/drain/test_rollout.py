@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import (
     DeletePod,
     Done,
@@ -25,6 +24,7 @@ from slinky_iac.drain.protocol import (
 from slinky_iac.drain.rollout import at_once, plan_rollout, refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit.drain.made import NOW, OWNER, V121, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 
@@ -95,7 +95,7 @@ def test_idle_nodes_go_before_busy_ones():
 
 
 def test_a_marked_batch_is_drained_with_our_reason_and_a_hold():
-    marked = old(0, gate=Tag("dev/gpu", BASE_COST).text(), deletion_cost=BASE_COST, cost_text=str(BASE_COST))
+    marked = old(0, gate=Tag("dev/gpu", BASE_COST, hold=0).text(), deletion_cost=BASE_COST, cost_text=str(BASE_COST))
     assert step(look([marked, new(1)], nodes(2))) == Drain(("gpu-0",), OURS, 3600)
 
 

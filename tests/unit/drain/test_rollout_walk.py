@@ -37,7 +37,7 @@ def walk(seed: int) -> None:
         if dice.random() < strange:
             machine.somebody(dice.randrange(10**6), dice.choice(["drains", "undrains", "edits", "cordons", "deletes"]))
         if dice.random() < faulty:
-            machine.fault(dice.choice(["kill", "undo", "client lost", "client back", "operator", "slurmrestd"]))
+            machine.fault(dice.choice(["kill", "undo", "client lost", "client back", "operator", "slurmrestd", "slurmctld"]))
         elif dice.random() < 0.5:
             machine.w.operator_up = machine.w.rest_up = True
         machine.time_passes(dice.choice([2, 30, 30, 61, 130, 400]))

@@ -7,12 +7,13 @@ import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import INT32_MIN
-from slinky_iac.drain.members import BASE_COST, Mark, Tag
+from slinky_iac.drain.holds import HANDED_OVER_S
 from slinky_iac.drain.protocol import (
     CordonAnnotate,
     DeleteNodeSet,
     Done,
     Drain,
+    Mark,
     Observation,
     Release,
     RenewHold,
@@ -26,9 +27,11 @@ from slinky_iac.drain.protocol import (
 )
 from slinky_iac.drain.scale_in_state import judge
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
-from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
+from slinky_iac.drain.steps import FIRST_ANSWER_S, _hand_over, next_step
+from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit import builders
 from tests.unit.drain.made import (
+    LATER,
     NOW,
     OURS,
     V121,
@@ -36,6 +39,7 @@ from tests.unit.drain.made import (
     goal,
     held,
     job,
+    marked,
     node,
     nodeset,
     pod,
@@ -74,13 +78,13 @@ def test_costs_come_first_and_on_all_chosen_pods():
 
 
 def test_drain_comes_only_when_every_chosen_pod_is_marked():
-    marked = {"cordon": False, "slurm_states": frozenset({"IDLE"}), "slurm_reason": ""}
-    found = step(seen([pod(0), given_up(1, **marked), given_up(2, **marked)], [node(n) for n in range(3)]))
+    plain = {"cordon": False, "slurm_states": frozenset({"IDLE"}), "slurm_reason": ""}
+    found = step(seen([pod(0), marked(1, **plain), marked(2, **plain)], [node(n) for n in range(3)]))
     assert found == Drain(("gpu-2", "gpu-1"), OURS, 3600)
 
 
 def test_dead_mans_switch_can_be_left_out():
-    found = step(seen([pod(0), given_up(1), given_up(2)], [node(n) for n in range(3)]), policy=DrainPolicy(hold_factor=0))
+    found = step(seen([pod(0), marked(1), marked(2)], [node(n) for n in range(3)]), policy=DrainPolicy(hold_factor=0))
     assert found == Drain(("gpu-2", "gpu-1"), OURS, None)
 
 
@@ -225,7 +229,7 @@ def test_annotation_that_somebody_removed_is_set_again():
 
 
 def test_drain_that_somebody_lifted_is_set_again():
-    assert step(seen(FREE_LOOK[0], [node(0), held(1), node(2)])) == Drain(("gpu-2",), OURS, 3600)
+    assert step(seen([pod(0), given_up(1), marked(2)], [node(0), held(1), node(2)])) == Drain(("gpu-2",), OURS, 3600)
 
 
 def test_replicas_that_somebody_else_wrote_stop_the_run():
@@ -303,7 +307,7 @@ def test_operator_that_has_not_seen_the_drain_is_not_trusted_with_lower_replicas
 def test_operator_is_nudged_to_look_at_once_and_then_waited_for():
     blind = given_up(2, slurm_states=frozenset({"IDLE"}))
     found = step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]))
-    assert found == TriggerSync((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
+    assert found == TriggerSync((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW, hold=LATER).text()),))
     told = given_up(2, slurm_states={"IDLE"}, gate=found.pods[0].tag)
     waiting = says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
     assert waiting.soon, "the answer is due"
@@ -348,19 +352,6 @@ def test_kept_pod_with_a_very_low_cost_is_undercut():
 
 
 # -- holds -----------------------------------------------------------------------------------------------------------------
-
-
-def test_hold_is_renewed_when_half_of_it_is_over():
-    assert step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1799)])) == RenewHold(("gpu-2",), 3600)
-    assert step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1800)])) == RenewHold(
-        ("gpu-2",), HANDED_OVER_S
-    )
-    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=None)])), SetReplicas)
-
-
-def test_hold_of_an_earlier_policy_is_renewed_though_there_is_none_now():
-    look = seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 400)])
-    assert step(look, policy=DrainPolicy(hold_factor=0)) == RenewHold(("gpu-2",), 3600)
 
 
 def test_drain_of_a_person_that_ends_soon_is_not_relied_on():
@@ -431,7 +422,7 @@ def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
 
 def test_teardown_needs_every_node_free_and_neither_cordon_nor_the_operator():
     plain = {"cordon": False, "slurm_states": frozenset()}
-    look = seen([given_up(n, **plain) for n in range(2)], [held(0, resume_after=None), held(1, resume_after=None)])
+    look = seen([given_up(n, **plain) for n in range(2)], [held(0), held(1)])
     assert step(look, 2, 0, teardown=True) == DeleteNodeSet((NAME(1), NAME(0)))
     assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done()
 
@@ -461,7 +452,7 @@ def test_teardown_is_refused_while_another_gate_holds_a_pod():
 def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_later():
     """Its gate is out of the state by then: if the NodeSet's own deletion failed, the next one has no gate before it."""
     soon = step(seen([given_up(0)], [held(0, resume_after=NOW + 86_400)]), 1, 0, teardown=True)
-    assert soon == RenewHold(("gpu-0",), HANDED_OVER_S)
+    assert (soon.nodes, soon.resume_after_s) == (("gpu-0",), HANDED_OVER_S)
     held_on = seen([given_up(0)], [held(0, resume_after=NOW + HANDED_OVER_S - 5)])
     assert step(held_on, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
     busy = seen([given_up(0)], [held(0, "MIXED+DRAIN")], [job(1, 0)])
@@ -469,7 +460,7 @@ def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_la
 
 
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
-    look = seen([given_up(0)], [held(0, resume_after=None)], autoscalers=("ScaledObject/gpu",))
+    look = seen([given_up(0)], [held(0)], autoscalers=("ScaledObject/gpu",))
     assert step(look, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
 
 
@@ -493,7 +484,8 @@ def test_conditions_that_a_dead_operator_left_do_not_lower_replicas():
 def test_nodes_are_held_for_long_before_and_after_replicas_are_lowered():
     """An operator that is away for an hour after the write must find them drained when it starts again."""
     short = [node(0), held(1, resume_after=NOW + 3600), held(2, resume_after=NOW + 3600)]
-    assert step(seen(FREE_LOOK[0], short)) == RenewHold(("gpu-2", "gpu-1"), HANDED_OVER_S)
+    before = step(seen(FREE_LOOK[0], short))
+    assert (before.nodes, before.resume_after_s) == (("gpu-2", "gpu-1"), HANDED_OVER_S)
     written = step(seen(FREE_LOOK[0], short, replicas=1))
     assert isinstance(written, RenewHold)
     assert set(written.nodes) == {"gpu-2", "gpu-1"}

@@ -1,9 +1,9 @@
 """The plan of a removal names every node and job, and what is waited out first."""
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.members import Tag
 from slinky_iac.drain.plan import plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.tags import Tag
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod
 
 

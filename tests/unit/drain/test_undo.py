@@ -3,8 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.members import BASE_COST, RELEASED_REASON, Tag, Unmark, undo_steps
-from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Wait
+from slinky_iac.drain.members import RELEASED_REASON, undo_steps
+from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Unmark, Wait
+from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit.drain.made import NOW, OURS, OWNER, V110, given_up, held, node, nodeset, pod, seen
 
 NAME = "hpc-worker-gpu-{}".format
@@ -101,8 +102,9 @@ def test_nothing_is_given_back_while_the_operator_has_not_seen_the_newest_spec()
     assert isinstance(only, Wait)
 
 
-def test_with_slurm_away_marks_are_taken_back_and_the_rest_is_told():
-    release, wait = undo_steps(seen([given_up(0)], [], cluster=None, problem="timed out"), OWNER)
+def test_with_slurm_away_marks_without_a_hold_are_taken_back_and_the_rest_is_told():
+    marked = given_up(0, gate=Tag("dev/gpu", BASE_COST).text())
+    release, wait = undo_steps(seen([marked], [], cluster=None, problem="timed out"), OWNER)
     assert isinstance(release, Release)
     assert release.pods[0].uncordon
     assert "timed out" in wait.why

@@ -14,7 +14,7 @@ from slinky_iac import names
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.cli import shown
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
-from slinky_iac.drain.members import Tag
+from slinky_iac.drain.tags import Tag
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.daemons import SlurmConf
