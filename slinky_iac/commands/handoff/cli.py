@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_command import Runner, answer, no_pulumi, run_pulumi
+from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands import output
 from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.forms import FORMS, render
@@ -30,19 +30,34 @@ from slinky_iac.keys.raw import fingerprint
 from slinky_iac.reach import kube_connection
 
 Keys = dict[str, bytes]
+_ADVICE = (
+    "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to this stack's passphrase; or render what needs no key"
+    " from the stack's file, with --config FILE in the place of --stack"
+)
 
 
-def known(stack: str | None, values: Values, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
-    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
+def known(
+    stack: str | None, values: Values, address: str | None, held: Keys | None, run: Runner | None = run_pulumi
+) -> Known:
+    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported.
+
+    ``run``: None where a file was named and no stack is meant, so that nothing else is known. Raises :class:`StateError`
+    where the stack's outputs can't be read, and :class:`HandoffError` where the keys can't be decrypted and no `pulumi up`
+    said what they are: a wrong passphrase doesn't make them unknown keys.
+    """
     config = values.config
-    if held is None and config.keys.source == "imported":
-        with suppress(StateError):  # this shell may not decrypt them; it may still know what an `up` exported
-            held = _named(configured(stack, run, with_keys=True))
+    outputs: dict[str, object] = {}
+    if run is not None:
+        outputs = answer(run, ["stack", "output", "--json"], stack, dict, wanted="a stack's outputs", advice=_ADVICE)
+    full, trouble = _decrypted(stack, values, held, run)
+    if full is not None:
+        held = held or _named(full)
+    if trouble and not {"slurmKeyFingerprint", "tokenKeySet"} & outputs.keys():
+        raise HandoffError(f"the stack's keys are set and can't be decrypted: {trouble}. Nothing was written. {_ADVICE}")
     if held is not None:
         prints = {file: fingerprint(raw) for file, raw in held.items()}
         slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))
     else:
-        outputs = _outputs(stack, run)
         found = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
         slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
         jwks = "" if values.has_two_slurm_keys else None
@@ -52,19 +67,29 @@ def known(stack: str | None, values: Values, address: str | None, held: Keys | N
         address or _balancer_address(config),
         slurm_jwks=jwks,
         jwt_comes=JWT.next in values.rotation_secrets,
-        token_set=_token_set(stack, config, run),
+        token_set=_token_set(config, full, outputs),
     )
 
 
-def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | None:
+def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner | None) -> tuple[Values | None, str]:
+    """The configuration with its keys, where some are needed that aren't at hand; or why they can't be had."""
+    needed = (held is None and values.config.keys.source == "imported") or values.config.keys.has_token_keys
+    if run is None or not needed:
+        return None, ""
+    try:
+        return configured(stack, run, with_keys=True), ""
+    except StateError as error:
+        return None, str(error)
+
+
+def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> str | None:
     """jwks.json: of the keys that are set, else as the last `pulumi up` exported it."""
     if not config.keys.has_token_keys:
         return None
-    try:
-        found = configured(stack, run, with_keys=True).keys.token_set()
-    except StateError:  # this shell may not decrypt them
-        said = _outputs(stack, run).get("tokenKeySet")
+    if full is None:
+        said = outputs.get("tokenKeySet")
         return said if isinstance(said, str) and said else None
+    found = full.keys.token_set()
     return None if found is None else found.decode()
 
 
@@ -86,14 +111,6 @@ def _named(values: Values) -> Keys | None:
         return None
     jwks = values.keys.slurm_jwks() if values.has_two_slurm_keys else None
     return found if jwks is None else found | {names.SLURM_JWKS_FILE: jwks}
-
-
-def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
-    """The stack's outputs; none before the first `pulumi up`, and none where pulumi doesn't answer: they are a help only."""
-    try:
-        return answer(run, ["stack", "output", "--json"], stack, dict, wanted="a stack's outputs")
-    except StateError:
-        return {}
 
 
 def held_keys(values: Values) -> Keys:
@@ -154,7 +171,7 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
         raise HandoffError("--with-keys: a file's keys are encrypted; name the stack with --stack in the place of --config")
     values = given(arguments, pulumi, with_keys=arguments.with_keys)
     keys = held_keys(values) if arguments.with_keys else None
-    seen = known(arguments.stack, values, address, keys, no_pulumi if arguments.config else pulumi)
+    seen = known(arguments.stack, values, address, keys, None if arguments.config else pulumi)
     handed = handoff(values.config, seen, [Role(role) for role in arguments.role or ()])
     files = render(arguments.format, handed, keys)
     write(arguments.out, files, with_keys=arguments.with_keys)

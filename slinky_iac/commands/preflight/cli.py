@@ -118,7 +118,8 @@ def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tu
         return configured(stack, with_keys=True), ""
     except StateError as error:
         values = configured(stack)
-        return values, str(error) if values.config.keys.source == "imported" else ""
+        needed = values.config.keys.source == "imported" or values.config.keys.has_token_keys
+        return values, str(error) if needed else ""
 
 
 def _state(stack: str | None, look: Look) -> tuple[tuple[str, ...] | None, str]:

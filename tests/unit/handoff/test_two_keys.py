@@ -35,6 +35,9 @@ def values(*, with_keys: bool = True, data: dict[str, Any] = DATA, **coming: byt
 
 
 def silent(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    outputs = {"slurmKeyFingerprint": "not known", "jwtKeyFingerprint": "not known"}
+    if arguments[0] == "stack":
+        return subprocess.CompletedProcess(arguments, 0, json.dumps(outputs), "")
     return subprocess.CompletedProcess(arguments, 1, "", "incorrect passphrase")
 
 

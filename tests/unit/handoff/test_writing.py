@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import contextlib
 import json
@@ -18,12 +19,12 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.handoff import cli as handoff_command
-from slinky_iac.commands.handoff.cli import held_keys, known
+from slinky_iac.commands.handoff.cli import add_arguments, held_keys, known, run
 from slinky_iac.commands.handoff.model import Rendered, rendered
 from slinky_iac.commands.handoff.write import MARKER, write
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
-from slinky_iac.errors import HandoffError
+from slinky_iac.errors import HandoffError, StateError
 from slinky_iac.keys.raw import fingerprint
 from tests.api_server import ApiServer
 from tests.clusters import RAW_KEYS, all_traces
@@ -200,6 +201,12 @@ def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "al
     return run
 
 
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return parser.parse_args(arguments)
+
+
 def test_fingerprints_are_those_of_the_imported_keys() -> None:
     found = known(None, Values(form("all-outside"), ()), None, None, answering({}))
     assert (found.slurm_key, found.jwt_key) == (fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]))
@@ -211,6 +218,31 @@ def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does()
     assert (found.slurm_key, found.jwt_key) == ("SHA256:abc", None)
     found = known(None, Values(form("all-in-kubernetes"), ()), None, None, answering({}))
     assert (found.slurm_key, found.jwt_key) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["all-outside", "controller-outside"])
+def test_a_wrong_passphrase_is_never_taken_for_a_missing_key(tmp_path: Path, name: str) -> None:
+    arguments = parsed("--stack", "prod", "--out", str(tmp_path / "out"))
+    with pytest.raises(HandoffError, match=r"incorrect passphrase.*Nothing was written.*PULUMI_CONFIG_PASSPHRASE"):
+        run(arguments, answering({}, decrypts=False, name=name))
+    assert not (tmp_path / "out").exists()
+
+
+def test_outputs_that_can_t_be_read_are_not_outputs_that_are_not_there(tmp_path: Path) -> None:
+    answers = answering({})
+
+    def broken(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(words, 1, "", "error: no backend") if words[0] == "stack" else answers(words)
+
+    with pytest.raises(StateError, match="no backend"):
+        run(parsed("--stack", "prod", "--out", str(tmp_path / "out")), broken)
+    assert not (tmp_path / "out").exists()
+
+
+def test_from_a_file_no_key_is_asked_for(tmp_path: Path) -> None:
+    file = str(ROOT / "examples" / "Pulumi.all-outside.yaml")
+    assert run(parsed("--config", file, "--out", str(tmp_path / "out"))) == 0
+    assert "fingerprint not known yet" in (tmp_path / "out" / "README.md").read_text()
 
 
 @pytest.mark.parametrize(("given", "told"), [(None, "192.0.2.50"), ("192.0.2.60", "192.0.2.60")])
