@@ -14,19 +14,18 @@ import json
 import os
 import ssl
 import subprocess
-import tempfile
 import threading
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess
+from slinky_iac.kube.proxies import proxy_of
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import Clock, quote
 
@@ -84,18 +83,32 @@ def tls_context(
         except (ssl.SSLError, ValueError) as error:
             raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
     if cert is not None and key is not None:
-        # The ssl module loads certificates only from files; the folder is 0700 and gone at once.
-        with tempfile.TemporaryDirectory(prefix="slinky-") as folder:
-            pem = Path(folder) / "client.pem"
-            pem.touch(mode=0o600)
-            pem.write_bytes(cert.rstrip() + b"\n" + key)
-            try:
-                context.load_cert_chain(pem, password="")
-            except (ssl.SSLError, OSError, ValueError) as error:
-                raise KubeUnreachable(
-                    f"{where}: client certificate and key don't fit or aren't plain PEM ({type(error).__name__})"
-                ) from None
+        try:
+            with _piped(cert) as chain, _piped(key) as private:
+                context.load_cert_chain(chain, private, password="")
+        except (ssl.SSLError, OSError, ValueError) as error:
+            raise KubeUnreachable(
+                f"{where}: client certificate and key don't fit or aren't plain PEM ({type(error).__name__})"
+            ) from None
     return context
+
+
+@contextmanager
+def _piped(content: bytes) -> Iterator[str]:
+    """A path that gives ``content`` once: the ssl module loads certificates only from paths, and a file with a key in it
+    stays behind a SIGKILL. A pipe has no place on a disk. Raises BlockingIOError for more than a pipe holds, which is more
+    than any chain of certificates has."""
+    reading, writing = os.pipe()
+    try:
+        try:
+            os.set_blocking(writing, False)
+            if os.write(writing, content) != len(content):
+                raise BlockingIOError
+        finally:
+            os.close(writing)
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
 
 
 class Credentials:
@@ -265,7 +278,7 @@ class KubeTransport(httpx.BaseTransport):
         )
 
     def _http(self, tls: ssl.SSLContext) -> httpx.BaseTransport:
-        proxy = self._access.proxy_url or proxy_of(self._access.server)
+        proxy = self._access.proxy_url or proxy_of(self._access.server, os.environ)
         try:
             return SocketTransport(tls, proxy)
         except (ValueError, httpx.InvalidURL):
@@ -323,11 +336,3 @@ def _header_safe(token: str, where: str) -> str:
     if not token.isascii() or not token.isprintable():
         raise KubeUnreachable(f"{where}: the token has characters that can't be in a header. Make a new one")
     return token
-
-
-def proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for ``url`` (HTTPS_PROXY, NO_PROXY), as kubectl honours it."""
-    parts = urlsplit(url)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)

@@ -19,7 +19,7 @@ import pytest
 
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.connection import Command, Credential, Credentials, KubeTransport, proxy_of, run_command, tls_context
+from slinky_iac.kube.connection import Command, Credential, Credentials, KubeTransport, run_command, tls_context
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeUser
 from slinky_iac.kube.wire import Clock, Retry
 
@@ -339,16 +339,6 @@ def test_certificate_and_key_that_do_not_fit_are_named_not_shown(pki: Path) -> N
     assert "BEGIN" not in "".join(traceback.format_exception(refused.value))
     with pytest.raises(KubeUnreachable, match="authority isn't PEM"):
         tls_context(ca=b"\xff not PEM", where="the test")
-
-
-def test_the_environments_proxy_is_honoured_as_kubectl_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    assert proxy_of("https://api:6443") is None
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
-    assert proxy_of("https://api:6443") == "http://proxy:3128"
-    monkeypatch.setenv("NO_PROXY", "api")
-    assert proxy_of("https://api:6443") is None
 
 
 @pytest.mark.parametrize("ca", [b"", b"\n"])
