@@ -5,9 +5,10 @@ are in the state as pickles. `refresh`, `destroy` and every removal load the sta
 (pulumi/dynamic/__main__.py), so who can write to the backend could run code as the next person or runner. Providers of this
 project have no attributes and are pickled by reference: the value names a class and holds nothing else. Other ways from a
 state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch; a plugin's own
-address; a kubeconfig that starts a program, or the path of one that somebody else has laid there: a `destroy` or `refresh`
-takes the state's, not the settings'. A gate's address of slurmrestd is the state's then, too: tokens of SlurmUser would go
-to a planted one, which could also answer that all nodes are idle.
+address; a kubeconfig's text, or the path of one that somebody else has laid there: a `destroy` or `refresh` takes the
+state's, not the settings'. A kubeconfig starts programs, and sends any file of this machine away as a token (``tokenFile``).
+So all inputs of a provider are compared with what the program gives one, and all that leads a gate somewhere with what the
+settings give: tokens of SlurmUser would go to a planted slurmrestd, which could also answer that all nodes are idle.
 
 The pickle is read by its opcodes and never loaded.
 """
@@ -21,15 +22,20 @@ import json
 import pickletools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
+from slinky_iac.drain.settings import REACH_PROPS, reach_props
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.reach import reach
 from slinky_iac.text import plain
 
@@ -42,13 +48,22 @@ _SIGNATURE: Final = ("4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75
 _PROVIDERS: Final = "pulumi:providers:"
 _PLUGIN: Final = frozenset({"pluginDownloadURL", "parameterization", "name", "envVarMappings"})
 """Properties by which a state says which plugin the engine fetches, and from where (pkg/resource/deploy/providers)."""
-_STARTS: Final = ("exec", "auth-provider")
-"""Keys of a kubeconfig that name a program to start; another spelling of them is an escape or a tag."""
 _DYNAMIC: Final = "pulumi-python:dynamic"
 _TEXT: Final = re.compile(r"[\n{]|: ")
 """What a kubeconfig's text has, and no path that the settings take."""
-_ADDRESSES: Final = ("url", "caFile", "context", "namespace", "restapiService")
-"""Properties of a gate that say where its tokens go, and whom it takes for slurmrestd there."""
+_GIVEN: Final = frozenset({"kubeconfig", "context", "version", "__internal"})
+"""Inputs that the program, or the engine, gives a provider, each compared on its own."""
+_SWITCHES: Final = frozenset({"enableSecretMutable", "enableConfigMapMutable"})
+"""Further ones: whether an object is changed in place."""
+_VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+")
+_OF_RELEASE: Final = frozenset({"postrender", "valueYamlFiles", "keyring"})
+"""Inputs of a Helm release that name a program or a file of this machine; the program gives none."""
+_RELEASE: Final = "kubernetes:helm.sh/v3:Release"
+_COMPARED: Final = (
+    *REACH_PROPS,
+    *("secret", "entry", "otherSecret", "otherEntry", "controller", "resourceName", "cluster", "clusterName"),
+)
+"""Properties of a gate that say where it goes, whom it asks there, which keys it reads, whose nodes it drains."""
 _LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 """Opcodes that frame and number, and make nothing."""
 _TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
@@ -75,23 +90,38 @@ def _classes(module: ModuleType) -> Iterable[str]:
             yield f"{module.__name__}.{name}"
 
 
+@dataclass(frozen=True)
+class Settled:
+    """What the settings say that may be in a state: by property; or, of a program without our sections, any text of them."""
+
+    props: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
+
+    def names(self, prop: str, value: str) -> bool:
+        """Whether a property may have this value. An empty one leads nowhere that the settings don't."""
+        return value in self.allowed or value in (self.props.get(prop, frozenset()) if self.props else self.texts | {""})
+
+
 def foreign(
     resources: Sequence[Json],
     classes: frozenset[str],
     packages: frozenset[str] = PACKAGES,
-    known: Callable[[], frozenset[str]] = frozenset,
+    known: Callable[[], Settled] = Settled,
+    allowed: frozenset[str] = frozenset(),
 ) -> tuple[str, ...]:
-    """One sentence for each place of a state that would run code which isn't the program's; no value is quoted.
+    """One sentence for each place of a state that would run code which isn't the program's, or lead it elsewhere; no secret
+    is quoted.
 
-    ``resources`` as `pulumi stack export` has them. ``known``: texts that the stack's settings hold or give, asked for where
-    the state names a kubeconfig's path or where a token goes. Encrypted values pass: only who has the stack's secrets could
-    have made them. With --show-secrets they are decrypted, and compared.
+    ``resources`` as `pulumi stack export` has them. ``known``: what the stack's settings give, asked for where the state has
+    something to compare with it. ``allowed``: inputs of providers of the caller's own, as NAME.INPUT. Encrypted values pass:
+    only who has the stack's secrets could have made them. With --show-secrets they are decrypted, and compared.
     """
-    found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages)]
-    ways = [(each, what, text) for each in resources for what, text in _ways(each)]
-    settled = known() if ways else frozenset()
+    found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages, allowed)]
+    ways = [(each, *way) for each in resources for way in _ways(each, allowed)]
+    settled = known() if ways else Settled()
     for each, what, text in ways:
-        if text not in settled:
+        if not settled.names(what, text):
             shown = plain(text, 80)
             found.append(
                 f"{_name(each)}: its {what} is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
@@ -99,52 +129,84 @@ def foreign(
     return tuple(found)
 
 
-def _ways(resource: Json) -> Iterable[tuple[str, str]]:
-    """What a plugin or a gate would read a kubeconfig from, and send tokens to; a kubeconfig's text is judged by what is in
-    it."""
+def _ways(resource: Json, allowed: frozenset[str]) -> Iterable[tuple[str, str]]:
+    """Each property that leads a provider or a gate somewhere, with its value."""
     kind = str(resource.get("type", ""))
-    if not kind.startswith((_PROVIDERS, _DYNAMIC)):
-        return
-    sides = [props for side in ("inputs", "outputs") if isinstance(props := resource.get(side), Mapping)]
-    for what in ("kubeconfig", *(_ADDRESSES if kind.startswith(_DYNAMIC) else ())):
-        values = [_decrypted(props.get(what)) for props in sides]
+    if kind == f"{_PROVIDERS}kubernetes":
+        wanted: tuple[str, ...] = ("kubeconfig", "context")
+    else:
+        wanted = _COMPARED if kind.startswith(_DYNAMIC) else ()
+    for what in wanted:
+        values = (_decrypted(props.get(what)) for _, props in _sides(resource))
         for each in dict.fromkeys(each for each in values if isinstance(each, str)):
-            if each and not (what == "kubeconfig" and _TEXT.search(each)):
+            if each and not (what == "kubeconfig" and _TEXT.search(each)) and _own(resource, what) not in allowed:
                 yield what, each
 
 
-def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str]) -> Iterable[str]:
+def _sides(resource: Json) -> Iterable[tuple[str, Json]]:
+    return ((side, props) for side in ("inputs", "outputs") if isinstance(props := resource.get(side), Mapping))
+
+
+def _own(resource: Json, what: str) -> str:
+    """An input as ``--allow`` names it."""
+    return f"{str(resource.get('urn', '')).rpartition('::')[2]}.{what}"
+
+
+def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], allowed: frozenset[str]) -> Iterable[str]:
     kind = str(resource.get("type", ""))
     package = kind.removeprefix(_PROVIDERS).partition(":")[0]
     if package not in packages:
         named = f"is of the package {plain(package, 40)!r}, which the program doesn't use"
         yield f"{named}; the engine would fetch and run its plugin"
-    sides = [(side, resource.get(side)) for side in ("inputs", "outputs")]
-    for side, props in sides:
-        if not isinstance(props, Mapping):
-            continue
+    for side, props in _sides(resource):
         if kind.startswith(_PROVIDERS):
-            yield from _of_plugin(side, props)
+            yield from _of_plugin(resource, side, props, allowed, ours=package in PACKAGES)
         elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes)):
             yield f"{PROVIDER} in its {side} {why}"
+        if kind.startswith(_DYNAMIC):
+            yield from _of_gate(side, props)
+        if kind == _RELEASE and (given := sorted(key for key in _OF_RELEASE & set(props) if props[key])):
+            yield f"its {side} name a program or a file ({', '.join(given)}); the program doesn't"
 
 
-def _of_plugin(side: str, props: Json) -> Iterable[str]:
+def _of_plugin(resource: Json, side: str, props: Json, allowed: frozenset[str], *, ours: bool) -> Iterable[str]:
     internal = props.get("__internal")
     inside = set(internal) if isinstance(internal, Mapping) else set()
     named = sorted((_PLUGIN & inside) | ({"pluginDownloadURL"} & set(props)))
     if named:
         yield f"its {side} say which plugin is fetched ({', '.join(named)}); the program doesn't"
-    if _may_start(_decrypted(props.get("kubeconfig"))):
-        yield f"the kubeconfig in its {side} may start a program ({' or '.join(_STARTS)}); the program gives a path"
+    if not ours:
+        return
+    for key, value in props.items():
+        said = _decrypted(value)
+        if said in (None, "") or _own(resource, key) in allowed or key == "__internal" or key in named:
+            continue
+        hint = f"--allow {plain(_own(resource, key), 80)} if it is yours"
+        if key in _SWITCHES:
+            if said not in ("true", "false", True, False):
+                yield f"{key} in its {side} isn't true or false; {hint}"
+        elif key not in _GIVEN:
+            yield f"its {side} have {plain(key, 40)!r}, which the program doesn't give; {hint}"
+        elif key == "version" and not (isinstance(said, str) and _VERSION.fullmatch(said)):
+            yield f"the version in its {side} is no release; {hint}"
+        elif key == "kubeconfig" and not (isinstance(said, str) and not _TEXT.search(said)):
+            yield f"the kubeconfig in its {side} is a text (not shown), and the program gives a path or nothing; {hint}"
+        elif key == "context" and not isinstance(said, str):
+            yield f"the context in its {side} is no text; {hint}"
 
 
-def _may_start(config: object) -> bool:
-    """Whether a kubeconfig names a program, or may: escapes and tags of YAML spell a key in ways that no search finds, and
-    what is no text reaches the plugin as JSON."""
-    if config is None:
-        return False
-    return not isinstance(config, str) or any(sign in config.casefold() for sign in (*_STARTS, "\\", "!"))
+def _of_gate(side: str, props: Json) -> Iterable[str]:
+    """What of a gate's properties doesn't go together."""
+    found = {key: _decrypted(props[key]) for key in (*_COMPARED, "resource", "nodeset") if key in props}
+    for key in _COMPARED:
+        if not isinstance(found.get(key, ""), str | None):
+            yield f"{key} in its {side} is no text"
+    kubeconfig = found.get("kubeconfig")
+    if isinstance(kubeconfig, str) and _TEXT.search(kubeconfig):
+        yield f"the kubeconfig in its {side} is a text (not shown), and the program gives a path or nothing"
+    nodeset, base, named = (found.get(key) for key in ("nodeset", "controller", "resource"))
+    if isinstance(nodeset, str) and isinstance(base, str) and named != names.nodeset_resource(base, nodeset):
+        yield f"its {side} name another NodeSet's resource than {plain(nodeset, 40)!r} has"
 
 
 def _of_pickle(value: object, classes: frozenset[str]) -> str:
@@ -198,7 +260,7 @@ CODES = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"
-    " find out who can write there. Where it is your own program's: --allow PACKAGE, MODULE.CLASS or PATH"
+    " find out who can write there. Where it is your own program's: --allow PACKAGE, MODULE.CLASS, PATH or NAME.INPUT"
 )
 
 
@@ -206,7 +268,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     add_stack(parser)
     add_json(parser)
-    allow = "package, dotted name of a dynamic provider, path of a kubeconfig or address, that is your own; may be repeated"
+    allow = (
+        "package, dotted name of a dynamic provider, path of a kubeconfig or address, or NAME.INPUT of a provider, that is"
+        " your own; may be repeated"
+    )
     parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
     encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"
     parser.add_argument("--encrypted", action="store_true", help=encrypted)
@@ -227,22 +292,40 @@ def look(
     more = frozenset(allow or ())
     resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
 
-    def known() -> frozenset[str]:
-        return more | answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
+    def known() -> Settled:
+        found = answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
+        return replace(found, allowed=more)
 
-    return foreign(resources, project_classes() | more, PACKAGES | more, known)
+    return foreign(resources, project_classes() | more, PACKAGES | more, known, more)
 
 
-def known_of(settings: object) -> frozenset[str]:
-    """Texts of the settings, and what they give: namespace and Service of slurmrestd have defaults. Raises ValueError."""
-    found = _texts(settings)
+def known_of(settings: object) -> Settled:
+    """What the settings give. Of a program that hasn't our sections it may be any of its own texts. Raises ValueError."""
+    texts = _texts(settings)
     own = settings if isinstance(settings, dict) else {}
     entries = {name: {"secret": False, **each} for name, each in own.items() if isinstance(each, dict)}
     try:
-        way = reach(settings_of(own_texts(entries)[0]))
+        config = settings_of(own_texts(entries)[0])
     except ConfigError:
-        return found  # and then each of these is named
-    return found | {way.namespace, way.restapi_service}
+        return Settled(texts=texts)
+    return Settled(_given(config))
+
+
+def _given(config: StackConfig) -> dict[str, frozenset[str]]:
+    """Values that a resource of this configuration may have, by property. What a change of settings goes to and comes from
+    is both there, where neither leads elsewhere."""
+    base, keys = config.cluster.resource_name, [config.secret_of(key) for key in (SLURM, JWT, TOKENS)]
+    found = {prop: {value, ""} for prop, value in reach_props(reach(config)).items()}
+    found["tokens"] |= {names.HS256, names.RS256}
+    found["restapiScheme"] |= {"https"}
+    found["slurmUser"] |= {names.SLURM_USER}
+    secrets, entries = {each.name for each in keys}, {each.entry for each in keys}
+    found["jwtSecret"] |= secrets
+    found["jwtEntry"] |= entries
+    found |= {"secret": secrets, "otherSecret": secrets, "entry": entries, "otherEntry": entries}
+    found |= {"controller": {base}, "resourceName": {base}, "cluster": {config.cluster.name}}
+    found |= {"clusterName": {config.cluster.name}}
+    return {prop: frozenset(values) for prop, values in found.items()}
 
 
 def _texts(settings: object) -> frozenset[str]:

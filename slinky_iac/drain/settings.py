@@ -366,6 +366,8 @@ _REACH: Final = {
     "restapi_scheme": "restapiScheme",
     "user": "slurmUser",
 }
+REACH_PROPS: Final = tuple(_REACH.values())
+"""Props that say how to reach things."""
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:

@@ -129,8 +129,8 @@ _PARTS = {
         "external_keys fence keys kube monitoring names releases slurmrest text"
     ),
     "commands.verify_state": (
-        "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs node_table "
-        "reach text"
+        "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs keys names "
+        "node_table reach text"
     ),
     "commands.drift": (
         "closing cluster commands.output commands.status config drain errors fence keys kube names "

@@ -23,7 +23,8 @@ from slinky_iac.commands import cli, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
-from tests.stacks import told
+from tests.contract.test_wire_formats import JOBS, STORE, TABLE
+from tests.stacks import merged, told
 
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 GATE = "pulumi-python:dynamic/slurm:TeardownGate"
@@ -136,6 +137,24 @@ ROUNDABOUT = {
     "a kubeconfig that is no text, marked secret": resource(
         KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps({"users": [{"user": {"exec": {}}}]})}
     ),
+    "a kubeconfig without any program": resource(KUBERNETES, "x", kubeconfig="clusters: [{name: a}]\nusers: []\n"),
+    "a kubeconfig with a token's file": resource(
+        KUBERNETES, "x", kubeconfig="users: [{user: {tokenFile: /etc/passphrase}}]"
+    ),
+    "a kubeconfig with a proxy": resource(KUBERNETES, "x", kubeconfig="clusters: [{cluster: {proxy-url: 'http://evil'}}]"),
+    "a kubeconfig's text of a gate": resource(kubeconfig="users: [{user: {tokenFile: /etc/passphrase}}]") | {"urn": "a::x"},
+    "a kubeconfig of a gate that is no text": resource(kubeconfig={"users": []}) | {"urn": "a::x"},
+    "a cluster of the kubeconfig": resource(KUBERNETES, "x", cluster="prod-other"),
+    "a namespace": resource(KUBERNETES, "x", namespace="other"),
+    "resources dropped where they can't be reached": resource(KUBERNETES, "x", deleteUnreachable="true"),
+    "manifests written to this machine": resource(KUBERNETES, "x", renderYamlToDirectory="/home/admin/.config/autostart"),
+    "settings of helm": resource(KUBERNETES, "x", helmReleaseSettings='{"pluginsPath": "/tmp/evil"}'),
+    "a switch that is none": resource(KUBERNETES, "x", enableSecretMutable="yes"),
+    "no release": resource(KUBERNETES, "x", version="4.0.0-evil"),
+    "an input of the random provider": resource("pulumi:providers:random", "x", seed="1"),
+    "a release's program": resource("kubernetes:helm.sh/v3:Release", "x", postrender="/bin/sh -c id"),
+    "a release's file": resource("kubernetes:helm.sh/v3:Release", "x", valueYamlFiles=[{"path": "/etc/shadow"}]),
+    "another NodeSet's resource": resource(nodeset="gpu", controller="slurm", resource="slurm-worker-cpu") | {"urn": "a::x"},
     "the same, encrypted": resource(KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps("exec: {}")}),
 }
 
@@ -149,7 +168,7 @@ def test_the_other_ways_from_a_state_to_code_are_found(way: str) -> None:
 
 def test_a_state_of_this_project_passes() -> None:
     release = resource("kubernetes:helm.sh/v3:Release", "operator", chart="slurm-operator")
-    plugin = resource(KUBERNETES, "here", version="4.25.0", __internal={"pluginChecksums": {}})
+    plugin = resource(KUBERNETES, "here", version="4.25.0", __internal={"pluginChecksums": {}}, enableSecretMutable="true")
     stack = resource("pulumi:pulumi:Stack", "p-prod")
     made = resource("random:index/randomPassword:RandomPassword", "key", length=64)
     assert found(release, plugin, stack, made, resource("slinky:slurm:HybridCluster", "c"), resource(__provider=OURS)) == ()
@@ -192,6 +211,18 @@ def test_a_planted_path_of_a_kubeconfig_is_found_unless_the_settings_name_it(cap
         ("context", "evil", "prod"),
         ("namespace", "evil", "slurm"),
         ("restapiService", "evil", "slurm-restapi"),
+        ("jwtSecret", "evil", "slurm-auth-jwths256"),
+        ("jwtEntry", "evil", "jwt_hs256.key"),
+        ("tokens", "none", "rs256"),
+        ("slurmUser", "root", "slurm"),
+        ("clientCertFile", "/tmp/evil.crt", "/etc/slurm/gate.crt"),
+        ("clientKeyFile", "/tmp/evil.key", "/etc/slurm/gate.key"),
+        ("allowPlainHttp", "true", ""),
+        ("restapiScheme", "http", "https"),
+        ("controller", "evil", "slurm"),
+        ("cluster", "evil", "atlas"),
+        ("resourceName", "evil", "slurm"),
+        ("secret", "evil", "slurm-auth-slurm"),
     ],
 )
 def test_a_planted_address_to_which_tokens_would_go_is_found(
@@ -199,6 +230,7 @@ def test_a_planted_address_to_which_tokens_would_go_is_found(
 ) -> None:
     """A destroy asks the state's slurmrestd, with a token of SlurmUser."""
     rest = {"url": "https://rest.example.org:6820", "caFile": "/etc/slurm/ca.pem"}
+    rest |= {"clientCertFile": "/etc/slurm/gate.crt", "clientKeyFile": "/etc/slurm/gate.key"}
     sections = {"cluster": {"name": "atlas"}, "slurmrest": rest, "kubernetes": {"context": "prod"}}
     settings = told(sections)
 
@@ -214,6 +246,33 @@ def test_a_planted_address_to_which_tokens_would_go_is_found(
     assert judged(GATE, own) == 0
     assert judged(GATE, "") == 0
     assert judged("kubernetes:core/v1:Service", planted) == 0, "what Kubernetes holds is drift's matter"
+
+
+@pytest.mark.parametrize("prop", ["kubeconfig", "context"])
+def test_a_name_of_another_setting_is_no_context_of_a_provider(prop: str) -> None:
+    """Each input is compared with its own setting: any text of the settings would let a planted one pass."""
+    settings = told({"cluster": {"name": "atlas", "namespace": "hpc"}, "kubernetes": {"context": "prod"}})
+    known = verify_state.known_of(settings)
+    for kind in (KUBERNETES, GATE):
+        found = verify_state.foreign([resource(kind, "x", **{prop: "hpc"})], CLASSES, known=lambda: known)
+        assert found, kind
+        assert "which the settings don't name" in found[0]
+    assert verify_state.foreign([resource(KUBERNETES, "x", context="prod")], CLASSES, known=lambda: known) == ()
+
+
+def test_inputs_of_an_own_provider_can_be_allowed_by_name() -> None:
+    own = resource(KUBERNETES, "mine", kubeconfig="clusters: []\n", namespace="tools")
+    assert len(found(own)) == 4, "two inputs on two sides"
+    allowed = frozenset({"mine.kubeconfig", "mine.namespace"})
+    assert verify_state.foreign([own], CLASSES, allowed=allowed) == ()
+    assert verify_state.foreign([own | {"urn": "a::other"}], CLASSES, allowed=allowed) != ()
+
+
+def test_what_a_change_of_settings_comes_from_and_goes_to_is_not_planted() -> None:
+    """CI looks at the state just when settings have changed: keys of the stack's own, and both ways to sign."""
+    settings = told({"cluster": {"name": "atlas"}, "keys": {"tokens": "rs256"}})
+    before = resource(tokens="hs256", jwtSecret="slurm-auth-jwths256", jwtEntry="jwt_hs256.key", restapiScheme="")
+    assert verify_state.foreign([before], CLASSES, known=lambda: verify_state.known_of(settings)) == ()
 
 
 def test_settings_that_can_not_be_read_are_no_answer() -> None:
@@ -281,12 +340,40 @@ def test_what_is_no_state_is_no_answer(bad: Any) -> None:
         pulumi_state.everything(None, exported(bad, code=255), decrypted=True)
 
 
-@pytest.mark.parametrize("name", [*STACKS, MUNGE])
-def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str) -> None:
-    """Addresses of each gate are those of the settings, defaults and all."""
-    sections = stack_sections(name)
-    settings = told(sections)
-    made = [{"type": each.type, "urn": each.urn, "inputs": each.inputs, "outputs": {}} for each in recorded(name).resources]
-    dynamic = [{**each, "inputs": {**each["inputs"], "__provider": OURS}} for each in made if "dynamic/" in each["type"]]
-    assert dynamic
-    assert verify_state.foreign(dynamic, CLASSES, known=lambda: verify_state.known_of(settings)) == ()
+MORE: dict[str, Any] = {
+    "nothing": {},
+    "keys of a store": STORE,
+    "jobs": JOBS,
+    "a node table": TABLE,
+    "RSA tokens": {"keys": {"tokens": "rs256"}},
+    "another cluster": {"kubernetes": {"kubeconfig": "~/.kube/prod", "context": "prod"}},
+    "an own slurmrestd": {"slurmrest": {"url": "http://rest:6820", "allowPlainHttp": True, "user": "drainer"}},
+    "other names": {
+        "cluster": {"resourceName": "hpc", "namespace": "compute"},
+        "restapi": {"tls": {"source": "generated", "since": "2026-01-01"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "more"), [*((name, "nothing") for name in (*STACKS, MUNGE)), *(("dev", each) for each in MORE)]
+)
+def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str, more: str) -> None:
+    """Inputs of each provider and gate are those of the settings, defaults and all."""
+    settings = told(merged(stack_sections(name), MORE[more]))
+    made = recorded(name, **MORE[more]).resources
+    looked = [
+        {"type": each.type, "urn": each.urn, "inputs": plain(each.inputs), "outputs": plain(each.inputs)}
+        for each in made
+        if each.type.startswith(("pulumi:providers:", "kubernetes:helm")) or "dynamic/" in each.type
+    ]
+    gates = [each for each in looked if "dynamic/" in each["type"]]
+    for each in gates:
+        each["inputs"]["__provider"] = each["outputs"]["__provider"] = OURS
+    assert gates
+    assert any(each["type"] == KUBERNETES for each in looked)
+    assert verify_state.foreign(looked, CLASSES, known=lambda: verify_state.known_of(settings)) == ()
+
+
+def plain(inputs: Any) -> dict[str, Any]:
+    return {key: value for key, value in dict(inputs).items() if value is not None}
