@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from slinky_iac.commands import output
-from slinky_iac.commands.output import FOUND, Paint, wants_colour
+from slinky_iac.commands import mend, output
+from slinky_iac.commands.output import FOUND, Paint, terminal
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined
 from slinky_iac.config.rules import findings
@@ -25,7 +24,7 @@ _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 
 def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[Place, ...]]:
-    """The configuration in a file's text, where it can be read, and what is to say about it in the order of its lines."""
+    """The configuration in a file's text, where it can be read, and what is to say about it: errors first, then by lines."""
     file = parse(text, project)
     if not file.lines:
         return None, file.faults
@@ -42,7 +41,7 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
 
 
 def _order(place: Place) -> tuple[int, int]:
-    return place.line, _ORDER[place.finding.level]
+    return _ORDER[place.finding.level], place.line
 
 
 def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
@@ -101,17 +100,23 @@ def _encrypted(value: object, path: str, depth: int) -> Iterator[str]:
 
 HELP = "check a stack's file: errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
 CODES = (
-    "exit codes: 0 no error; 1 a file can't be read, or there is none; 2 wrong arguments; 6 errors (with --strict: or"
-    " warnings). A secret that isn't set yet is a warning"
+    "exit codes: 0 no error; 1 a file can't be read or written, or there is none; 2 wrong arguments; 6 errors (with"
+    " --strict: or warnings; with --fix: in the new file). A secret that isn't set yet is a warning"
 )
 _SHADES: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "cyan"}
 _WORDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
+UNWRAPPED: Final = 100_000
+"""Columns where no terminal is: a program reads one finding a line."""
+NEW: Final = ".new"
+"""What --fix puts behind the file's name: no command takes that for a stack's file."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("files", nargs="*", metavar="FILE", help="Pulumi.<stack>.yaml; by default every one of this folder")
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors, unless they are acknowledged")
+    fix = "write FILE.new with all that can be put right without a question, and show the difference; FILE stays as it is"
+    parser.add_argument("--fix", action="store_true", help=fix)
     output.add_json(parser)
 
 
@@ -122,35 +127,74 @@ def run(arguments: argparse.Namespace) -> int:
         raise StateError(
             "no Pulumi.<stack>.yaml in this folder; name a file, or let `slinky init STACK` write one from the running Slurm"
         )
-    found = {file: judge(text_of(file), project_of(file))[1] for file in files}
+    colour, width = terminal(UNWRAPPED)
+    paint = Paint(colour)
+    texts = {file: text_of(file) for file in files}
+    if arguments.fix:
+        texts = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
+    found = {file: judge(text, project_of(file))[1] for file, text in texts.items()}
     if arguments.json:
         print(output.as_json(as_json(found)))
     else:
-        paint = Paint(wants_colour(os.environ, tty=sys.stdout.isatty()))
-        print("\n".join(line for file, places in found.items() for line in as_text(file, places, paint)))
+        for file, places in found.items():
+            print("\n".join(as_text(file, places, paint, width, parse(texts[file], project_of(file)).sections)))
     bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
     open_ = (place.finding for places in found.values() for place in places if not place.finding.reason)
     return FOUND if any(each.level in bad for each in open_) else 0
 
 
-def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
-    """Lines that editors and terminals lead from to the place: ``FILE:LINE: error: PATH: what is wrong``."""
-    pasted: set[str] = set()
+def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
+    """The text of the new file, which is written and shown as a difference; the old one where nothing can be put right."""
+    new = mend.mended(text, project_of(file), lambda text, project: judge(text, project)[1])
+    if new == text:
+        return text
+    place = file.with_name(file.name + NEW)
+    try:
+        with place.open("x", encoding="utf-8") as handle:
+            handle.write(new)
+    except FileExistsError:
+        raise StateError(f"{place} exists already. Nothing was written: move it away, then run this again") from None
+    except OSError as error:
+        raise StateError(f"{place} can't be written: {(error.strerror or '').lower()}") from None
+    if not quiet:
+        shades = {"+": "green", "-": "red"}
+        for line in mend.difference(text, new, (str(file), str(place))):
+            print(paint(line, shades[line[0]]) if line[:1] in shades else line)
+        print(f"\nWritten: {place}. To take it: mv {place} {file}. What is left to do in it:\n")
+    return new
+
+
+def as_text(
+    file: Path, places: Sequence[Place], paint: Paint, width: int = UNWRAPPED, sections: Mapping[str, object] | None = None
+) -> Iterator[str]:
+    """Lines that editors and terminals lead from to the place: ``FILE:LINE: error: PATH: what is wrong``; then what to
+    paste, a section once. ``sections``: what the file has, which is in it."""
     for place in places:
         each = place.finding
         where = f"{file}:{place.line}" if place.line else str(file)
         if each.reason:
-            yield f"{where}: {paint(f'acknowledged: {each} (reason: {each.reason})', 'dim')}"
-            continue
-        yield f"{where}: {paint(_WORDS[each.level], _SHADES[each.level])}: {each}"
-        if each.paste and each.paste not in pasted:
-            pasted.add(each.paste)
-            yield paint("    paste below config:", "dim")
-            yield from (f"      {line}" for line in each.paste.splitlines())
+            yield from _wrapped(f"{where}: acknowledged: {each} (reason: {each.reason})", width, paint, "dim")
+        else:
+            level = _WORDS[each.level]
+            first, *rest = _wrapped(f"{where}: {level}: {each}", width)
+            yield first.replace(f": {level}:", f": {paint(level, _SHADES[each.level])}:", 1)
+            yield from rest
+        yield ""
+    if pasted := mend.block(sections or {}, places):
+        both = "Below `config:`, in place of what these sections have now (… is a value of yours that isn't shown):"
+        yield from _wrapped(both, width, paint, "bold")
+        yield from (f"  {line}" for line in pasted.splitlines())
+        yield ""
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):
         counts.append(f"{accepted} acknowledged")
-    yield f"{file}: {', '.join(counts) or 'sound'}"
+    can = any(place.finding.instead is not None for place in places)
+    yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` writes a mended file" if can else "")
+
+
+def _wrapped(text: str, width: int, paint: Paint | None = None, shade: str = "") -> list[str]:
+    lines = textwrap.wrap(text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return [paint(line, shade) if paint else line for line in lines]
 
 
 def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:

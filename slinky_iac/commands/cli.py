@@ -49,6 +49,7 @@ COMMANDS: Final[dict[str, str]] = {
     "new": "new",
     "init": "init.cli",
     "check": "check",
+    "import-chart": "import_chart",
     "preflight": "preflight.cli",
     "plan": "plan.cli",
     "verify-state": "verify_state",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac.config.shown import place
 
@@ -146,6 +146,9 @@ class Finding:
     """One of :data:`KINDS`, or ``preflight.<check>``; empty for an error, which can't be acknowledged."""
     reason: str = ""
     """Why the stack's file acknowledges it; empty where it doesn't."""
+    instead: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    """Settings that take the place of what is at the path, values included, for a file that is mended; never for a message.
+    None: only a person can say what is meant."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
@@ -157,9 +160,9 @@ class Setting:
 
     path: str
 
-    def error(self, message: str, paste: str = "") -> Finding:
+    def error(self, message: str, paste: str = "", instead: Mapping[str, Any] | None = None) -> Finding:
         """A finding that stops."""
-        return Finding(Level.ERROR, self.path, message, paste)
+        return Finding(Level.ERROR, self.path, message, paste, instead=instead)
 
     def warning(self, message: str, *, id: str) -> Finding:
         """A finding that warns."""

@@ -6,14 +6,14 @@ error's kind and context here, and only our own validators' texts pass through, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from slinky_iac.config.chart_words import Advice, advice, switched
+from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.nodes import applied
 from slinky_iac.config.shown import SHORT, Refused, hidden, place, shown, unknown_word
@@ -40,6 +40,8 @@ _LARGE = 10**SHORT
 """Longer numbers aren't shown: no setting has one, it may be a key, and Python makes no text of 4,300 digits."""
 _CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
+_LIKE = 0.72
+"""Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
 _WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
 """Faults that show nothing of what is there: where a whole section is meant, a single text may be a pasted secret."""
 _BOUNDS = {
@@ -74,7 +76,8 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     try:
         return applied(StackConfig.model_validate(rest, by_alias=True, by_name=False)), misplaced
     except ValidationError as invalid:
-        found = tuple(dict.fromkeys(_fault(e) for e in invalid.errors(include_url=False)))
+        errors = invalid.errors(include_url=False)
+        found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
         return None, misplaced + found
     except RecursionError:
         return None, (*misplaced, at("config").error("is nested too deeply to be a configuration"))
@@ -85,39 +88,91 @@ def _path(location: tuple[int | str, ...]) -> str:
     return place(".".join(parts)) or "config"
 
 
-def _fault(invalid: ErrorDetails) -> Finding:
+def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
+    """Whether an error only follows from another one: what is missing is there, misspelt."""
+    if invalid["type"] != "missing":
+        return False
+    *above, name = invalid["loc"]
+    beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
+    return any(_meant(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
+
+
+def _gives(unknown: ErrorDetails, location: tuple[int | str, ...]) -> bool:
+    """Whether a word of the chart stands for what is missing."""
+    known = advice(_path(unknown["loc"]), unknown["input"])
+    inner: Any = known.settings if known else {}
+    for part in location:
+        inner = inner.get(part) if isinstance(inner, Mapping) else None
+    return inner is not None
+
+
+def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a kind of fault
     where, kind, context = _path(invalid["loc"]), invalid["type"], invalid.get("ctx", {})
+    value = invalid["input"]
     if kind == "extra_forbidden":
-        return _unknown(invalid["loc"], where, invalid["input"])
-    if kind.startswith("model_") and isinstance(invalid["input"], bool):
-        known = switched(where, on=invalid["input"])
+        return _unknown(invalid["loc"], where, value)
+    if kind.startswith("model_") and isinstance(value, bool):
+        known = switched(where, on=value)
         if known:
-            return _advised(where, f"got {_yaml(invalid['input'])}", known)
+            return _advised(where, f"got {_yaml(value)}", known)
+    if kind != "missing" and isinstance(value, Mapping | list) and (known := advice(where, value)) and known.settings:
+        return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):
         return at(where).error(f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
     if kind == "string_type" and isinstance(invalid["input"], bool | int | float) and not hidden(where):
-        return _unquoted(where, invalid["input"])
+        return _unquoted(where, value, invalid["loc"])
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
         said = f"{words} {context.get(bound)}".strip()
         return at(where).error(said if kind == "value_error" else said + _got(where, invalid["input"]))
-    got = "" if kind in _WHOLE else _got(where, invalid["input"])
+    got = "" if kind in _WHOLE else _got(where, value)
+    if kind in _WHOLE and kind != "missing":
+        got = f", got {_kind_of(value)}"
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
-    return at(where).error(_KINDS.get(kind, "has the wrong type or form") + got, paste)
+    return at(where).error(
+        _KINDS.get(kind, "has the wrong type or form") + got, paste or _empty_nodeset(invalid["loc"], value)
+    )
+
+
+def _kind_of(value: object) -> str:
+    """What stands where a mapping or a list is meant; a single text may be a pasted secret, and isn't shown."""
+    if value is None:
+        return "nothing"
+    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a mapping"}
+    return kinds.get(type(value), "another value")
+
+
+def _empty_nodeset(location: tuple[int | str, ...], value: object) -> str:
+    """What a NodeSet needs at least, where a name stands alone."""
+    alone = value is None and len(location) == 2 and location[0] == "nodesets"
+    return as_yaml(_nested((*location, "replicas"), 1)) if alone else ""
+
+
+def _nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
+    """A value at its place; nothing for a place in a list."""
+    if any(isinstance(part, int) for part in location):
+        return {}
+    for part in reversed(location):
+        value = {str(part): value}
+    return value if isinstance(value, dict) else {}
 
 
 def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:
     """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
-    name = str(location[-1])
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
     if known := advice(where, value):
         return _advised(where, "is not a setting", known)
-    near = _near(location)
-    if near.endswith("?"):
-        return at(where).error(f"is not a setting{near}")
-    return at(".".join([*where.split(".")[:-1], unknown_word(name)])).error(f"is not a setting{near}")
+    if where == "config":
+        return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
+    if (meant := _meant(location)) is not None:
+        instead = _nested((*location[:-1], meant), value)
+        paste = as_yaml(masked(instead)) if instead else ""
+        return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
+    allowed = _siblings(location)
+    near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
+    return at(".".join([*where.split(".")[:-1], unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
 
 
 def secret_of(where: str) -> str | None:
@@ -138,10 +193,10 @@ def in_plain_text(name: str) -> str:
 
 
 def _advised(where: str, got: str, known: Advice) -> Finding:
-    return at(where).error(f"{got}; {known.words}", known.paste)
+    return at(where).error(f"{got}; {known.words}", known.paste, known.instead)
 
 
-def _unquoted(where: str, value: float) -> Finding:
+def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
     leaf = where.rsplit(".", 1)[-1]
     if isinstance(value, bool):
@@ -151,7 +206,10 @@ def _unquoted(where: str, value: float) -> Finding:
     if where == "operator.version":
         return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
-    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text))
+    # 1.10 and 1.1 are one number: only a release, of which the form is known, and whole numbers are sure.
+    sure = where == "cluster.slurmVersion" or isinstance(value, int)
+    instead = _nested(location, text) or None if sure else None
+    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text), instead)
 
 
 def _quoted(where: str, text: str) -> str:
@@ -175,13 +233,11 @@ def _yaml(value: float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _near(location: tuple[int | str, ...]) -> str:
-    """The settings allowed beside an unknown one, the nearest first in words a person can act on."""
-    allowed = _siblings(location)
-    close = get_close_matches(str(location[-1]), allowed, n=1)
-    if close:
-        return f"; did you mean {close[0]}?"
-    return f"; allowed here: {', '.join(allowed)}" if allowed else ""
+def _meant(location: tuple[int | str, ...]) -> str | None:
+    """The setting that an unknown word is very like; None where it would be a guess."""
+    low = {each.lower(): each for each in _siblings(location)}
+    close = get_close_matches(str(location[-1]).lower(), low, n=1, cutoff=_LIKE)
+    return low[close[0]] if close else None
 
 
 def _siblings(location: tuple[int | str, ...]) -> list[str]:

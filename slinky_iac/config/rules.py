@@ -224,6 +224,7 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
             " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order"
         )
+        return  # what follows from it isn't said: no image mends it
     images = config.operator_version.slurm_release
     if config.cluster.slurm_version is not None and config.slurm_numbers < release_numbers(images):
         for name in _defaulted_images(config):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import safe_yaml
+from slinky_iac.config.chart import looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of, place, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -25,6 +26,10 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
+_VALUES: Final = (
+    "these are values of Slinky's Helm chart and not a stack's file: run `slinky import-chart` with this file and"
+    " `--out Pulumi.STACK.yaml`, which writes one"
+)
 _EXAMPLE: Final = f"config:\n  {PROJECT}:cluster:\n    name: NAME\n"
 
 
@@ -90,7 +95,8 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
-        return _unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE)
+        chart = looks_like_values(whole)
+        return _unread(1, _VALUES) if chart else _unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE)
     if twice := tuple(_twice(body, "", set())):
         return StackFile(faults=twice)
     return _read(config, body, project)

@@ -25,6 +25,8 @@ from slinky_iac.config.fields import (
 )
 from slinky_iac.config.sections import PodSettings, Service
 
+_LEAST_MEMORY: Final = 64 << 20
+"""Bytes below which no slurmd starts: a number without a unit was meant in another one."""
 _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
@@ -37,6 +39,12 @@ class Resources(Section):
     """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""
     extended: dict[str, int] = Field(default_factory=dict)
     """Device plugin resources, e.g. nvidia.com/gpu: 8."""
+
+    @model_validator(mode="after")
+    def _memory_with_its_unit(self) -> Resources:
+        if self.memory is not None and self.memory.isdigit() and int(self.memory[:20]) < _LEAST_MEMORY:
+            raise ValueError(f"memory: got {self.memory}, which is bytes; give its unit, for example {self.memory}Gi")
+        return self
 
 
 class NodeSetPartition(Section):

@@ -38,6 +38,9 @@ MAY_IMPORT = {
 EXTRA = {
     "slinky_iac/config/reader.py": {"pulumi"},
     "slinky_iac/config/stack_file.py": {"yaml"},
+    "slinky_iac/config/chart.py": {"yaml"},
+    "slinky_iac/commands/mend.py": {"yaml"},
+    "slinky_iac/commands/import_chart.py": {"yaml"},
     "slinky_iac/config/topology.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
@@ -104,7 +107,9 @@ _PARTS = {
     "commands.new": "errors",
     "commands.policies": "commands.new errors",
     "commands.monitoring": "monitoring specs",
-    "commands.check": "commands.output config errors",
+    "commands.mend": "config",
+    "commands.check": "commands.mend commands.output config errors",
+    "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "cluster commands.stack_config config errors hostlist keys names specs text",
@@ -142,7 +147,8 @@ _PARTS = {
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.drain commands.drift "
-        "commands.handoff commands.init commands.keys commands.monitoring commands.new commands.output commands.plan "
+        "commands.handoff commands.import_chart commands.init commands.keys commands.monitoring commands.new "
+        "commands.output commands.plan "
         "commands.policies "
         "commands.preflight "
         "commands.rights commands.status commands.token commands.verify_state config errors text"

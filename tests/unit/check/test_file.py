@@ -154,8 +154,8 @@ def test_the_command_prints_lines_that_editors_follow(tmp_path: Path, capsys: py
     assert main(["check", str(file)]) == 6
     out = capsys.readouterr().out
     assert f'{file}:5: error: cluster.slurmVersion: got the number 26.05; quote it: slurmVersion: "26.05"' in out
-    assert '      slinky-iac:cluster:\n        slurmVersion: "26.05"' in out
-    assert out.splitlines()[-1] == f"{file}: 2 errors"
+    assert "  slinky-iac:cluster:\n    name: lab\n    slurmVersion: '26.05'\n" in out
+    assert out.splitlines()[-1] == f"{file}: 2 errors; `slinky check --fix {file}` writes a mended file"
 
 
 def test_strict_counts_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,14 +1,18 @@
-"""Stacks as a new user writes them from Slinky's guide: sound at the second try, by pasting what each error prints."""
+"""Stacks as a new user writes them from Slinky's guide: sound at the second try, as `check --fix` writes them."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from slinky_iac.commands.check import judge
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.mend import block, difference, mended
 from slinky_iac.config.findings import Finding, Level
-from tests.stacks import merged, read_yaml, yaml_of
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.config.stack_file import parse
+from tests.stacks import read_yaml
 
 BOTH_OUTSIDE = """\
 config:
@@ -72,56 +76,92 @@ config:
 """
 
 
-def errors(data: dict[str, Any]) -> list[Finding]:
-    return [place.finding for place in judge(yaml_of(data))[1] if place.finding.level is Level.ERROR]
+def errors(text: str) -> list[Finding]:
+    return [place.finding for place in judge(text)[1] if place.finding.level is Level.ERROR]
 
 
-def pasted(data: dict[str, Any], finding: Finding) -> dict[str, Any]:
-    """The stack as somebody leaves it who removes what the error names and pastes what it prints, with a Secret's name."""
-    config = dict(data["config"])
-    section, *rest = finding.path.split(".")
-    key = f"slinky-iac:{section}"
-    if "is not a setting" in finding.message or (finding.paste and isinstance(within(config, [key, *rest]), bool | float)):
-        config = without(config, [key, *rest])
-    paste = finding.paste.replace("NAME", "slurm-auth").replace("IMAGE", "registry.example.net/slurmd:26.05")
-    return {"config": merged(config, read_yaml(paste) or {})}
-
-
-def within(data: Any, path: list[str]) -> Any:
-    for name in path:
-        data = data.get(name) if isinstance(data, dict) else None
-    return data
-
-
-def without(data: dict[str, Any], path: list[str]) -> dict[str, Any]:
-    if len(path) == 1:
-        return {name: value for name, value in data.items() if name != path[0]}
-    inner = data.get(path[0])
-    return {**data, path[0]: without(inner, path[1:])} if isinstance(inner, dict) else data
+def fixed(text: str) -> str:
+    return mended(text, PROJECT, lambda text, project: judge(text, project)[1])
 
 
 @pytest.mark.parametrize(
     ("text", "faults"),
-    [(BOTH_OUTSIDE, 7), (SLURMDBD_OUTSIDE, 8), (HOST_NETWORK, 3), (GPUS, 2)],
+    [(BOTH_OUTSIDE, 7), (SLURMDBD_OUTSIDE, 6), (HOST_NETWORK, 3), (GPUS, 2)],
     ids=["slurmctld and slurmdbd outside", "slurmdbd outside", "host network", "GPUs"],
 )
 def test_a_stack_of_the_guide_is_sound_at_the_second_try(text: str, faults: int) -> None:
-    first = errors(read_yaml(text))
-    assert len(first) == faults, "all are listed at once"
-    second = read_yaml(text)
-    for finding in first:
-        second = pasted(second, finding)
-    assert [str(each) for each in errors(second)] == []
+    assert len(errors(text)) == faults, "all are listed at once"
+    assert [str(each) for each in errors(fixed(text))] == []
 
 
 def test_what_was_typed_is_kept() -> None:
-    second = read_yaml(BOTH_OUTSIDE)
-    for finding in errors(second):
-        second = pasted(second, finding)
-    config, _ = judge(yaml_of(second))
+    config, _ = judge(fixed(BOTH_OUTSIDE))
     assert config is not None
     assert config.controller.external is not None
     assert (config.controller.external.host, config.controller.external.port) == ("ctl.example.net", 6817)
     assert config.accounting.external is not None
     assert (config.accounting.external.host, config.accounting.external.port) == ("dbd.example.net", 6819)
     assert config.nodesets["cpu"].replicas == 2
+    assert (config.keys.slurm_key_secret, config.keys.jwt_key_secret) == ("slurm-auth-slurm", "slurm-auth-jwths256")
+    host_network, _ = judge(fixed(HOST_NETWORK))
+    assert host_network is not None
+    assert (host_network.nodesets["cpu"].resources.cpus, host_network.nodesets["cpu"].pod.host_network) == ("8", True)
+
+
+def test_what_is_to_be_pasted_has_each_section_once_and_the_file_s_own_values() -> None:
+    file = parse(BOTH_OUTSIDE)
+    pasted = block(file.sections, judge(BOTH_OUTSIDE)[1])
+    found = read_yaml(pasted)
+    assert sorted(found) == [f"slinky-iac:{name}" for name in ("accounting", "cluster", "controller", "keys")]
+    assert found["slinky-iac:cluster"] == {"name": "atlas", "slurmVersion": "26.05", "createNamespace": False}
+    assert found["slinky-iac:controller"] == {"external": {"host": "ctl.example.net", "port": 6817}}
+    assert "slurm-auth" not in pasted, "names of Secrets aren't shown"
+
+
+def test_sections_that_need_nothing_keep_their_text_and_a_comment_stays_with_its_section() -> None:
+    text = (
+        "# mine\nconfig:\n  # the name\n  slinky-iac:cluster: {name: atlas} # ours\n\n  # workers\n  slinky-iac:nodesets:\n"
+        "    cpu: {count: 4}\n  # no database\n  slinky-iac:accounting: {enabled: false}\nencryptionsalt: v1:abc\n"
+    )
+    assert fixed(text) == text.replace("    cpu: {count: 4}\n", "    cpu:\n      replicas: 4\n")
+
+
+def test_a_setting_that_is_there_already_holds() -> None:
+    text = "config:\n  slinky-iac:cluster: {name: a}\n  slinky-iac:nodesets: {cpu: {replicas: 2, count: 4}}\n"
+    config, _ = judge(fixed(text + "  slinky-iac:accounting: {enabled: false}\n"))
+    assert config is not None
+    assert config.nodesets["cpu"].replicas == 2
+
+
+def test_a_sound_file_and_what_only_a_person_can_say_stay_as_they_are() -> None:
+    for text in (
+        fixed(BOTH_OUTSIDE),
+        "config:\n  slinky-iac:cluster: {name: a}\n  slinky-iac:nodesets: {cpu: {scalingMode: DaemonSet}}\n",
+    ):
+        assert fixed(text) == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "slurmKey: cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZQ",
+        "conf: |",
+        "- cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQ",
+    ],
+)
+def test_no_value_that_may_be_a_key_is_in_the_difference(line: str) -> None:
+    shown = "\n".join(difference("a: 1\n", f"a: 1\n{line}\n", ("old", "new")))
+    assert "cmVhbCBr" not in shown
+
+
+def test_fix_writes_a_new_file_and_shows_the_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(BOTH_OUTSIDE)
+    assert main(["check", "--fix", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "-    external: true\n" in out
+    assert "+      host: ctl.example.net\n" in out
+    assert file.read_text() == BOTH_OUTSIDE
+    assert judge((tmp_path / "Pulumi.prod.yaml.new").read_text())[0] is not None
+    assert main(["check", "--fix", str(file)]) == 1
+    assert "exists already. Nothing was written" in capsys.readouterr().err

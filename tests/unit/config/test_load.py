@@ -83,7 +83,6 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         }
     )
     assert [f.split(":")[0] for f in found] == [
-        "cluster.name",
         "cluster.nam",
         "operator.version",
         "controller.external.host",
@@ -103,8 +102,8 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         ),
         (minimal(nodesets={"gpu": {"replicas": 1.5}}), "nodesets.gpu.replicas: must be a whole number, got 1.5"),
         (minimal(nodesets={"gpu": {"replicas": -1}}), "nodesets.gpu.replicas: must be at least 0, got -1"),
-        (minimal(nodesets=[1]), "nodesets: must be a mapping of names to settings"),
-        (minimal(nodesets={"gpu": 3}), "nodesets.gpu: must be a mapping of settings"),
+        (minimal(nodesets=[1]), "nodesets: must be a mapping of names to settings, got a list"),
+        (minimal(nodesets={"gpu": 3}), "nodesets.gpu: must be a mapping of settings, got a number"),
         ({}, "cluster: is missing and has no default"),
         (
             minimal(keys={"source": "made"}),

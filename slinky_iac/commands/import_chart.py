@@ -1,0 +1,209 @@
+"""`slinky import-chart`: a stack's file from the values of Slinky's Helm chart. Each key becomes a setting or is named as
+left out, with why; the file is judged as `check` judges any."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from slinky_iac import safe_yaml
+from slinky_iac.commands import output
+from slinky_iac.commands.check import as_text, judge
+from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
+from slinky_iac.config.chart import as_yaml, merged
+from slinky_iac.config.chart_release import Read, read
+from slinky_iac.config.findings import Level
+from slinky_iac.config.sections import Operator
+from slinky_iac.config.stack_file import Place
+from slinky_iac.errors import ProjectError
+from slinky_iac.releases import OperatorVersion
+
+HELP = "write a stack's file from the values of Slinky's Helm chart, and name what it has no setting for"
+CODES = (
+    "exit codes: 0 written, every key is a setting and the file is sound; 1 a file can't be read or written; 2 wrong"
+    " arguments; 3 written, and some keys are left out; 6 written, and `check` finds errors in it"
+)
+WIDTH: Final = 100
+_VERSION: Final = str(Operator.model_fields["version"].default)
+_OPERATOR: Final = {
+    ("certManager", "enabled"): ("webhook", "certManager"),
+    ("webhook", "enabled"): ("webhook", "enabled"),
+    ("crds", "enabled"): ("installCrds",),
+    ("namespaceOverride",): ("namespace",),
+}
+"""Keys of the operator's chart that have a setting; all others go to `operator.values` as they are."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument(
+        "values", metavar="VALUES", help="values.yaml of the chart slurm, or `helm get values RELEASE -o yaml`"
+    )
+    more = "another one over it, as Helm takes several -f; can be repeated"
+    parser.add_argument("-f", "--values", dest="more", action="append", default=[], metavar="FILE", help=more)
+    parser.add_argument("--operator", action="append", default=[], metavar="FILE", help="values of the chart slurm-operator")
+    parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
+    parser.add_argument("--release", default="slurm", help="name of the Helm release (default %(default)s)")
+    parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
+    version = "release of chart and operator (default %(default)s); 1.0 and 1.1 have other defaults than 1.2"
+    parser.add_argument("--chart-version", default=_VERSION, metavar="VERSION", help=version)
+    output.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, translate, judge, write. Raises :class:`ProjectError`; returns the exit code."""
+    try:
+        version = OperatorVersion.parse(arguments.chart_version)
+    except ValueError as wrong:
+        raise ProjectError(f"--chart-version: {wrong}") from None
+    values = layered([arguments.values, *arguments.more])
+    found = read(values, release=arguments.release, namespace=arguments.namespace, line=(version.major, version.minor))
+    operator = operator_settings(layered(arguments.operator), arguments.chart_version)
+    found.taken.settings = _first(found.taken.settings, operator)
+    sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
+    text = f"# Made by `slinky import-chart` from {sources}.\n"
+    text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
+    places = judge(text)[1]
+    errors = any(place.finding.level is Level.ERROR for place in places)
+    code = FOUND if errors else WAITS if found.taken.left else 0
+    _write(arguments.out, text)
+    if arguments.json:
+        print(
+            output.as_json(_as_json(arguments.out, found, places, code)),
+            file=sys.stderr if arguments.out == "-" else sys.stdout,
+        )
+        return code
+    colour, width = terminal(WIDTH)
+    out = sys.stderr if arguments.out == "-" else sys.stdout
+    print("\n".join(report(arguments.out, found, places, Paint(colour), width)), file=out)
+    return code
+
+
+def layered(files: Sequence[str]) -> dict[str, Any]:
+    """Files of values laid one over the other, as Helm does it: mappings are merged, lists replaced, null takes away.
+
+    Raises :class:`ProjectError` where one can't be read.
+    """
+    whole: dict[str, Any] = {}
+    for file in files:
+        whole = merged(whole, _values(file))
+    return whole
+
+
+def _values(file: str) -> Mapping[str, Any]:
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = (error.strerror or "").lower() if isinstance(error, OSError) else "isn't UTF-8"
+        raise ProjectError(f"{file} can't be read: {why}. Nothing was written") from None
+    try:
+        safe_yaml.require_shallow(text)
+        found = yaml.safe_load(text)
+    except Exception as wrong:  # a tag raises whatever it likes, with what it found in it
+        mark = getattr(wrong, "problem_mark", None)
+        where = f"{file}:{mark.line + 1}" if mark is not None else file
+        raise ProjectError(f"{where}: this is no YAML document of values. Nothing was written") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ProjectError(f"{file}: values are a mapping of keys. Nothing was written")
+    if "config" in found and any(str(key).startswith("slinky-iac:") for key in found.get("config") or ()):
+        raise ProjectError(f"{file}: this is a stack's file already: `slinky check {file}` judges it. Nothing was written")
+    return found
+
+
+def operator_settings(values: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """The section `operator`: its release, what has a setting, and all other values as they are."""
+    section: dict[str, Any] = {"version": version}
+    rest = merged({}, values)
+    for path, setting in _OPERATOR.items():
+        taken = _popped(rest, path)
+        if taken is None or taken == "":
+            continue
+        inner = section
+        for part in setting[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[setting[-1]] = taken
+    return {**section, **({"values": rest} if rest else {})}
+
+
+def _popped(values: dict[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401
+    *above, last = path
+    inner: Any = values
+    for part in above:
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict) or last not in inner:
+        return None
+    taken = inner.pop(last)
+    if above and not inner:
+        values.pop(above[0])
+    return taken
+
+
+def _first(settings: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in settings.items() if name != "cluster"}
+    return {"cluster": settings["cluster"], "operator": operator, **rest}
+
+
+def _write(out: str, text: str) -> None:
+    if out == "-":
+        print(text, end="")
+        return
+    try:
+        with Path(out).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise ProjectError(
+            f"{out} exists, and may be somebody's work. Nothing was written: name another file, or move it"
+        ) from None
+    except OSError as error:
+        raise ProjectError(f"{out} can't be written: {(error.strerror or '').lower()}") from None
+
+
+def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int) -> list[str]:
+    """What was carried over, what wasn't and why, and what to do next."""
+    used, left = found.taken.used, found.taken.left
+    lines = [f"{out}: {len(used)} keys are settings, {len(left)} are left out"]
+    for note in found.notes:
+        lines += _wrapped(f"note: {note}", width)
+    if left:
+        lines += ["", paint("Left out:", "bold")]
+        for path, why in left:
+            lines += _wrapped(f"{path}: {why}", width, "  ")
+    lines += ["", *as_text(Path(out), places, paint, width)]
+    stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
+    imported = found.taken.settings.get("keys", {}).get("source")
+    keys = [] if imported == "existing" else ["  read docs/chart.md: a running cluster keeps its keys"]
+    lines += [
+        "",
+        "Next:",
+        f"  slinky check {out}",
+        *keys,
+        f"  pulumi stack init {stack}",
+        "  slinky preflight",
+        "  pulumi preview",
+    ]
+    return lines
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False, break_long_words=False
+    )
+
+
+def _as_json(out: str, found: Read, places: Sequence[Place], code: int) -> dict[str, object]:
+    return {
+        "file": out,
+        "exitCode": code,
+        "taken": [{"key": key, "setting": setting} for key, setting in found.taken.used],
+        "left": [{"key": key, "why": why} for key, why in found.taken.left],
+        "notes": found.notes,
+        "errors": [str(place.finding) for place in places if place.finding.level is Level.ERROR],
+    }

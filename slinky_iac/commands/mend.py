@@ -1,0 +1,138 @@
+"""A stack's file with what `check` can put right: words of the chart at the settings that they are, misspelt and unquoted
+ones. Sections that need nothing stay as they are, comments included. Pure; what only a person can say stays too."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import yaml
+
+from slinky_iac.config.chart import as_yaml, masked, merged
+from slinky_iac.config.findings import Finding
+from slinky_iac.config.shown import hidden, name_of
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.config.stack_file import Place, parse
+
+ROUNDS: Final = 5
+"""A setting at its place can show what else is wrong with it."""
+_SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s:#][^:]*)(:\s+))?(\S.*)$")
+Judge = Callable[[str, str], Sequence[Place]]
+
+
+def mended(text: str, project: str, judge: Judge) -> str:
+    """The text of a file with all that can be put right; the same text where nothing can."""
+    for _ in range(ROUNDS):
+        file = parse(text, project)
+        new = sections(file.sections, (place.finding for place in judge(text, project)))
+        changed = {name: value for name, value in new.items() if value != file.sections.get(name)}
+        gone = [name for name in file.sections if name not in new]
+        if not changed and not gone:
+            break
+        text = _written(text, changed, gone)
+    return text
+
+
+def sections(now: Mapping[str, object], findings: Iterable[Finding]) -> dict[str, Any]:
+    """Sections with what takes the place of what was found. A setting that is there already holds."""
+    found: dict[str, Any] = copy.deepcopy(dict(now))
+    wanted: dict[str, Any] = {}
+    for each in findings:
+        if each.instead is not None and _taken(found, each.path.split(".")):
+            wanted = merged(wanted, each.instead)
+    return {name: value for name, value in _with(found, wanted).items() if value not in ({}, None) or name in wanted}
+
+
+def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """What is there, in its order, and behind it what it doesn't have."""
+    found = {**there, **{name: value for name, value in more.items() if there.get(name) is None}}
+    both = (name for name in more if isinstance(there.get(name), Mapping) and isinstance(more[name], Mapping))
+    return found | {name: _with(there[name], more[name]) for name in both}
+
+
+def block(now: Mapping[str, object], places: Sequence[Place]) -> str:
+    """YAML to paste below ``config:``: each section once and whole, with what the file has and what was found; without what
+    may not be shown. Empty where there is none."""
+    findings = [place.finding for place in places if not place.finding.reason]
+    changed = {name for each in findings if each.instead is not None for name in (each.path.split(".")[0], *each.instead)}
+    new = sections(now, findings)
+    whole: dict[str, Any] = {name: masked(new[name], name) for name in new if name in changed}
+    for each in findings:
+        if each.paste and each.instead is None:
+            pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(each.paste).items()}
+            for name, value in pasted.items():
+                have = whole.get(name, masked(now.get(name), name) if isinstance(now.get(name), Mapping) else {})
+                whole[name] = merged(have, value) if isinstance(value, Mapping) else value
+    return as_yaml(whole) if whole else ""
+
+
+def difference(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:
+    """Lines that differ, as diff writes them; a value that may be a secret isn't shown."""
+    for line in difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="", n=1):
+        yield line if line.startswith(("---", "+++", "@@")) else _harmless(line)
+
+
+def _harmless(line: str) -> str:
+    found = _SCALAR.match(line)
+    if found is None:
+        return line
+    head, key, colon, value = found[1], found[2] or "", found[3] or "", found[4]
+    plain = value.strip("\"' ")
+    return f"{head}{key}{colon}…" if (key and hidden(key)) or name_of(plain) != plain else line
+
+
+def _taken(found: dict[str, Any], parts: Sequence[str]) -> bool:
+    """Take away what is at a path, in whatever is empty then too; False where it isn't there."""
+    head, *rest = parts
+    if not isinstance(found, dict) or head not in found:
+        return False
+    if not rest:
+        found.pop(head)
+        return True
+    inner = found[head]
+    if not _taken(inner, rest):
+        return False
+    if inner == {}:
+        found.pop(head)
+    return True
+
+
+def _written(text: str, changed: Mapping[str, Any], gone: Sequence[str]) -> str:
+    """The text with these sections written again in their places, and new ones at the end of ``config:``."""
+    root = yaml.compose(text, yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    body = next(value for key, value in root.value if key.value == "config")
+    lines = text.splitlines()
+    places = {str(key.value).rpartition(":")[2]: (key, value) for key, value in body.value}
+    if body.flow_style:
+        return text  # in braces no section has lines of its own
+    indent = " " * body.start_mark.column
+    starts = sorted(key.start_mark.line for key, _ in body.value)
+    edits: list[tuple[int, int, list[str]]] = []
+    for name in {**dict.fromkeys(changed), **dict.fromkeys(gone)}:
+        new = [] if name in gone else textwrap.indent(as_yaml({name: changed[name]}), indent).splitlines()
+        if name in places:
+            begin = places[name][0].start_mark.line
+            edits.append((begin, _end(lines, begin, starts, places[name][1]), new))
+        else:
+            last = max(places.values(), key=lambda pair: pair[0].start_mark.line)
+            at = _end(lines, last[0].start_mark.line, starts, last[1])
+            edits.append((at, at, new))
+    for begin, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
+        lines[begin:end] = new
+    return "\n".join(lines) + "\n"
+
+
+def _end(lines: Sequence[str], begin: int, starts: Sequence[int], value: yaml.Node) -> int:
+    """The line after a section's last one; comments before the next section are that one's."""
+    end = next((start for start in starts if start > begin), None)
+    if end is None:
+        mark = value.end_mark
+        end = mark.line + (1 if mark.column else 0)
+    while end > begin + 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
+        end -= 1
+    return max(end, begin + 1)

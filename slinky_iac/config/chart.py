@@ -1,0 +1,249 @@
+"""From values of Slinky's Helm chart to settings: of a whole file (`slinky import-chart`), or of one word that somebody has
+typed into a stack's file (`slinky check`). Pure; both by the table of :mod:`.chart_table`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from slinky_iac.config.chart_table import ANY, ROWS, Row
+from slinky_iac.config.chart_values import SPLIT, Left, named
+from slinky_iac.config.shown import hidden, name_of
+from slinky_iac.config.stack import PROJECT
+
+Path = tuple[str, ...]
+UNKNOWN: Final = "isn't a key of Slinky's chart 1.0 to 1.3"
+NO_MAPPING: Final = "is a mapping in the chart, and isn't one here"
+MASK: Final = "…"
+"""In the place of a value that a message doesn't show."""
+MARKS: Final = frozenset(
+    {
+        "nodesetDefaults",
+        "loginsetDefaults",
+        "loginsets",
+        "nodesets",
+        "controller",
+        "accounting",
+        "restapi",
+        "slurmKey",
+        "jwtKey",
+    }
+    | {"slurmKeyRef", "jwtHs256KeyRef", "clusterName", "partitions", "configFiles", "imagePullPolicy", "vendor"}
+)
+"""Keys on top of a file of the chart's values."""
+
+
+@dataclass
+class Taken:
+    """What became of values."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Sections by name."""
+    left: list[tuple[str, str]] = field(default_factory=list)
+    """What has no setting, by its path, and why."""
+    used: list[tuple[str, str]] = field(default_factory=list)
+    """What has one: its path, and the setting's."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What stands for a word here."""
+
+    words: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that it is, with what was typed."""
+    is_whole: bool = False
+    """Whether that is all of what was typed, so that it can take its place: also nothing, where the line has to go."""
+
+    @property
+    def instead(self) -> Mapping[str, Any] | None:
+        """What takes the place of what was typed; None where only a person can say."""
+        return self.settings if self.settings or self.is_whole else None
+
+    @property
+    def paste(self) -> str:
+        """They as YAML, to paste below ``config:``; without what may not be shown."""
+        return as_yaml(masked(self.settings)) if self.settings else ""
+
+
+def looks_like_values(data: object) -> bool:
+    """Whether a file is the chart's values and not a stack's."""
+    return isinstance(data, Mapping) and "config" not in data and len(MARKS & data.keys()) >= 3
+
+
+def translate(values: Mapping[str, Any]) -> Taken:
+    """All of a file's values."""
+    found = Taken()
+    for key, value in values.items():
+        _walk(value, (str(key),), found)
+    return found
+
+
+def advice(path: str, typed: object = None) -> Advice | None:
+    """What stands here for ``path`` with the value ``typed``, which is no setting; None for a word that no chart has."""
+    parts = tuple(path.split("."))
+    row = _row(parts)
+    found = Taken()
+    if row is not None and _is_empty(typed):
+        return Advice(_words(row, parts))
+    if row is None and not any(True for _ in _below(parts)):
+        return None
+    _walk(typed, parts, found)
+    level = row is None or (row.at.endswith(ANY) and bool(found.settings))
+    words = _level(parts, found) if row is None or level else _words(row, parts)
+    reasons = dict.fromkeys(why for _, why in found.left if why not in words)
+    for sets in ("nodesets", "logins"):
+        found.settings.get(sets, {}).pop("*", None)
+    return Advice("; ".join([words, *reasons]), found.settings, is_whole=not found.left)
+
+
+def switched(path: str, *, on: bool) -> Advice | None:
+    """What a switch of the chart means where this program has a mapping; None where no chart has one."""
+    if path not in {"controller.external", "accounting.external"}:
+        return None
+    if on:
+        return Advice(f"`external` holds the outside host itself: {path}.host and .port", is_whole=True)
+    return Advice("a daemon in Kubernetes has no `external`; remove the line", is_whole=True)
+
+
+def as_yaml(settings: Mapping[str, Any]) -> str:
+    """Sections as a stack's file has them, to stand below ``config:``."""
+    prefixed = {f"{PROJECT}:{name}": value for name, value in settings.items()}
+    return yaml.dump(prefixed, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=110)
+
+
+def masked(value: Any, key: str = "") -> Any:  # noqa: ANN401
+    """A value without what a message must not show: it may be a key that stands where it shouldn't."""
+    if isinstance(value, Mapping):
+        return {name if name_of(str(name)) == str(name) else MASK: masked(inner, str(name)) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked(inner, key) for inner in value]
+    if isinstance(value, str) and (hidden(key) or name_of(value) != value):
+        return "NAME" if hidden(key) else MASK
+    return value
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """``over`` laid over ``base``, mapping by mapping, as Helm does it; None takes a key away."""
+    found = dict(base)
+    for key, value in over.items():
+        if value is None:
+            found.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(found.get(key), Mapping):
+            found[key] = merged(found[key], value)
+        else:
+            found[key] = value
+    return found
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists below their key are indented, and no anchors: a stack's file is read by people."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        super().increase_indent(flow, indentless=False)
+
+    def ignore_aliases(self, _data: Any) -> bool:  # noqa: ANN401
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
+
+_TABLE: Final = tuple((tuple(row.at.lower().split(".")), row) for row in ROWS)
+
+
+def _fits(pattern: Path, path: Path) -> bool:
+    if pattern[-1] == ANY:
+        pattern, path = pattern[:-1], path[: len(pattern) - 1]
+    return len(pattern) == len(path) and all(
+        want in ("*", got) or (want.startswith("*/") and got.endswith(want[1:]))
+        for want, got in zip(pattern, path, strict=True)
+    )
+
+
+def _row(path: Path) -> Row | None:
+    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place is no row of it."""
+    low = tuple(part.lower() for part in path)
+    return next(
+        (row for pattern, row in _TABLE if _fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),
+        None,
+    )
+
+
+def _below(path: Path) -> Iterator[Row]:
+    low = tuple(part.lower() for part in path)
+    return (row for pattern, row in _TABLE if len(pattern) > len(low) and _fits(pattern[: len(low)], low))
+
+
+def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
+    if _is_empty(value):
+        return
+    row = _row(path)
+    deeper = isinstance(value, Mapping) and any(True for _ in _below(path))
+    if row is None or (deeper and (row.at.endswith(ANY) or row.take is named)):
+        if deeper:
+            for key, inner in value.items():
+                _walk(inner, (*path, str(key)), found)
+        else:
+            known = any(True for _ in _below(path))
+            found.left.append((".".join(path), row.why if row is not None else NO_MAPPING if known else UNKNOWN))
+        return
+    if row.why:
+        found.left.append((".".join(path), row.why))
+        return
+    try:
+        taken = row.take(value)
+    except Left as why:
+        found.left.append((".".join(path), str(why)))
+        return
+    settings = taken[SPLIT] if isinstance(taken, Mapping) and SPLIT in taken else {row.setting: taken}
+    name = path[1] if len(path) > 1 else ""
+    for place, each in settings.items():
+        here = place.replace("{}", name)
+        found.used.append((".".join(path), here))
+        _put(found.settings, place.split("."), name, each)
+
+
+def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> None:
+    *above, last = [part.replace("{}", name) for part in place]
+    inner = settings
+    for part in above:
+        inner = inner.setdefault(part, {})
+    here = inner.get(last)
+    inner[last] = {**here, **value} if isinstance(here, dict) and isinstance(value, Mapping) else value
+
+
+def _is_empty(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return all(map(_is_empty, value.values()))
+    return value is None or value in ("", [])
+
+
+def _words(row: Row, path: Path) -> str:
+    if row.words or row.why:
+        return row.words or row.why
+    return f"it is `{row.setting.replace('{}', path[1] if len(path) > 1 else 'NAME')}`"
+
+
+_LEVELS: Final = {
+    "slurmd": "there is no level `slurmd`: image, resources and env are settings of the NodeSet",
+    "login": "there is no level `login`: image and volumes are settings of the login set",
+    "storageconfig": "the database is `accounting.database`",
+    "loginsets": "login pods are `logins`",
+}
+
+
+def _level(path: Path, found: Taken) -> str:
+    known = _LEVELS.get(path[-1].lower())
+    if known:
+        return known
+    if path[-1] in {"podSpec", "metadata"}:
+        return f"placement, labels and annotations are settings of `{'.'.join([*path[:-1], 'pod'])}`"
+    here = dict.fromkeys(setting for _, setting in found.used)
+    return f"it is {' and '.join(f'`{each}`' for each in here)}" if here else f"there is no level `{path[-1]}` here"

@@ -1,0 +1,248 @@
+"""A file of the chart's values as the chart itself reads it: defaults that count where the file says nothing, what it
+switches off, and what two keys say together. What remains is translated key by key (:mod:`.chart`). Pure.
+
+Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, v1.1.2, v1.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slinky_iac.config.chart import Taken, merged, translate
+
+_SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
+_LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
+_IMPLIED: Final[Mapping[str, Any]] = {
+    "accounting": {"enabled": False},
+    "nodesetDefaults": {"replicas": 1, "enabled": True},
+    "loginsetDefaults": {"replicas": 1, "enabled": True, **_LOGIN},
+}
+"""Defaults of every release that mean something else than the settings' own."""
+_BEFORE_1_2: Final[Mapping[str, Any]] = {
+    "nodesets": {"slinky": {"enabled": True, "replicas": 1, "partition": {"enabled": False}}},
+    "loginsets": {"slinky": {"enabled": False}},
+    "partitions": {
+        "all": {"enabled": True, "nodesets": ["ALL"], "configMap": {"State": "UP", "Default": "YES", "MaxTime": "UNLIMITED"}}
+    },
+}
+"""What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
+_DATABASE: Final = {"host": "mariadb", "port": 3306, "database": "slurm_acct_db", "username": "slurm"}
+_OUTSIDE: Final = {"external", "externalConfig", "enabled"}
+
+
+@dataclass
+class Read:
+    """A file of values, in settings."""
+
+    taken: Taken
+    notes: list[str] = field(default_factory=list)
+    """What was switched off, or is implied."""
+
+
+def fullname(values: Mapping[str, Any], release: str) -> str:
+    """The name that the chart gives its resources."""
+    if given := values.get("fullnameOverride"):
+        return str(given)[:63].rstrip("-")
+    name = str(values.get("nameOverride") or "slurm")
+    return (release if name in release else f"{release}-{name}")[:63].rstrip("-")
+
+
+def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple[int, int]) -> Read:
+    """All settings. ``line``: the chart's release, as (1, 2)."""
+    old = _BEFORE_1_2 if line < (1, 2) else {}
+    if line == (1, 0):  # there the NodeSet has a partition of its own
+        old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
+    whole = merged(merged(_IMPLIED, old), values)
+    notes: list[str] = []
+    whole = _named(whole, release, namespace, notes)
+    left: list[tuple[str, str]] = []
+    for sets, defaults in _SETS.items():
+        common = whole.pop(defaults, None) or {}
+        given = whole.get(sets) or {}
+        if isinstance(given, Mapping):
+            whole[sets] = {
+                n: each for n, found in given.items() if (each := _set(f"{sets}.{n}", common, found, notes, left))
+            }
+    _switched(whole, notes, left)
+    _off(whole)
+    _keys(whole, notes)
+    _partitions(whole, notes)
+    taken = translate(whole)
+    taken.left[:0] = left
+    _classes(taken.settings)
+    _sshd(taken.settings)
+    if taken.settings.get("keys", {}).get("source") == "existing":
+        notes.append("cluster.createNamespace: false, because the keys' Secrets are in the namespace already")
+    cluster = taken.settings["cluster"]
+    taken.settings["cluster"] = {"name": cluster["name"], **cluster}
+    order = (
+        "cluster",
+        "operator",
+        "keys",
+        "controller",
+        "accounting",
+        "restapi",
+        "identity",
+        "nodesets",
+        "partitions",
+        "logins",
+    )
+    found = taken.settings
+    taken.settings = {
+        name: found[name] for name in (*order, *(each for each in found if each not in order)) if name in found
+    }
+    return Read(taken, notes)
+
+
+def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]) -> dict[str, Any]:
+    name = fullname(whole, release)
+    space = whole.get("namespaceOverride") or namespace
+    found = {**whole, "fullnameOverride": name, "namespaceOverride": space, "nameOverride": None}
+    if not found.get("clusterName"):
+        found["clusterName"] = f"{space}_{name}"
+        notes.append(
+            f"cluster.name: {space}_{name}, which the operator makes of namespace and name where clusterName isn't set"
+        )
+    return found
+
+
+def _set(
+    at: str, common: Mapping[str, Any], own: object, notes: list[str], left: list[tuple[str, str]]
+) -> dict[str, Any] | None:
+    """One NodeSet or login set with the defaults of all; None where it is switched off."""
+    found = merged(common, own if isinstance(own, Mapping) else {})
+    if found.pop("enabled", True) is False:
+        notes.append(f"{at}: enabled is false, so it isn't carried over")
+        return None
+    container = "slurmd" if at.startswith("nodesets") else "login"
+    return _volumes(at, found, container, left)
+
+
+def _volumes(at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]]) -> dict[str, Any]:
+    """Volumes of the pod and mounts of the container as entries of ``volumes``."""
+    pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
+    sources = {each.get("name"): each for each in pod.pop("volumes", None) or () if isinstance(each, Mapping)}
+    mounts = [each for each in inner.pop("volumeMounts", None) or () if isinstance(each, Mapping)]
+    made = []
+    for mount in mounts:
+        name, place = mount.get("name"), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
+        source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
+        more = sorted(mount.keys() - {"name", "mountPath", "readOnly"})
+        if more:
+            left.append((place, f"{', '.join(more)} of a mount can't be said here"))
+        elif not source:
+            left.append((place, f"podSpec.volumes has no volume {name}"))
+        else:
+            entry = {"name": name, "mountPath": mount.get("mountPath"), "source": source}
+            made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
+    mounted = {mount.get("name") for mount in mounts}
+    left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)
+    return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
+
+
+def _switched(whole: dict[str, Any], notes: list[str], left: list[tuple[str, str]]) -> None:
+    """Daemons that are outside, or not there: what else the chart says of them isn't used."""
+    for part, daemon in (("controller", "slurmctld"), ("accounting", "slurmdbd")):
+        found = whole.get(part)
+        if not isinstance(found, Mapping):
+            continue
+        found = dict(found)
+        external = found.pop("external", False)
+        config = found.pop("externalConfig", None)
+        if part == "accounting" and not found.get("enabled"):
+            if found.keys() - _OUTSIDE:
+                notes.append("accounting: enabled is false, so nothing of it is carried over")
+            whole[part] = {"enabled": False}
+        elif external:
+            unused = (key for key, value in found.items() if key not in _OUTSIDE and value not in (None, {}, [], ""))
+            left.extend((f"{part}.{key}", f"{daemon} is outside: its admin sets this there") for key in unused)
+            whole[part] = {"externalConfig": config, **({"enabled": True} if part == "accounting" else {})}
+        else:
+            if part == "accounting":
+                found["storageConfig"] = merged(_DATABASE, found.get("storageConfig") or {})
+            whole[part] = found
+    for key in ("configFiles", "prologScripts", "epilogScripts"):
+        outside = isinstance(whole.get("controller"), Mapping) and "externalConfig" in whole["controller"]
+        if outside and whole.get(key):
+            left.append((key, "slurmctld is outside: its admin sets this there"))
+            whole.pop(key)
+
+
+_SWITCHES: Final = (
+    ("priorityClass",), ("controller", "metrics", "serviceMonitor"), ("controller", "ha"), ("restapi", "pdb"), ("jwksKeys",),
+    ("vendor", "nvidia", "dcgm"),
+)  # fmt: skip
+"""Parts that the chart reads only where their `enabled` is true; by default none is."""
+
+
+def _off(whole: dict[str, Any]) -> None:
+    """Take away what is switched off, and what says the same as another key."""
+    for *above, last in _SWITCHES:
+        inner: Any = whole
+        for part in above:
+            inner = inner.get(part) if isinstance(inner, Mapping) else None
+        if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and inner[last].get("enabled") is not True:
+            inner[last] = {}
+    controller = whole.get("controller")
+    if isinstance(controller, dict):
+        images = [(controller.get(part) or {}).get("image") for part in ("reconfigure", "slurmctld")]
+        if images[0] == images[1]:
+            controller["reconfigure"] = {**(controller.get("reconfigure") or {}), "image": None}
+    users = [
+        *(whole.get("loginsets") or {}).values(),
+        *(s for s in (whole.get("nodesets") or {}).values() if (s.get("ssh") or {}).get("enabled")),
+    ]
+    if not users and isinstance(whole.get("sssd"), Mapping):
+        whole["sssd"] = {}
+
+
+def _keys(whole: dict[str, Any], notes: list[str]) -> None:
+    """The chart makes keys only where nothing is outside; else it names Secrets that somebody has made."""
+    parts = (whole.get(part) for part in ("controller", "accounting"))
+    outside = any(isinstance(each, Mapping) and "externalConfig" in each for each in parts)
+    name = str(whole["fullnameOverride"])
+    for key, word, entry in (("slurmKey", "slurm", "slurm.key"), ("jwtKey", "jwt", "jwt.key")):
+        found = whole.get(key)
+        given = dict(found) if isinstance(found, Mapping) else {}
+        create = given.get("create", True) and not outside
+        ref = given.pop("secretRef", None) or {}
+        if create:
+            if ref:
+                notes.append(f"{key}: the chart makes it, so this stack makes its own (keys.source: generated)")
+        elif not any(whole.get(each) for each in (f"{key}Ref", "jwtHs256KeyRef" if word == "jwt" else "slurmKeyRef")):
+            given["secretRef"] = {"name": f"{name}-auth-{word}", "key": entry, **ref}
+        whole[key] = given
+
+
+def _partitions(whole: dict[str, Any], notes: list[str]) -> None:
+    found = whole.get("partitions")
+    if not isinstance(found, Mapping):
+        return
+    kept = {}
+    for name, each in found.items():
+        if isinstance(each, Mapping) and each.get("enabled", True) is False:
+            notes.append(f"partitions.{name}: enabled is false, so it isn't carried over")
+        else:
+            kept[name] = each
+    whole["partitions"] = kept
+
+
+def _classes(settings: dict[str, Any]) -> None:
+    """The one priority class of the chart, for each set; a set's own one holds."""
+    for sets in ("nodesets", "logins"):
+        common = settings.get(sets, {}).pop("*", None)
+        for name, each in settings.get(sets, {}).items() if common else ():
+            settings[sets][name] = merged(common, each)
+        if sets in settings and not settings[sets]:
+            settings.pop(sets)
+    if "accounting" in settings and not settings["accounting"].get("enabled", True):
+        settings["accounting"] = {"enabled": False}
+
+
+def _sshd(settings: dict[str, Any]) -> None:
+    """``identity.sssd`` without a Secret of its own is the stack's secret sssdConf."""
+    for name, each in settings.get("logins", {}).items():
+        if not isinstance(each, Mapping):
+            settings["logins"][name] = {}

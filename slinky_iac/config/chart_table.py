@@ -1,0 +1,388 @@
+"""Every key of Slinky's Helm chart ``slurm``, and the setting that it is here, or why there is none.
+
+The one table: `slinky import-chart` writes a stack's file by it, and `slinky check` says by it what stands for a word of the
+chart. So it also has words of the guide and of other tools that people type in a stack's file (``count``, ``gpus``).
+
+Source: ``helm/slurm/values.yaml`` of slurm-operator 1.0 to 1.2 and of main in August 2026 (1.3), names of keys only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.config import chart_values as to
+from slinky_iac.config.chart_values import Take
+
+ANY: Final = "**"
+"""As the last part of a row's place: all that is below it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One key of the chart."""
+
+    at: str
+    """Its path; ``*`` is any name."""
+    setting: str = ""
+    """The setting's path, with ``{}`` for that name; empty where the conversion says it, or there is none."""
+    take: Take = to.same
+    """How its value is converted."""
+    why: str = ""
+    """Why it has no setting."""
+    words: str = ""
+    """What to say of it where the path of the setting alone doesn't help."""
+
+
+_IMAGE: Final = "ghcr.io/slinkyproject/"
+_SIDECAR: Final = "docker.io/library/alpine"
+_RESOURCES: Final = "resources of this container can't be set"
+_INIT: Final = "init containers can't be added: build what they do into the image, or use a prolog"
+_ARGS: Final = "arguments of the daemon can't be set; parameters of slurm.conf can, in `extraConf`"
+_EXISTING: Final = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
+_SWITCH: Final = "what is in this file is there: remove the section instead"
+_DNS: Final = to.only(
+    allowed=(
+        "ClusterFirst",
+        "ClusterFirstWithHostNet",
+        "Default",
+    ),
+    why="is set for you together with `pod.hostNetwork: true`",
+)
+_NO_DNS: Final = "is set for you together with `pod.hostNetwork: true`; remove the line"
+_VOLUME: Final = "a volume and its mount are one entry of `volumes`: name, mountPath, source"
+
+
+def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
+    """Rows of one kind of pods: ``at`` in the chart, ``setting`` here."""
+    pod = f"{setting}.pod"
+    for word in ("annotations", "labels"):
+        yield Row(f"{at}.metadata.{word}", f"{pod}.{word}", to.texts)
+        yield Row(f"{at}.{word}", f"{pod}.{word}", to.texts)
+    yield Row(f"{at}.metadata.{ANY}", why="of metadata only labels and annotations are settings")
+    for place in (f"{at}.podSpec", f"{at}.pod", at):
+        direct = {} if place == f"{at}.pod" else {"nodeSelector": to.texts, "affinity": to.same, "tolerations": to.same}
+        for word, take in {**direct, **({"hostNetwork": to.same} if direct else {})}.items():
+            yield Row(f"{place}.{word}", f"{pod}.{word}", take)
+        yield Row(f"{place}.priorityClassName", f"{pod}.priorityClass")
+        yield Row(f"{place}.terminationGracePeriodSeconds", f"{pod}.terminationGrace")
+        yield Row(f"{place}.dnsPolicy", take=_DNS, words=_NO_DNS)
+        yield Row(f"{place}.imagePullSecrets", "cluster.images.pullSecrets", to.secret_names)
+        yield (
+            Row(f"{place}.resources", why=_RESOURCES)
+            if place != at
+            else Row(f"{at}.podSpec.resources.{ANY}", why=_RESOURCES)
+        )
+        yield Row(f"{place}.initContainers", why=_INIT)
+    if volumes:
+        yield Row(f"{at}.volumes", f"{setting}.volumes")
+    yield Row(f"{at}.podSpec.volumes", why=_VOLUME if volumes else "volumes of this pod can't be set")
+    yield Row(f"{at}.podSpec.{ANY}", why="this part of a PodSpec can't be set: `pod` has placement, labels, grace period")
+
+
+def _service(at: str, setting: str) -> Iterator[Row]:
+    yield Row(f"{at}.service.spec.type", f"{setting}.service.type")
+    yield Row(f"{at}.service.nodePort", f"{setting}.service.nodePort", to.number)
+    yield Row(f"{at}.service.metadata.annotations", f"{setting}.service.annotations", to.texts)
+    yield Row(f"{at}.service.port", why="the port is Slurm's own")
+    yield Row(f"{at}.service.{ANY}", why="of a Service type, nodePort and annotations are settings")
+
+
+def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterator[Row]:
+    """Rows of a daemon's container and pods."""
+    where = f"{at}.{container}"
+    words = f"its image is `{setting or f'cluster.images.{image}'}`"
+    yield Row(f"{where}.image", setting or f"cluster.images.{image}", to.image(_IMAGE + image), words=words)
+    yield Row(f"{where}.args", why=_ARGS)
+    yield Row(f"{where}.resources", why=_RESOURCES)
+    yield Row(f"{where}.imagePullPolicy", "cluster.images.pullPolicy")
+
+
+def _sidecar(at: str, word: str = "logfile") -> Iterator[Row]:
+    yield Row(f"{at}.{word}.image", "cluster.images.sidecar", to.image(_SIDECAR))
+    yield Row(f"{at}.{word}.resources", why=_RESOURCES)
+
+
+def _controller() -> Iterator[Row]:
+    at = "controller"
+    host = "the outside slurmctld is `controller.external`"
+    yield Row(f"{at}.externalConfig", f"{at}.external", to.outside, words=host)
+    yield from _daemon(at, "slurmctld", "slurmctld")
+    own = "the sidecar has slurmctld's image, `cluster.images.slurmctld`"
+    yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
+    yield Row(f"{at}.reconfigure.resources", why=_RESOURCES)
+    yield from _sidecar(at)
+    in_place = "the operator's own way to reconfigure is used"
+    yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=in_place))
+    yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why="a backup slurmctld in Kubernetes can't be set"))
+    yield Row(f"{at}.ha.{ANY}", why="a backup slurmctld in Kubernetes can't be set")
+    yield Row(f"{at}.persistence.enabled", f"{at}.persistence.enabled")
+    yield Row(f"{at}.persistence.existingClaim", f"{at}.persistence.existingClaim")
+    yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass")
+    modes = "the claim is ReadWriteOnce; for another one make it yourself and name it by `existingClaim`"
+    yield Row(f"{at}.persistence.accessModes", take=to.only(allowed=(["ReadWriteOnce"],), why=modes))
+    yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
+    yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
+    yield Row(f"{at}.metrics.serviceMonitor.enabled", "monitoring.slurmctld")
+    yield Row(f"{at}.metrics.serviceMonitor.labels", "monitoring.labels", to.texts)
+    yield Row(f"{at}.metrics.serviceMonitor.interval", "monitoring.interval")
+    yield Row(f"{at}.metrics.serviceMonitor.{ANY}", why="of the ServiceMonitor labels and interval are settings")
+
+
+def _accounting() -> Iterator[Row]:
+    at = "accounting"
+    yield Row(f"{at}.enabled", f"{at}.enabled")
+    yield Row(f"{at}.externalConfig", f"{at}.external", to.outside, words="the outside slurmdbd is `accounting.external`")
+    yield from _daemon(at, "slurmdbd", "slurmdbd")
+    yield Row(f"{at}.storageConfig.host", f"{at}.database.host")
+    yield Row(f"{at}.storageConfig.port", f"{at}.database.port", to.number)
+    yield Row(f"{at}.storageConfig.database", f"{at}.database.name")
+    yield Row(f"{at}.storageConfig.username", f"{at}.database.username")
+    password = (
+        "the password is a secret of the stack: kubectl get secret -n slurm SECRET -o jsonpath='{.data.KEY}' | base64 -d |"
+        " pulumi config set --secret slinky-iac:databasePassword"
+    )
+    yield Row(f"{at}.storageConfig.passwordKeyRef", why=password)
+    yield from _sidecar(at, "initconf")
+
+
+def _restapi() -> Iterator[Row]:
+    at = "restapi"
+    yield Row(f"{at}.replicas", f"{at}.replicas", to.number)
+    yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why="a PodDisruptionBudget of slurmrestd can't be set"))
+    yield Row(f"{at}.pdb.{ANY}", why="a PodDisruptionBudget of slurmrestd can't be set")
+    yield from _daemon(at, "slurmrestd", "slurmrestd")
+    yield Row(f"{at}.slurmrestd.env", why="variables of slurmrestd can't be set")
+
+
+def _nodesets() -> Iterator[Row]:
+    at, here = "nodesets.*", "nodesets.{}"
+    yield Row("nodesets", "nodesets", to.named, words="for example `burst: {replicas: 2}`")
+    yield Row(
+        f"{at}.enabled",
+        words="what is in this file is there: remove the NodeSet, or set `replicas: 0`",
+        take=to.only(allowed=(True,), why=_SWITCH),
+    )
+    for word in ("replicas", "count", "size"):
+        yield Row(f"{at}.{word}", f"{here}.replicas", to.number)
+    daemon_set = "a NodeSet is a number of pods: set `replicas`, one for each Kubernetes node that is to have a pod"
+    yield Row(
+        f"{at}.scalingMode",
+        take=to.only(
+            allowed=(
+                "StatefulSet",
+                "statefulset",
+            ),
+            why=daemon_set,
+        ),
+    )
+    yield Row(
+        f"{at}.slurmd.resources",
+        f"{here}.resources",
+        to.resources,
+        words="requests equal limits here: `cpus`, `memory` and `extended`",
+    )
+    yield from _daemon(at, "slurmd", "slurmd", setting=f"{here}.image")
+    yield Row(f"{at}.image", f"{here}.image", to.image(f"{_IMAGE}slurmd"), words="an image is one text, repository:tag")
+    yield Row(f"{at}.slurmd.env", f"{here}.env", to.variables)
+    yield Row(f"{at}.env", f"{here}.env", to.variables)
+    for word in ("limits", "requests"):
+        yield Row(
+            f"{at}.resources.{word}",
+            f"{here}.resources",
+            _of(word),
+            words="requests equal limits here: `cpus`, `memory` and `extended`",
+        )
+    for word in ("cpu", "cpus", "resources.cpu"):
+        yield Row(f"{at}.{word}", f"{here}.resources.cpus", to.text)
+    yield Row(f"{at}.memory", f"{here}.resources.memory", to.text)
+    for word in ("gpu", "gpus"):
+        yield Row(f"{at}.{word}", take=to.gpus, words="GPUs are `resources.extended` and `gres`")
+    yield Row(
+        f"{at}.resources.*/gpu", why="GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
+    )
+    yield Row(f"{at}.slurmd.securityContext.privileged", f"{here}.privileged")
+    yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.volumeMounts", why=_VOLUME)
+    yield Row(
+        f"{at}.slurmd.{ANY}", why="there is no level `slurmd`: image, resources, env and volumes are settings of the NodeSet"
+    )
+    yield from _sidecar(at)
+    yield Row(
+        f"{at}.extraConf", take=to.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
+    )
+    yield Row(f"{at}.extraConfMap", take=to.of_node, words="it is `extraConf`, a mapping")
+    for word, setting in (("Gres", "gres"), ("Features", "features"), ("Feature", "features")):
+        yield Row(
+            f"{at}.extraConf.{word}", f"{here}.{setting}", to.listed, words=f"it is `{setting}:` of the NodeSet, a list"
+        )
+    yield Row(f"{at}.partition.enabled", f"{here}.partition.enabled")
+    yield Row(f"{at}.partition.config", f"{here}.partition.config", to.words)
+    yield Row(f"{at}.partition.configMap", f"{here}.partition.config", to.conf, words="it is `partition.config`, a mapping")
+    yield Row(f"{at}.ssh.enabled", f"{here}.ssh.enabled")
+    yield Row(f"{at}.ssh.extraSshdConfig", f"{here}.ssh.extraSshdConfig")
+    yield Row(f"{at}.ssh.sssdConfRef.name", f"{here}.ssh.sssdConfSecret")
+    yield Row(f"{at}.ssh.sssdConfRef.key", f"{here}.ssh.sssdConfEntry")
+    rolling = "RollingUpdate replaces pods under running jobs; left at Gated, which drains them first"
+    yield Row(f"{at}.updateStrategy.type", f"{here}.updateStrategy.type", _strategy(rolling))
+    unavailable = "it is `updateStrategy.maxUnavailable`"
+    yield Row(
+        f"{at}.updateStrategy.rollingUpdate.maxUnavailable", f"{here}.updateStrategy.maxUnavailable", words=unavailable
+    )
+    yield Row(f"{at}.updateStrategy.{ANY}", why="a scheduled update can't be set: `pulumi up` replaces pods when it runs")
+    for word, default, why in (
+        ("pinToNode", False, "pods can't be pinned to Kubernetes nodes by the NodeSet"),
+        ("workloadDisruptionProtection", True, "busy pods keep their PodDisruptionBudget in any case"),
+        ("pruneSlurmNodeRecords", "Never", "the gate removes the records of nodes that it has drained"),
+        ("ordinalPadding", 0, "numbers in node names have no leading zeros"),
+        ("oversubscribeNode", False, "one pod of a NodeSet runs on a Kubernetes node"),
+        ("taintKubeNodes", False, "taints are the Kubernetes nodes' own; pods tolerate them by `pod.tolerations`"),
+        ("useResourceLimits", True, "is always so here, since requests equal limits; remove the line"),
+    ):
+        yield Row(f"{at}.{word}", take=to.only(allowed=(default,), why=why), words=why)
+
+
+def _logins() -> Iterator[Row]:
+    at, here = "loginsets.*", "logins.{}"
+    yield Row(f"{at}.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
+    yield Row(f"{at}.replicas", f"{here}.replicas", to.number)
+    yield from _daemon(at, "login", "login", setting=f"{here}.image")
+    yield Row(f"{at}.login.env", why="variables of login pods can't be set")
+    yield Row(f"{at}.login.securityContext.privileged", take=to.only(allowed=(False,), why="login pods can't be privileged"))
+    yield Row(f"{at}.login.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.login.{ANY}", why="there is no level `login`: image and volumes are settings of the login set")
+    yield from _sidecar(at, "initconf")
+    yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
+    yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
+    sssd = "the Secret with sssd.conf is named by `sssdConfSecret` and `sssdConfEntry`"
+    yield Row(f"{at}.sssdConfRef.name", f"{here}.sssdConfSecret", words=sssd)
+    yield Row(f"{at}.sssdConfRef.key", f"{here}.sssdConfEntry", words=sssd)
+    yield Row(
+        f"{at}.sssdConf",
+        why=f"{sssd}; or it is the stack's secret: pulumi config set --secret slinky-iac:sssdConf < sssd.conf",
+    )
+    yield Row(f"{at}.strategy", why="how login pods are replaced can't be set; an update waits for srun and salloc in them")
+
+
+def _cluster() -> Iterator[Row]:
+    name = "the name is `cluster.name`"
+    yield Row("clusterName", "cluster.name", words=name)
+    yield Row("cluster.clusterName", "cluster.name", words=name)
+    yield Row("cluster.version", "cluster.slurmVersion", to.text, words="it is `slurmVersion`")
+    yield Row("fullnameOverride", "cluster.resourceName")
+    yield Row("nameOverride", why="names are made of `cluster.resourceName`")
+    yield Row("namespaceOverride", "cluster.namespace")
+    yield Row(
+        "asciiArt",
+        take=to.only(
+            allowed=(
+                True,
+                False,
+            ),
+            why="it is Helm's",
+        ),
+    )
+    images = "images and how they are pulled are `cluster.images`"
+    yield Row("imagePullSecrets", "cluster.images.pullSecrets", to.secret_names, words=images)
+    yield Row("imagePullPolicy", "cluster.images.pullPolicy", words=images)
+    for word in ("priorityClassName", "priorityClass.name"):
+        yield Row(word, take=to.priority_class, words="it is `pod.priorityClass` of each kind of pods")
+    yield Row(
+        "priorityClass.enabled",
+        take=to.only(
+            allowed=(
+                True,
+                False,
+            ),
+            why="it is a switch",
+        ),
+    )
+    yield Row(
+        "priorityClass.create",
+        take=to.only(allowed=(False,), why="make the PriorityClass yourself: it belongs to all of Kubernetes"),
+    )
+    yield Row(f"priorityClass.{ANY}", why="make the PriorityClass yourself: it belongs to all of Kubernetes")
+    for place in ("", "controller.", "accounting.", "restapi."):
+        yield Row(f"{place}slurmKeyRef", take=to.key_ref("slurm"), words=_EXISTING)
+        for word in ("jwtHs256KeyRef", "jwtKeyRef"):
+            yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=_EXISTING)
+    for word, key in (("slurmKey", "slurm"), ("jwtKey", "jwt")):
+        yield Row(
+            f"{word}.create",
+            take=to.only(
+                allowed=(
+                    True,
+                    False,
+                ),
+                why=_EXISTING,
+            ),
+            words=_EXISTING,
+        )
+        yield Row(f"{word}.secretRef", take=to.key_ref(key), words=_EXISTING)
+        yield Row(f"{word}.annotations", why="Secrets of keys have no annotations of your own")
+    public = "public keys of tokens are `keys.tokens: prepared`, then `rs256`; those of an identity provider `identity.oidc`"
+    yield Row("jwksKeys.enabled", take=to.only(allowed=(False,), why=public), words=public)
+    yield Row(f"jwksKeys.{ANY}", why=public)
+    yield Row("configFiles", "controller.configFiles", words="they are `controller.configFiles`")
+    yield Row("prologScripts", "controller.prolog", words="they are `controller.prolog`")
+    yield Row("epilogScripts", "controller.epilog", words="they are `controller.epilog`")
+    for word in ("prologSlurmctldScripts", "epilogSlurmctldScripts"):
+        yield Row(word, why="scripts of slurmctld's own host can't be set")
+    for word in ("prologScriptRefs", "epilogScriptRefs", "prologSlurmctldScriptRefs", "epilogSlurmctldScriptRefs"):
+        yield Row(word, why="scripts in ConfigMaps of others can't be named; give their texts to `controller.prolog`")
+    yield Row("sssd.secretRef.name", "identity.sssd.confSecret")
+    yield Row("sssd.secretRef.key", "identity.sssd.confEntry")
+    yield Row(
+        "sssd.conf",
+        why="it may hold a password: pulumi config set --secret slinky-iac:sssdConf < sssd.conf, with `identity.sssd: {}`",
+    )
+    yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
+    yield Row("partitions.*.nodesets", "partitions.{}.nodesets")
+    yield Row("partitions.*.config", "partitions.{}.config", to.words)
+    yield Row("partitions.*.configMap", "partitions.{}.config", to.conf, words="it is `config`, a mapping")
+    yield Row(
+        "vendor.nvidia.dcgm.enabled",
+        take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),
+    )
+    for word in ("vendor.nvidia.dcgm", "vendor"):
+        yield Row(
+            f"{word}.{ANY}", why="what the chart makes for a vendor can't be made: say it in `nodesets`, as volumes and env"
+        )
+    for word in ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter"):
+        yield Row(word, why="is a key of chart 0.x, whose clusters 1.x can't take over: begin with values of chart 1.2")
+    yield Row("extraObjects", why="other objects are a program's own: `slinky new` makes one with room for them")
+
+
+def _of(word: str) -> Take:
+    return lambda value: to.resources({word: value})
+
+
+def _strategy(rolling: str) -> Take:
+    def take(value: object) -> object:
+        if value == "RollingUpdate":
+            raise to.Left(rolling)
+        return value
+
+    return take
+
+
+def _rows() -> Iterator[Row]:
+    yield from _cluster()
+    for part, own in (("controller", _controller), ("accounting", _accounting), ("restapi", _restapi)):
+        yield from own()
+        if part != "restapi":
+            yield Row(f"{part}.extraConf", f"{part}.extraConf", to.lines)
+            yield Row(f"{part}.extraConfMap", f"{part}.extraConf", to.conf, words="it is `extraConf`, a mapping")
+        yield from _service(part, part)
+        yield from _pods(part, part)
+    yield from _nodesets()
+    yield from _pods("nodesets.*", "nodesets.{}", volumes=True)
+    yield from _logins()
+    for at in ("loginsets.*", "logins.*"):
+        yield from _service(at, "logins.{}")
+        yield from _pods(at, "logins.{}", volumes=True)
+
+
+ROWS: Final = tuple(_rows())
+"""The table; of rows for one place the first counts."""

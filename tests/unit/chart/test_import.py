@@ -1,0 +1,278 @@
+"""`slinky import-chart`: each key becomes a setting or is named as left out, as the chart itself would have read it.
+
+The inputs are small and written for these tests; their shapes are those of public values files (HyperPod's with anchors,
+DigitalOcean's with NFS, Oracle's with SR-IOV, a flow-style one for k3s, Slinky's hybrid guide, a Terraform module's …).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slinky_iac.commands import cli
+from slinky_iac.commands.check import judge
+from slinky_iac.commands.import_chart import layered, operator_settings
+from slinky_iac.config.chart_release import fullname, read
+from slinky_iac.config.findings import Level
+from slinky_iac.errors import ProjectError
+from tests.stacks import read_yaml
+
+
+def taken(text: str, line: tuple[int, int] = (1, 2), **names: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings, and what is left out with why."""
+    found = read(read_yaml(text), release=names.get("release", "slurm"), namespace="slurm", line=line)
+    return found.taken.settings, dict(found.taken.left)
+
+
+HYPERPOD = """
+commonAffinity: &affinity
+  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: []}]}}
+clusterName: hyper
+controller:
+  persistence: {storageClassName: gp3}
+  podSpec: {affinity: *affinity}
+  metrics: {enabled: true, serviceMonitor: {enabled: true}}
+loginsets:
+  slinky:
+    rootSshAuthorizedKeys: ssh-ed25519 AAAA me
+    login: {volumeMounts: [{name: fsx, mountPath: /fsx}]}
+    podSpec: {affinity: *affinity, volumes: [{name: fsx, persistentVolumeClaim: {claimName: fsx}}]}
+nodesets:
+  slinky:
+    replicas: 4
+    slurmd:
+      image: {repository: 1234.dkr.ecr.example.com/dlc-slurmd, tag: "25.11"}
+      resources: {limits: {nvidia.com/gpu: 1}}
+vendor: {nvidia: {dcgm: {enabled: true}}}
+"""
+
+
+def test_anchors_are_read_and_stay_no_anchors() -> None:
+    settings, left = taken(HYPERPOD)
+    assert settings["controller"]["pod"]["affinity"] == settings["logins"]["slinky"]["pod"]["affinity"]
+    assert settings["controller"]["persistence"] == {"storageClass": "gp3"}
+    assert settings["monitoring"] == {"slurmctld": True}
+    assert settings["logins"]["slinky"]["volumes"] == [
+        {"name": "fsx", "mountPath": "/fsx", "source": {"persistentVolumeClaim": {"claimName": "fsx"}}}
+    ]
+    assert settings["logins"]["slinky"]["service"] == {"type": "LoadBalancer"}  # the chart's default, and not ours
+    assert settings["nodesets"]["slinky"]["image"] == "1234.dkr.ecr.example.com/dlc-slurmd:25.11"
+    assert settings["nodesets"]["slinky"]["resources"] == {"extended": {"nvidia.com/gpu": 1}}
+    assert set(left) == {"commonAffinity", "vendor.nvidia.dcgm.enabled"}
+
+
+def test_resources_and_a_shared_volume() -> None:
+    settings, left = taken(
+        """
+        nodesets:
+          gpu:
+            replicas: 4
+            useResourceLimits: true
+            slurmd:
+              resources:
+                requests: {cpu: 3, memory: 5Gi, nvidia.com/gpu: 1}
+                limits: {cpu: 3, memory: 5Gi, nvidia.com/gpu: 1}
+              volumeMounts: [{name: nfs, mountPath: /shared}, {name: nfs, mountPath: /home, subPath: home}]
+            partition: {enabled: true, configMap: {State: UP, MaxTime: UNLIMITED}}
+            podSpec:
+              nodeSelector: {pool: gpu}
+              tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+              volumes: [{name: nfs, persistentVolumeClaim: {claimName: nfs}}, {name: unused, emptyDir: {}}]
+        """
+    )
+    gpu = settings["nodesets"]["gpu"]
+    assert gpu["resources"] == {"cpus": "3", "memory": "5Gi", "extended": {"nvidia.com/gpu": 1}}
+    assert [each["mountPath"] for each in gpu["volumes"]] == ["/shared"]
+    assert gpu["partition"] == {"enabled": True, "config": {"State": "UP", "MaxTime": "UNLIMITED"}}
+    assert left["nodesets.gpu.slurmd.volumeMounts (/home)"] == "subPath of a mount can't be said here"
+    assert left["nodesets.gpu.podSpec.volumes (unused)"] == "no container mounts it"
+
+
+def test_an_outside_slurmctld_and_its_keys() -> None:
+    settings, left = taken(
+        """
+        slurmKeyRef: {name: external-auth-slurm, key: slurm.key}
+        jwtHs256KeyRef: {name: external-auth-jwths256, key: jwt_hs256.key}
+        clusterName: atlas
+        controller: {external: true, externalConfig: {host: ctl.example.org, port: 6817}, extraConfMap: {MinJobAge: 2}}
+        accounting: {enabled: true, external: true, externalConfig: {host: dbd.example.org, port: null}}
+        """,
+        (1, 0),
+    )
+    assert settings["keys"] == {
+        "source": "existing", "slurmKeySecret": "external-auth-slurm", "slurmKeyEntry": "slurm.key",
+        "jwtKeySecret": "external-auth-jwths256", "jwtKeyEntry": "jwt_hs256.key",
+    }  # fmt: skip
+    assert settings["cluster"]["createNamespace"] is False
+    assert settings["controller"] == {"external": {"host": "ctl.example.org", "port": 6817}}
+    assert settings["accounting"] == {"external": {"host": "dbd.example.org"}, "enabled": True}
+    assert left == {"controller.extraConfMap": "slurmctld is outside: its admin sets this there"}
+
+
+def test_with_an_outside_daemon_the_chart_makes_no_key() -> None:
+    settings, _ = taken("controller: {external: true, externalConfig: {host: ctl}}\nclusterName: a\nfullnameOverride: atlas")
+    assert (settings["keys"]["slurmKeySecret"], settings["keys"]["jwtKeySecret"]) == ("atlas-auth-slurm", "atlas-auth-jwt")
+    assert settings["cluster"]["resourceName"] == "atlas"
+
+
+@pytest.mark.parametrize(("line", "made"), [((1, 0), {"slinky", "gpu"}), ((1, 1), {"slinky", "gpu"}), ((1, 2), {"gpu"})])
+def test_what_an_older_chart_makes_beside_the_file_is_made(line: tuple[int, int], made: set[str]) -> None:
+    settings, _ = taken("nodesets: {gpu: {replicas: 2}}", line)
+    assert set(settings["nodesets"]) == made
+    assert ("all" in settings.get("partitions", {})) == (line < (1, 2))
+
+
+def test_a_set_that_is_switched_off_is_not_carried_over_and_null_takes_a_key_away() -> None:
+    settings, _ = taken(
+        "nodesets: {slinky: {enabled: false}, gpu: {replicas: 2}}\npartitions: {all: null}\nloginsets: {slinky: {}}", (1, 1)
+    )
+    assert set(settings["nodesets"]) == {"gpu"}
+    assert "partitions" not in settings
+    assert "logins" not in settings  # 1.1 has it switched off
+
+
+def test_defaults_of_all_sets_are_laid_below_each() -> None:
+    settings, _ = taken(
+        """
+        nodesetDefaults:
+          replicas: 2
+          slurmd: {image: {repository: r.example.org/slurmd, tag: "1"}}
+        nodesets: {small: {}, big: {replicas: 8, slurmd: {image: {tag: "2"}}}}
+        """
+    )
+    assert {name: (each["replicas"], each["image"]) for name, each in settings["nodesets"].items()} == {
+        "small": (2, "r.example.org/slurmd:1"),
+        "big": (8, "r.example.org/slurmd:2"),
+    }
+
+
+def test_gres_and_features_are_settings_of_the_nodeset() -> None:
+    settings, left = taken(
+        "nodesets: {a: {replicas: 1, extraConfMap: {Gres: ['gpu:8', 'nic:1'], Features: ib, Weight: 10}}, "
+        "b: {replicas: 1, extraConf: 'Gres=gpu:1 Weight=5', updateStrategy: {type: RollingUpdate}}}"
+    )
+    assert {key: settings["nodesets"]["a"][key] for key in ("gres", "features", "extraConf")} == {
+        "gres": ["gpu:8", "nic:1"], "features": ["ib"], "extraConf": {"Weight": "10"},
+    }  # fmt: skip
+    assert settings["nodesets"]["b"]["gres"] == ["gpu:1"]
+    assert "Gated" in left["nodesets.b.updateStrategy.type"]
+
+
+def test_what_can_not_be_said_is_named_with_its_reason() -> None:
+    _, left = taken(
+        """
+        extraObjects: [{kind: Secret}]
+        compute: {nodesets: [{name: a}]}
+        nodesets:
+          a:
+            scalingMode: DaemonSet
+            pinToNode: true
+            slurmd: {args: [-N, x], env: [{name: A, valueFrom: {fieldRef: {}}}], lifecycle: {preStop: {sleep: {}}}}
+            podSpec: {initContainers: [{name: a}], resourceClaims: [{name: imex}]}
+            site: mine
+        restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
+        accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: password}}}
+        """
+    )
+    assert set(left) == {
+        "extraObjects", "compute", "nodesets.a.scalingMode", "nodesets.a.pinToNode", "nodesets.a.slurmd.args",
+        "nodesets.a.slurmd.env", "nodesets.a.podSpec.initContainers", "nodesets.a.podSpec.resourceClaims", "nodesets.a.site",
+        "restapi.slurmrestd.resources", "restapi.service.spec.externalTrafficPolicy",
+        "accounting.storageConfig.passwordKeyRef",
+    }  # fmt: skip
+    assert "chart 0.x" in left["compute"]
+    assert "databasePassword" in left["accounting.storageConfig.passwordKeyRef"]
+    assert left["nodesets.a.site"] == "isn't a key of Slinky's chart 1.0 to 1.3"
+
+
+def test_the_one_priority_class_is_each_kind_s() -> None:
+    settings, _ = taken(
+        "priorityClass: {enabled: true, name: high}\nnodesets: {a: {podSpec: {priorityClassName: own}}, b: {}}"
+    )
+    assert {name: each["pod"]["priorityClass"] for name, each in settings["nodesets"].items()} == {"a": "own", "b": "high"}
+    assert settings["restapi"]["pod"]["priorityClass"] == "high"
+    off, _ = taken("priorityClass: {enabled: false, name: high}\nnodesets: {a: {}}")
+    assert "pod" not in off["nodesets"]["a"]
+
+
+@pytest.mark.parametrize(
+    ("values", "release", "name"),
+    [
+        ({}, "slurm", "slurm"),
+        ({}, "prod", "prod-slurm"),
+        ({"nameOverride": "hpc"}, "a-hpc", "a-hpc"),
+        ({"fullnameOverride": "x"}, "y", "x"),
+    ],
+)
+def test_names_are_the_chart_s(values: dict[str, str], release: str, name: str) -> None:
+    assert fullname(values, release) == name
+
+
+def test_the_operator_s_values_are_its_settings_or_stay_values() -> None:
+    values = {"certManager": {"enabled": False, "duration": "1h"}, "webhook": {"enabled": True}, "logLevel": "debug"}
+    assert operator_settings(values, "1.2.1") == {
+        "version": "1.2.1",
+        "webhook": {"certManager": False, "enabled": True},
+        "values": {"certManager": {"duration": "1h"}, "logLevel": "debug"},
+    }
+
+
+def run(*arguments: str) -> int:
+    return cli.main(["import-chart", *arguments])
+
+
+def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, over, out = tmp_path / "values.yaml", tmp_path / "prod.yaml", tmp_path / "Pulumi.prod.yaml"
+    base.write_text("clusterName: atlas\nnodesets: {gpu: {replicas: 2}}\n")
+    over.write_text("nodesets: {gpu: {replicas: 3}, cpu: {replicas: 1}}\n")
+    assert run(str(base), "-f", str(over), "--out", str(out)) == 0
+    config, places = judge(out.read_text())
+    assert config is not None
+    assert {name: each.replicas for name, each in config.nodesets.items()} == {"gpu": 3, "cpu": 1}
+    assert not [place for place in places if place.finding.level is Level.ERROR]
+    assert run(str(base), "--out", str(out)) == 1
+    assert "exists, and may be somebody's work" in capsys.readouterr().err
+    over.write_text("extraObjects: [{}]\nnodesets: {gpu: {slurmd: {args: [x]}}}\n")
+    assert run(str(base), "-f", str(over), "--out", str(tmp_path / "left.yaml"), "--json") == 3
+    assert [each["key"] for each in json.loads(capsys.readouterr().out)["left"]] == [
+        "nodesets.gpu.slurmd.args",
+        "extraObjects",
+    ]
+    over.write_text("controller: {podSpec: {hostNetwork: true}}\n")
+    assert run(str(base), "-f", str(over), "--out", str(tmp_path / "bad.yaml")) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", "isn't YAML"),
+        ("- a\n", "mapping of keys"),
+        ("config: {'slinky-iac:cluster': {}}", "stack's file already"),
+        ("a: 1\n---\nb: 2\n", "document"),
+    ],
+)
+def test_what_is_no_values_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(text)
+    with pytest.raises(ProjectError, match="Nothing was written"):
+        layered([str(file)])
+
+
+def test_no_key_in_a_values_file_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZQ"
+    file = tmp_path / "values.yaml"
+    file.write_text(
+        f"clusterName: a\nslurmKey: {{create: false, secretRef: {{name: {key}}}}}\nsssd: {{conf: '{key}'}}\nmine: {key}\n"
+    )
+    run(str(file), "--out", str(tmp_path / "Pulumi.x.yaml"))
+    assert key not in "".join(capsys.readouterr())
+
+
+def test_the_chart_s_values_are_recognised_by_check() -> None:
+    (place,) = judge("clusterName: a\nnodesets: {}\ncontroller: {}\n")[1]
+    assert "run `slinky import-chart`" in place.finding.message
+    (other,) = judge("a: 1\nb: 2\nnodesets: {}\n")[1]
+    assert "import-chart" not in other.finding.message
