@@ -214,6 +214,11 @@ def shared(access: KubeAccess, clock: Clock) -> Credentials:
         return _shared.setdefault(access, Credentials(access, clock=clock))
 
 
+def _own(headers: httpx.Headers) -> list[tuple[str, str]]:
+    """A request's headers without those of another identity."""
+    return [(name, value) for name, value in headers.multi_items() if not name.lower().startswith("impersonate-")]
+
+
 class KubeTransport(httpx.BaseTransport):
     """Sends requests to ``access.server`` with its user's credentials; on 401 asks for fresh ones, once.
 
@@ -265,6 +270,9 @@ class KubeTransport(httpx.BaseTransport):
             inner = self._inner[which]
         if credential.header is not None:
             request.headers["authorization"] = credential.header
+        if others := self._access.user.impersonation:
+            # Several headers have one name, for groups; they replace what an earlier try of this request left.
+            request.headers = httpx.Headers([*_own(request.headers), *others])
         if self._access.tls_server_name is not None:
             request.extensions = {**request.extensions, "sni_hostname": self._access.tls_server_name}
         return inner.handle_request(request)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -64,6 +66,8 @@ class KubeUser:
     username: str | None = None
     password: str | None = field(default=None, repr=False)
     exec: ExecPlugin | None = None
+    impersonation: tuple[tuple[str, str], ...] = ()
+    """Headers of another identity to act as, by name (Kubernetes, "User impersonation"): ``as`` and its kin of the file."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,26 @@ class _Raw(BaseModel):
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True)
 
 
-class _Cluster(_Raw):
+class _Strict(_Raw):
+    """A part each of whose keys changes who one is or whom one talks to (client-go's v1.AuthInfo, Cluster and Context): one
+    that isn't acted on would let this program be somebody else than kubectl with the same file, so it is an error where the
+    context uses the part."""
+
+    model_config = ConfigDict(extra="allow")
+
+    extensions: object = None
+    """Notes of other programs, which say nothing to clients."""
+
+
+class _Cluster(_Strict):
     server: str = ""
     ca_data: str | None = Field(None, alias="certificate-authority-data")
     ca_file: str | None = Field(None, alias="certificate-authority")
     insecure: bool = Field(default=False, alias="insecure-skip-tls-verify")
     tls_server_name: str | None = Field(None, alias="tls-server-name")
     proxy_url: str | None = Field(None, alias="proxy-url")
+    no_compression: object = Field(None, alias="disable-compression")
+    """Answers aren't asked for in compressed form in any case."""
 
 
 class _EnvVar(_Raw):
@@ -108,7 +125,7 @@ class _Exec(_Raw):
     provide_cluster_info: bool = Field(default=False, alias="provideClusterInfo")
 
 
-class _User(_Raw):
+class _User(_Strict):
     token: str | None = None
     token_file: str | None = Field(None, alias="tokenFile")
     cert_data: str | None = Field(None, alias="client-certificate-data")
@@ -119,9 +136,13 @@ class _User(_Raw):
     password: str | None = None
     exec: _Exec | None = None
     auth_provider: object = Field(None, alias="auth-provider")
+    acts_as: str | None = Field(None, alias="as")
+    acts_as_uid: str | None = Field(None, alias="as-uid")
+    acts_as_groups: list[str] | None = Field(None, alias="as-groups")
+    acts_as_extra: dict[str, list[str]] | None = Field(None, alias="as-user-extra")
 
 
-class _Context(_Raw):
+class _Context(_Strict):
     cluster: str
     user: str = ""
     namespace: str | None = None
@@ -277,9 +298,11 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
         raise KubeUnreachable(f"{where}: no current-context, and none was asked for. Set one in the stack's config")
     entry, _ = _find("context", name, [(c, d) for d in docs for c in d.raw.contexts or ()], where)
     context = entry.context
+    _require_read(context, f"{where}: context {_named(name, repr)}")
     clusters = [(c, d) for d in docs for c in d.raw.clusters or ()]
     found, cluster_doc = _find("cluster", context.cluster, clusters, where)
     cluster = found.cluster
+    _require_read(cluster, f"{where}: cluster {_named(context.cluster, repr)}")
     if not cluster.server.startswith(("http://", "https://")):
         raise KubeUnreachable(f"{where}: cluster {_named(context.cluster, repr)} has no http(s) server")
     if "@" in cluster.server:  # every message that names the API server would show it
@@ -304,7 +327,16 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
     )
 
 
+def _require_read(part: _Strict, where: str) -> None:
+    if unknown := sorted(part.model_extra or ()):
+        raise KubeUnreachable(
+            f"{where} has {', '.join(map(_named, unknown))}, which this program doesn't act on: it could be another user, or"
+            " talk to another server, than kubectl with this file. Remove it, or make another user"
+        )
+
+
 def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
+    _require_read(raw, f"{doc.name}: user {_named(name, repr)}")
     if raw.auth_provider is not None:
         raise KubeUnreachable(
             f"{doc.name}: user {_named(name, repr)} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin"
@@ -328,14 +360,30 @@ def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
         username=raw.username or None,
         password=raw.password or None,
         exec=plugin,
+        impersonation=tuple(_impersonation(raw, f"{doc.name}: user {_named(name, repr)}")),
     )
+
+
+def _impersonation(raw: _User, where: str) -> Iterator[tuple[str, str]]:
+    """Headers as client-go's ``transport.ImpersonatingRoundTripper`` sends them."""
+    if raw.acts_as is None and (raw.acts_as_uid or raw.acts_as_groups or raw.acts_as_extra):
+        raise KubeUnreachable(f"{where} has as-uid, as-groups or as-user-extra without as: the API server refuses that")
+    found = [("Impersonate-User", raw.acts_as), ("Impersonate-Uid", raw.acts_as_uid)]
+    found += [("Impersonate-Group", group) for group in raw.acts_as_groups or ()]
+    for key, values in (raw.acts_as_extra or {}).items():
+        found += [(f"Impersonate-Extra-{quote(key, safe='')}", value) for value in values]
+    for header, value in found:
+        if value is not None and not (value.isascii() and value.isprintable()):
+            raise KubeUnreachable(f"{where}: {header} holds characters that a request's header can't have")
+        if value:
+            yield header, value
 
 
 def _material(data: str | None, file: str | None, doc: _Doc, what: str) -> bytes | None:
     """Bytes of a certificate or key: ``…-data`` (base64) wins over the file, as in client-go."""
     if data:
         try:
-            return base64.b64decode(data, validate=True)
+            return base64.b64decode(re.sub(r"[\r\n]", "", data), validate=True)  # as Go's decoder, which skips line ends
         except (binascii.Error, ValueError):
             raise KubeUnreachable(f"{doc.name}: {what}-data isn't base64. Make a new kubeconfig") from None
     return _bytes_of(doc.folder / file, f"{doc.name}: {what}") if file else None

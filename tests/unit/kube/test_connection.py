@@ -75,6 +75,26 @@ def test_tokens_passwords_and_nothing_at_all() -> None:
     ask(KubeUser(), Api(None))
 
 
+def test_another_identity_goes_with_each_request() -> None:
+    seen: list[list[str]] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append(
+            sorted(f"{key}={value}" for key, value in request.headers.multi_items() if key.startswith("impersonate"))
+        )
+        return httpx.Response(200, json=NODESET)
+
+    named = (("Impersonate-User", "deployer"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"))
+    user = KubeUser(token=TOKEN, impersonation=named)
+    mock = httpx.MockTransport(handle)
+    transport = KubeTransport(access(user), clock=Clock(), connect=lambda tls: mock)
+    with httpx.Client(transport=transport, base_url="https://api:6443") as client:
+        request = client.build_request("GET", "/")
+        client.send(request)
+        client.send(request)
+    assert seen == [["impersonate-group=a", "impersonate-group=b", "impersonate-user=deployer"]] * 2
+
+
 def test_a_token_file_is_read_again_when_it_is_rotated(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("old\n")

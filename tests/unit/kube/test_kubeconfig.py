@@ -245,3 +245,53 @@ def test_a_password_in_the_server_s_address_is_in_no_message(server: str) -> Non
     with pytest.raises(KubeUnreachable, match="under users") as caught:
         of(data)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+def test_who_one_acts_as_is_read() -> None:
+    extra = {"example.org/Team": ["a"]}
+    user = of(
+        config(token=SECRET, **{"as": "deployer", "as-uid": "7", "as-groups": ["x", "y"], "as-user-extra": extra})
+    ).user
+    assert user.impersonation == (
+        ("Impersonate-User", "deployer"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "x"),
+        ("Impersonate-Group", "y"),
+        ("Impersonate-Extra-example.org%2FTeam", "a"),
+    )
+    assert of(config()).user.impersonation == ()
+
+
+@pytest.mark.parametrize(
+    "user",
+    [{"as-groups": ["x"]}, {"as-uid": "7"}, {"as": "deployer\nImpersonate-Group: system:masters"}, {"as": "d\u00e9"}],
+)
+def test_what_no_server_takes_of_another_identity_is_refused(user: dict[str, object]) -> None:
+    with pytest.raises(KubeUnreachable, match="user 'u'"):
+        of(config(token=SECRET, **user))
+
+
+@pytest.mark.parametrize("part", ["clusters", "users", "contexts"])
+def test_a_key_that_is_not_acted_on_is_refused_where_it_is_used(part: str) -> None:
+    data = config()
+    entry = data[part][0]  # type: ignore[index]
+    entry[part[:-1]]["as-somebody"] = "x"
+    with pytest.raises(KubeUnreachable, match="has as-somebody, which this program doesn't act on"):
+        of(data)
+    if part != "users":
+        of(data, "two")
+
+
+def test_notes_of_other_programs_say_nothing() -> None:
+    data = config()
+    data["clusters"][0]["cluster"]["extensions"] = [{"name": "minikube"}]  # type: ignore[index]
+    data["clusters"][0]["cluster"]["disable-compression"] = True  # type: ignore[index]
+    assert of(data).server == "https://one:6443"
+
+
+def test_line_ends_in_base64_are_skipped() -> None:
+    data = config()
+    text = b64("ca" * 60)
+    folded = "\r\n".join(text[at : at + 64] for at in range(0, len(text), 64)) + "\n"
+    data["clusters"][0]["cluster"]["certificate-authority-data"] = folded  # type: ignore[index]
+    assert of(data).ca == b"ca" * 60
