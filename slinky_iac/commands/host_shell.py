@@ -26,9 +26,14 @@ value() { printf '%s\\n' "$conf" | sed -n "s/^$1[[:space:]]*= *//p" | head -n 1;
 file=$(value SLURM_CONF)
 folder=$(dirname "${file:-/etc/slurm/slurm.conf}")
 jwt=$(value AuthAltParameters | tr ',' '\\n' | sed -n 's/^jwt_key=//p' | head -n 1)
+case ",$(value AuthAltParameters)" in
+    *,jwks=* | *,jwt_key=*) ;;
+    *) jwt=$(value StateSaveLocation)/jwt_hs256.key ;;
+esac
 part config; printf '%s\\n' "$conf"
 """
-"""For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file."""
+"""For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file, by the rule of
+:mod:`slinky_iac.auth_alt`."""
 _PART: Final = re.compile(r"^== ([a-z.-]+)$")
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*)$")
 _NULL: Final = frozenset({"", "(null)", "n/a"})

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -111,7 +112,11 @@ def _auth(config: StackConfig, facts: Facts) -> Answers:
 def _jwt(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld and slurmdbd have auth/jwt for slurmrestd's callers."""
     conf = facts.slurm.conf
-    lines = [line(key, config) for key in ("AuthAltTypes", "AuthAltParameters")]
+    types, recorded = ("", "") if conf is None else (",".join(conf.AuthAltTypes or ()), conf.AuthAltParameters or "")
+    lines = [
+        f"{key}={completed(had, parameter(key).value(config))}"
+        for key, had in (("AuthAltTypes", types), ("AuthAltParameters", recorded))
+    ]
     if facts.slurm.hung_up:
         said = "slurmctld closes the connection on a fresh token (Slurm error 5005), as it does without auth/jwt"
         yield problem(said, "Add what is missing and restart both daemons", *lines, at=_BOTH_FILES)
@@ -141,6 +146,19 @@ def _max_node_count(config: StackConfig, facts: Facts) -> Answers:
         yield warning(said, "Set it before the NodeSets grow", paste, at=At.RESTARTED)
     else:
         yield fine(f"is {got}; the stack asks for {need} nodes")
+
+
+def _select_type(_: StackConfig, facts: Facts) -> Answers:
+    """Nodes that register by themselves need MaxNodeCount, and that select/cons_tres (read_config.c: refused beside"
+    " others)."""
+    got = None if facts.slurm.conf is None else facts.slurm.conf.SelectType
+    if got is None:
+        return  # that slurm.conf isn't known is MaxNodeCount's to say
+    if got == "select/cons_tres":
+        yield fine("is select/cons_tres")
+    else:
+        said = f"is {got!r}: no pod can register, and with MaxNodeCount beside it slurmctld refuses its file"
+        yield problem(said, "A change loses all jobs: stop the cluster for it, then set", "SelectType=select/cons_tres")
 
 
 def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
@@ -205,6 +223,7 @@ EXPECTED: Final = (
     Expect("use-client-ids", "AuthInfo", "slurmctld", _required("AuthInfo", make=warning), Run.SHORT),
     Expect("configless", "SlurmctldParameters", "slurmctld", _required("SlurmctldParameters"), Run.SHORT),
     Expect("max-node-count", "MaxNodeCount", "slurmctld", _max_node_count, Run.SHORT),
+    Expect("select-type", "SelectType", "slurmctld", _select_type, Run.SHORT),
     Expect(
         "return-to-service", "ReturnToService", "slurmctld", _required("ReturnToService", "is {got}", warning), Run.SHORT
     ),

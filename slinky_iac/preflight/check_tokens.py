@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.jwks import difference
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
 from slinky_iac.slurmrest.level import ALWAYS
-from slinky_iac.specs.slurm_conf import line
+from slinky_iac.specs.slurm_conf import line, parameter
 
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
 """Where an RSA key came from, beside the JWT key's places."""
@@ -79,7 +80,8 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
         "userclaimfield=": f"{claim}, so the provider's tokens name no user",
     }
     said = " and ".join(("names " if word == "jwks=" else "lacks ") + what[word] for word in lacking)
-    yield problem(said, "Set", line("AuthAltParameters", config), at=_AT)
+    whole = completed(conf.AuthAltParameters, parameter("AuthAltParameters").value(config))
+    yield problem(said, "Set", f"AuthAltParameters={whole}", at=_AT)
 
 
 def _public_set(config: StackConfig, facts: Facts) -> Answers:

@@ -40,6 +40,7 @@ class SlurmConf(Wire, frozen=True):
     SlurmctldParameters: list[str] | None = None
     SlurmctldPort: int | None = None
     MaxNodeCount: int | None = None
+    SelectType: str | None = None
     ReturnToService: str | None = None
     GresTypes: list[str] | None = None
     SlurmUser: str | None = None

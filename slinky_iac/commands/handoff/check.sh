@@ -220,12 +220,21 @@ same_host() { # NAME NAME: both have an address in common
     [ -n "$(comm -12 <(getent ahosts "$1" | cut -d ' ' -f 1 | sort -u) <(getent ahosts "$2" | cut -d ' ' -f 1 | sort -u))" ]
 }
 
-check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Slurm
-    local got want
-    load_conf "$1"
-    got=$(awk -v key="${2,,}" '{ at = index($0, "=") } at { name = tolower(substr($0, 1, at - 1))
+conf_value() { # KEY: its value in the file that is loaded; the last one counts, as in Slurm
+    awk -v key="${1,,}" '{ at = index($0, "=") } at { name = tolower(substr($0, 1, at - 1))
         gsub(/[[:space:]]/, "", name); if (name == key) { found = substr($0, at + 1); gsub(/^[[:space:]]+|"/, "", found) } }
-        END { print found }' <<<"$conf_text")
+        END { print found }' <<<"$conf_text"
+}
+
+check_parameter() { # FILE KEY VALUE [list|least]
+    local got want select
+    load_conf "$1"
+    got=$(conf_value "$2")
+    select=$(conf_value SelectType)
+    if [ "$2" = MaxNodeCount ] && [ "${select:-select/cons_tres}" != select/cons_tres ]; then
+        tell bad "$1 has SelectType=$select: slurmctld refuses MaxNodeCount beside it, and pods can't register without; a change of SelectType loses all jobs"
+        return
+    fi
     if [ -z "$got" ]; then
         missing "$2=$3" "$1"
         return
@@ -258,7 +267,9 @@ check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where 
     load_conf "$1"
     line=$(alt_parameters)
     path=$(tr ',' '\n' <<<"$line" | sed -n 's/^jwt_key=//p' | tail -n 1)
-    if [ -z "$line" ]; then
+    if [ -z "$line" ] && [ "${1##*/}" = slurm.conf ] && [ -e "$root$(conf_value StateSaveLocation)/jwt_hs256.key" ]; then
+        tell unknown "slurmctld reads its JWT key from $(conf_value StateSaveLocation)/jwt_hs256.key, its default place: look whether it is the same key as $2, and name it (AuthAltParameters=jwt_key=FILE)"
+    elif [ -z "$line" ]; then
         missing "AuthAltParameters=${3:-jwt_key=$2}" "$1"
     elif [ -z "$path" ]; then # a second line would put the first out of force, with all that it forbids
         tell bad "$1 has AuthAltParameters=$line; add ,jwt_key=$2 to it, else tokens signed with the JWT key are refused"

@@ -186,7 +186,7 @@ def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
 
 def _keys(found: Found, via: str) -> dict[str, bytes]:
     """Both keys by configuration name. Raises :class:`ProjectError` where one can't be had."""
-    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.jwt_file)}
+    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.tokens.hs256)}
     missing = [file for raw, file in held.values() if raw is None]
     if missing:
         raise ProjectError(

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
@@ -58,7 +59,11 @@ class Found:
     port: int
     parameters: frozenset[str]
     max_nodes: int
-    jwt_file: str
+    tokens: TokenKeys
+    alt_parameters: str = ""
+    """AuthAltParameters as it is recorded."""
+    named: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that :func:`hints` and :func:`refusals` name, those that have a value."""
     database: str = ""
     """slurmdbd's host as slurm.conf names it; empty where accounting doesn't go through slurmdbd."""
     database_address: str = ""
@@ -94,7 +99,11 @@ def read(answer: str) -> Found:
         port=number(config, "SlurmctldPort", 6817),
         parameters=frozenset(known(config, "SlurmctldParameters").split(",")),
         max_nodes=number(config, "MaxNodeCount", 0),
-        jwt_file=_jwt_file(config),
+        tokens=token_keys(
+            known(config, "AuthAltTypes").split(","), known(config, "AuthAltParameters"), known(config, "StateSaveLocation")
+        ),
+        alt_parameters=known(config, "AuthAltParameters"),
+        named={key: value for key in _NAMED if (value := known(config, key))},
         database=database,
         database_address=next(iter(found.get("database", ())), ""),
         database_port=number(config, "AccountingStoragePort", 6819),
@@ -105,13 +114,6 @@ def read(answer: str) -> Found:
     )
 
 
-def _jwt_file(config: Mapping[str, str]) -> str:
-    if "auth/jwt" not in known(config, "AuthAltTypes"):
-        return ""
-    words = known(config, "AuthAltParameters").split(",")
-    return next((word.removeprefix("jwt_key=") for word in words if word.startswith("jwt_key=")), "")
-
-
 def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
     text = "".join(parts.get(name, ()))
     try:
@@ -120,6 +122,15 @@ def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
         return None
 
 
+_NAMED: Final = {
+    "AuthInfo": "",
+    "SelectType": "",
+    "SlurmctldHost[1]": "a backup slurmctld. Pods know the first host only until you give it the same keys and lines",
+    "SlurmctldAddr": "an address that stands for several slurmctlds; give it as controller.external.host if pods reach it",
+    "AccountingStorageBackupHost": "a backup slurmdbd, which needs the same keys; accounting.external names one host",
+    "TLSType": "daemons speak TLS, and Slinky's images have no plugin for it: set cluster.images to images of your own",
+}
+"""Parameters that are read beside the others: what to know of each that is only told."""
 SLURM_UID: Final = 401
 """Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
 _OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
@@ -153,11 +164,18 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             f"Slurm is {found.release or 'of an unknown release'}, and slurm-operator needs 25.11 or newer: update slurmdbd,"
             " slurmctld, slurmrestd and slurmd, in this order"
         )
-    if not found.jwt_file:
+    if not found.tokens.hs256:
+        line = completed(found.alt_parameters, "jwt_key=/etc/slurm/jwt_hs256.key")
+        said = LACKS_KEY.format(jwks=shown(found.tokens.jwks)) if found.tokens.jwks else "slurmctld takes no tokens."
         yield (
-            "slurmctld takes no tokens. Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it beside"
-            " slurm.conf, add these lines to slurm.conf and slurmdbd.conf, and restart both:\n"
-            "      AuthAltTypes=auth/jwt\n      AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key"
+            f"{said} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it beside slurm.conf, set these"
+            " lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart both:\n"
+            f"      AuthAltTypes=auth/jwt\n      AuthAltParameters={line}"
+        )
+    if (select := found.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":
+        yield (
+            f"SelectType is {shown(select)}, and pods need MaxNodeCount, with which slurmctld refuses its file beside any"
+            " other than select/cons_tres. A change of SelectType loses all jobs: stop the cluster for it (slurm.conf(5))"
         )
     if wanted.nodeset in found.partitions:
         yield (
@@ -188,6 +206,17 @@ def hints(found: Found) -> Iterator[str]:
         yield "slurm.conf needs SlurmctldParameters=enable_configless: `slinky handoff` renders all lines that it needs"
     if not found.max_nodes:
         yield "slurm.conf has no MaxNodeCount, and pods need one: `slinky handoff` renders it"
+    if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
+        line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
+        yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
+    if found.tokens.by_default:
+        yield (
+            f"slurmctld reads its JWT key from {found.tokens.hs256}, the default place: import that file. slurmdbd has no"
+            " default: its slurmdbd.conf must name the same key (AuthAltParameters=jwt_key=FILE)"
+        )
+    for key, why in _NAMED.items():
+        if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
+            yield f"{key} is {shown(found.named[key])}: {why}"
 
 
 def sections(found: Found, wanted: Wanted) -> Settings:

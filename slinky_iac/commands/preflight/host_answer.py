@@ -36,7 +36,16 @@ part end
 )
 """For a shell on slurmctld's host, as a user who may read both keys. It reads, and changes nothing."""
 _TEXTS: Final = (
-    *("ClusterName", "AuthType", "AuthInfo", "AuthAltParameters", "CredType", "ReturnToService", "ProctrackType"),
+    *(
+        "ClusterName",
+        "AuthType",
+        "AuthInfo",
+        "AuthAltParameters",
+        "CredType",
+        "SelectType",
+        "ReturnToService",
+        "ProctrackType",
+    ),
     *("AccountingStorageType", "AccountingStorageHost", "JobAcctGatherType"),
 )
 _LISTS: Final = ("AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin")

@@ -143,6 +143,27 @@ def test_a_line_that_forbids_something_is_never_put_out_of_force_by_another(tree
     assert "add ,jwt_key=/etc/slurm/jwt_hs256.key to it" in line
 
 
+def test_no_line_is_printed_that_the_rest_of_the_file_makes_fatal(tree: Tree) -> None:
+    (tree.root / "etc/slurm/slurm.conf").write_text("ClusterName=atlas\nSelectType = select/linear\n")
+    call = ("check_parameter", CONF, "MaxNodeCount", "1024", "least")
+    assert tree.check(*call, missing=True) == Said(1, [])
+    (line,) = tree.check(*call).lines
+    assert line.startswith("bad")
+    assert "SelectType=select/linear" in line
+
+
+def test_a_key_in_its_default_place_is_no_missing_key(tree: Tree) -> None:
+    (tree.root / "etc/slurm/slurm.conf").write_text("ClusterName=atlas\nStateSaveLocation=/var/spool/slurmctld\n")
+    call = ("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key")
+    assert tree.check(*call, missing=True).lines == ["AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key"]
+    (tree.root / "var/spool/slurmctld").mkdir(parents=True)
+    (tree.root / "var/spool/slurmctld/jwt_hs256.key").write_bytes(KEY)
+    assert tree.check(*call, missing=True) == Said(0, [])
+    (line,) = tree.check(*call).lines
+    assert line.startswith("unknown")
+    assert "/var/spool/slurmctld/jwt_hs256.key" in line
+
+
 @pytest.mark.parametrize(
     ("state", "kind"),
     [("IDLE", "ok"), ("MIXED+DRAIN", "ok"), ("FUTURE", "bad"), ("IDLE*", "bad"), ("DOWN", "bad"), ("", "bad")],

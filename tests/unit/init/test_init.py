@@ -216,7 +216,11 @@ MISFITS = [
         CONFIG.replace("= auth/jwt", "= (null)"),
         "AuthAltTypes=auth/jwt\n      AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
     ),
-    (CONFIG.replace("jwt_key=/etc/slurm/jwt_hs256.key", "(null)"), "slurmctld takes no tokens"),
+    (
+        CONFIG.replace("jwt_key=/etc/slurm/jwt_hs256.key", "jwks=/etc/slurm/jwks.json,userclaimfield=x"),
+        "AuthAltParameters=jwks=/etc/slurm/jwks.json,userclaimfield=x,jwt_key=/etc/slurm/jwt_hs256.key",
+    ),
+    (CONFIG + "SelectType = select/linear\n", "SelectType is 'select/linear'"),
 ]
 
 
@@ -228,6 +232,38 @@ def test_a_cluster_that_no_stack_fits_is_refused_with_what_to_change(
     assert main(["init", "prod", *via(project)]) == 1
     assert said in capsys.readouterr().err
     assert not (project / "Pulumi.prod.yaml").exists()
+
+
+def test_a_key_in_its_default_place_is_used_and_none_is_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = CONFIG.replace("jwt_key=/etc/slurm/jwt_hs256.key", "(null)") + "StateSaveLocation = /var/spool/slurmctld\n"
+    (project.parent / "answer").write_text(answer(config))
+    assert main(["init", "prod", *via(project)]) == 0
+    said = capsys.readouterr().out
+    assert "reads its JWT key from /var/spool/slurmctld/jwt_hs256.key, the default place" in said
+    assert "keys generate" not in said
+
+
+def test_a_cluster_whose_name_has_a_hyphen_is_written(project: Path) -> None:
+    (project.parent / "answer").write_text(answer(CONFIG.replace("= atlas", "= ml-cluster")))
+    assert main(["init", "prod", *via(project)]) == 0
+    assert written(project)["slinky-iac:cluster"]["name"] == "ml-cluster"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("AuthInfo = cred_expire=60", "AuthInfo=cred_expire=60,use_client_ids"),
+        ("SlurmctldHost[1] = ctl2(10.99.0.13)", "a backup slurmctld"),
+        ("SlurmctldAddr = ctl.example.org", "controller.external.host"),
+        ("AccountingStorageBackupHost = dbd2", "a backup slurmdbd"),
+        ("TLSType = tls/s2n", "no plugin for it"),
+        ("TLSType = tls/none", ""),
+        ("SlurmctldAddr = (null)", ""),
+    ],
+)
+def test_what_a_stack_has_to_follow_is_named(line: str, said: str) -> None:
+    found = list(hints(read(f"{CONFIG}{line}\n")))
+    assert found == list(hints(read(CONFIG))) if not said else any(said in each for each in found)
 
 
 @pytest.mark.parametrize(("nodeset", "said"), [("all", "has a partition all"), ("metal", "has nodes named metal-…")])

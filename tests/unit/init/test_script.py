@@ -54,7 +54,7 @@ def test_every_shell_gives_the_same_cluster_and_both_keys(host: Path, shell: lis
     assert (found.name, found.release, found.uid, found.max_nodes) == ("atlas", "26.05", 401, 512)
     assert found.partitions == {"all", "metal"}
     assert found.nodes == {"metal-1", "metal-2"}
-    assert found.jwt_file == f"{host}/jwt.key"
+    assert found.tokens.hs256 == f"{host}/jwt.key"
     assert found.database_address in ("", "127.0.0.1"), "a resolver may not know localhost by IPv4"
     assert {path: path.read_bytes() for path in host.rglob("*") if path.is_file()} == before
 

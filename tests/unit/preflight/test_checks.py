@@ -91,6 +91,8 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("use-client-ids", conf(AuthInfo=None), UNKNOWN, ""),
     ("configless", conf(SlurmctldParameters=["a"]), PROBLEM, "SlurmctldParameters=a,enable_configless"),
     ("configless", conf(SlurmctldParameters=None), UNKNOWN, ""),
+    ("select-type", conf(SelectType="select/cons_tres"), FINE, ""),
+    ("select-type", conf(SelectType="select/linear"), PROBLEM, "SelectType=select/cons_tres"),
     ("max-node-count", conf(MaxNodeCount=2), PROBLEM, "MaxNodeCount=1024"),
     ("max-node-count", conf(MaxNodeCount=0), PROBLEM, "MaxNodeCount=1024"),
     ("max-node-count", conf(MaxNodeCount=3), WARNING, "MaxNodeCount=1024"),

@@ -71,7 +71,10 @@ def test_the_line_must_name_the_jwt_key_and_the_set(line: str, words: str) -> No
     (check,) = found("token-set", world(conf=conf), rsa())
     assert check.verdict is Verdict.PROBLEM
     assert words in check.got
-    assert check.paste == (LINE,)
+    (paste,) = check.paste
+    items = paste.removeprefix("AuthAltParameters=").split(",")
+    assert {*line.split(","), *items} - {""} == set(items), "no item of the site's is dropped"
+    assert set(items) == set(LINE.removeprefix("AuthAltParameters=").split(","))
 
 
 @pytest.mark.parametrize("conf", [None, CONF])
