@@ -94,6 +94,10 @@ ANNOTATION_SLURM_JWKS = "slinky-iac/slurm-jwks"
 
 ANNOTATION_SSSD = "slinky-iac/sssd"
 """On pods that read sssd.conf: its revision, by which a new one replaces them."""
+ANNOTATION_FILES = "slinky-iac/files"
+"""On slurmctld's pod, from slurm-operator 1.2 on: a digest of configuration files, prologs and epilogs. The operator
+recreates the pod when its own ConfigMap changes and not when these do (controller_app.go, ``getHashes``); a slurmctld that
+starts sends its files to slurmd and sackd (``reconfig_on_restart``). Up to 1.1 a sidecar runs `scontrol reconfigure`."""
 ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
 """Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
 

@@ -147,7 +147,6 @@ PARTITION = """
 - PriorityTier=70000
 - DefMemPerCPU=4G
 + Exclusive=NODE
-+ QOS=none
 """
 NODE = """
 + CPUs=2

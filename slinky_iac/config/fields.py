@@ -12,18 +12,19 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.findings import KINDS
+from slinky_iac.config.gres import GresItem
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.names import is_dns_label
 from slinky_iac.releases import OperatorVersion
 
 _SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_]+")
+_CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_][0-9A-Za-z$_.-]*")
 _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
-_PARTITION_VALUE = re.compile(r"[^\s#\\]+")
+_PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"[^\s#\\\"]*\"")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -60,11 +61,13 @@ def _slurm_name(value: str) -> str:
 
 
 def _cluster_name(value: str) -> str:
+    """Slurm checks the length (read_config.c, ``cluster_name``); slurmdbd quotes the names of its tables (mysql_common.c
+    sets ANSI_QUOTES), and the operator makes a folder of it (``clusterSpoolDir``)."""
     if _CLUSTER_NAME.fullmatch(value) is None or len(value) > 40:
         raise Refused(
             value,
-            f" ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_' and '$',"
-            " since slurmdbd names its tables after it",
+            f" ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_', '-', '.' and '$', and begins with"
+            " none of '-' and '.': slurmdbd's tables and slurmctld's folder are named after it",
         )
     return value
 
@@ -229,8 +232,8 @@ _node_conf = _conf(
 )
 _partition_conf = _conf(
     _PARTITION_VALUE,
-    "no white space, '#' or '\\': it stands on a line of slurm.conf, where '#' begins a comment and '\\' leads on to the"
-    " next line",
+    "no line break, no '#', '\\' or quote, and blanks between its words only: it stands on a line of slurm.conf, where '#'"
+    " begins a comment and '\\' leads on to the next line",
 )
 
 
@@ -255,9 +258,8 @@ def _share(value: object) -> object:
 
 
 def _gres(value: str) -> str:
-    parts = value.split(":")
-    if not 2 <= len(parts) <= 3 or not all(_SLURM_NAME.fullmatch(p) for p in parts) or not parts[-1].isdigit():
-        raise Refused(value, "; a GRES is name:count or name:type:count, for example gpu:a100:8")
+    if GresItem.parse(value) is None:
+        raise Refused(value, "; a GRES is name[:type][:no_consume][:count], for example gpu:a100:8 or license:no_consume:4")
     return value
 
 

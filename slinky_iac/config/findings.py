@@ -40,8 +40,8 @@ KINDS: Final[Mapping[str, str]] = {
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
     "fence-not-served": "The API server doesn't serve ValidatingAdmissionPolicy, so the stack can't have its"
     " [fence](fence.md). Set `cluster.fence: false`, or use Kubernetes 1.30 or newer.",
-    "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device. Acknowledge it if a device"
-    " gets into the pod in another way; else set `resources.extended`.",
+    "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device, or for fewer. Acknowledge it"
+    " if a device gets into the pod in another way; else set `resources.extended`.",
     "host-network": "Pods on the host network share all ports of their Kubernetes node, one pod of a kind fits on a node,"
     " and node names must be short. Acknowledge it after you have checked the node names and the node's firewall.",
     "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it if the nodes'"
@@ -74,6 +74,7 @@ KINDS: Final[Mapping[str, str]] = {
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
+    "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
     "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
@@ -81,6 +82,7 @@ KINDS: Final[Mapping[str, str]] = {
     "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"
     " guards it; else use ClusterIP or TLS.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
+    "plugin-unknown": "A plugin is named that Slurm's sources don't have. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
     " `cluster.podSecurity`, and label the namespace where it is made.",
     "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
@@ -99,6 +101,8 @@ KINDS: Final[Mapping[str, str]] = {
     "setting-ignored": "A setting has no effect because of another one. Remove it.",
     "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it if your own"
     " image has it.",
+    "qos-before-slurmctld": "A partition names a QOS, which slurmdbd must have before slurmctld starts. Acknowledge it once"
+    " it's there.",
     "short-host-name": "An outside daemon has a host name without a domain, and the cluster's DNS completes it to names of"
     " Services only. Give the full name. Acknowledge it if it is the name of a Service.",
     "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",

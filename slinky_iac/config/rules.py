@@ -21,9 +21,12 @@ from slinky_iac.config import (
     rules_namespace,
     rules_networks,
     rules_nodes,
+    rules_pods,
     rules_secrets,
     rules_slurm_conf,
+    rules_slurm_files,
     rules_tls,
+    rules_tres,
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
@@ -281,6 +284,9 @@ RULES: tuple[Rule, ...] = (
     _host_network,
     _nodesets,
     *rules_slurm_conf.RULES,
+    *rules_slurm_files.RULES,
+    *rules_tres.RULES,
+    *rules_pods.RULES,
     _names,
     _versions,
     _operator,

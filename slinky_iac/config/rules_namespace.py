@@ -6,6 +6,7 @@ sidecars have no requests); Kubernetes, "Pod Security Standards" and "Resource Q
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,8 @@ _COUNTED: Final = frozenset(
     {"pods", "services", "secrets", "configmaps", "persistentvolumeclaims", "services.loadbalancers", "services.nodeports"}
     | {"requests.storage"}
 )
+_DEVICES: Final = re.compile(r"requests\.[a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_.-]+")
+"""A limit of a device plugin's resource, as requests.nvidia.com/gpu: pods that ask for none pass it."""
 _SPARE: Final = 2
 """Pods beside those that a stack keeps: one of a Deployment that is rolled, and one of preflight."""
 
@@ -45,11 +48,11 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A quota that is too small refuses pods of a scale-out, or all of them."""
     limits = config.cluster.quota
     for name in limits:
-        if name not in _COUNTED and not name.startswith("count/"):
+        if name not in _COUNTED and not name.startswith("count/") and _DEVICES.fullmatch(name) is None:
             yield at(f"cluster.quota.{name_of(name)}").error(
-                f"is none of {', '.join(sorted(_COUNTED))} and count/RESOURCE.GROUP. With limits of CPU or memory Kubernetes"
-                " refuses each pod whose containers don't ask for them, as the operator's sidecars: no daemon would start."
-                " Remove it"
+                f"is none of {', '.join(sorted(_COUNTED))}, count/RESOURCE.GROUP and requests.DOMAIN/DEVICE. With limits of"
+                " CPU or memory Kubernetes refuses each pod whose containers don't ask for them, as the operator's"
+                " sidecars: no daemon would start. Remove it"
             )
     wanted = pods(config)
     given = limits.get("pods", "")

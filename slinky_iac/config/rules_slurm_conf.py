@@ -9,7 +9,6 @@ from typing import Final
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm_words import Words
 from slinky_iac.config.stack import StackConfig
 
 OWNED = {
@@ -172,25 +171,25 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values that slurmctld can't read: it refuses its whole file, and ends where it is just starting."""
-    older = config.slurm_release < slurm_words.NEWER
-    conf = slurm_words.SLURM_CONF.without(slurm_words.NEW) if older else slurm_words.SLURM_CONF
-    part = slurm_words.PARTITION.without(slurm_words.NEW_OF_PARTITIONS) if older else slurm_words.PARTITION
-    node = slurm_words.NODE.without(slurm_words.NEW_OF_NODES) if older else slurm_words.NODE
-    lines: list[tuple[str, Mapping[str, str], Words]] = [("controller.extraConf", config.controller.extra_conf, conf)]
-    lines += [(path, parameters, part) for path, parameters in partition_parameters(config).items()]
-    lines += [(f"nodesets.{name}.extraConf", each.extra_conf, node) for name, each in config.nodesets.items()]
-    lines += [(f"external.slurmdHosts.{n}.config", h.config, node) for n, h in enumerate(config.external.slurmd_hosts)]
-    for path, parameters, words in lines:
+    lines = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
+    lines |= {path: ("PartitionName", parameters) for path, parameters in partition_parameters(config).items()}
+    lines |= {f"nodesets.{name}.extraConf": ("NodeName", each.extra_conf) for name, each in config.nodesets.items()}
+    hosts = enumerate(config.external.slurmd_hosts)
+    lines |= {f"external.slurmdHosts.{number}.config": ("NodeName", host.config) for number, host in hosts}
+    lines |= {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
+    for path, (file, parameters) in lines.items():
+        words = slurm_words.words(config.slurm_release, file)
+        daemon, page = ("slurmdbd", file) if file == "slurmdbd.conf" else ("slurmctld", "slurm.conf")
         for key, value in parameters.items():
             if key not in words:
                 yield at(f"{path}.{key}").error(
-                    f"is no parameter that Slurm {config.slurm_release} reads in this place, and slurmctld refuses its whole"
-                    " file over one such name. Correct the name (slurm.conf(5)); for one that a newer Slurm has, set"
+                    f"is no parameter that Slurm {config.slurm_release} reads in this place, and {daemon} refuses its whole"
+                    f" file over one such name. Correct the name ({page}(5)); for one that a newer Slurm has, set"
                     " cluster.slurmVersion"
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
-                    f"is {shown(value)}; slurmctld takes {fault}, and refuses its whole file over another"
+                    f"is {shown(value)}; {daemon} takes {fault}, and refuses its whole file over another"
                 )
 
 

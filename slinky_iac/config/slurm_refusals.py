@@ -1,43 +1,36 @@
-"""What slurmctld refuses in slurm.conf beside the names of its parameters: values, and pairs that don't go together.
+"""What slurmctld refuses in slurm.conf beside names and single values: pairs that don't go together, one line each.
 
-It then keeps its old file, or ends where it is just starting, and every Slurm command in its pod fails. Each row was run on
-slurmctld 26.05.5 (tests/faults/test_slurm_words.py); source: slurm.conf(5), ``_validate_and_set_defaults`` of read_config.c.
+It then keeps its old file, or ends where it is just starting, and every Slurm command in its pod fails. Names and values
+are those of :mod:`slinky_iac.config.slurm_words`; the rest is slurmctld's own to say (`slinky preflight --try`). The rows were
+run on slurmctld 26.05.5 (tests/faults/test_slurm_words.py); source: ``_validate_and_set_defaults`` of read_config.c.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 WRITTEN_TO_1_1: Final = {
+    "GresTypes": "gpu",
     "ProctrackType": "proctrack/cgroup",
     "PrologFlags": "Contain",
+    "SlurmctldParameters": "enable_configless,enable_stepmgr",
     "TaskPlugin": "task/affinity,task/cgroup",
 }
 """What slurm-operator 1.0 and 1.1 write themselves; ``extraConf`` follows and its value counts."""
 
-_LEVELS: Final = frozenset(
-    {"quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5", *map(str, range(10))}
-)
 _SELECT: Final = frozenset(
     {"cr_socket", "cr_socket_memory", "cr_core", "cr_core_memory", "cr_memory", "cr_cpu", "cr_cpu_memory"}
 )
-_SELECT_MORE: Final = frozenset(
-    {"cr_one_task_per_core", "cr_no_dist_topo_block", "cr_core_default_dist_block", "cr_lln", "cr_pack_nodes"}
-    | {"ll_shared_gres", "multiple_sharing_gres_pj", "enforce_binding_gres", "one_task_per_sharing_gres"}
-)
 _CONTAINS: Final = frozenset({"contain", "x11", "runinjob"})
 """Flags of PrologFlags that set Contain."""
-_PROLOG: Final = _CONTAINS | {"alloc", "deferbatch", "nohold", "forcerequeueonfail", "serial"}
 _MODES: Final = frozenset({"off", "cluster", "cancel", "requeue", "on", "suspend"})
-_WITH_MODE: Final = frozenset({"gang", "within", "priority"})
-_OFF: Final = frozenset({"off", "cluster"})
 _TASK_UNITS: Final = frozenset({"none", "sockets", "cores", "threads"})
 _TASK_AUTO: Final = frozenset(f"autobind={unit}" for unit in _TASK_UNITS)
 _TASK: Final = _TASK_UNITS | _TASK_AUTO | {"verbose", "slurmdoffspec", "oomkillstep", "slurmdspecoverride"}
-_TIME: Final = re.compile(r"([0-9]+-)?[0-9]+(:[0-9]+){0,2}|infinite|unlimited|-1")
+_LONGEST_SCRIPT: Final = 512 << 20
+_LONGEST_LINE: Final = 2 << 20
 
 
 class Conf:
@@ -66,237 +59,67 @@ class Conf:
         text = self[key]
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else default
 
+    def preempts(self) -> bool:
+        """Whether PreemptMode says what becomes of jobs."""
+        return self.has("PreemptMode", "cancel", "requeue", "on", "suspend")
 
-@dataclass(frozen=True)
-class Refusal:
-    """A parameter, when slurmctld refuses it, and what to do."""
+    def twice(self, key: str, among: frozenset[str]) -> bool:
+        """Whether a value has more than one of ``among``."""
+        return sum(word in among for word in self.words(key)) > 1
 
-    key: str
-    when: Callable[[Conf], bool]
-    why: str
+    def beyond(self, key: str, option: str, most: int) -> bool:
+        """Whether ``option=NUMBER`` among a value's items is greater than ``most``."""
+        found = re.search(rf"{option}=([0-9]{{1,18}})", self[key])
+        return found is not None and int(found[1]) > most
 
-
-def _unknown(key: str, known: frozenset[str]) -> Callable[[Conf], bool]:
-    return lambda conf: bool(conf[key]) and not set(conf.words(key)) <= known
-
-
-def _one_of(key: str, known: frozenset[str], shown: str) -> Refusal:
-    return Refusal(key, _unknown(key, known), f"takes {shown}")
-
-
-def _removed(key: str, instead: str) -> Refusal:
-    return Refusal(key, lambda conf: bool(conf[key]), f"was removed from Slurm: use {instead}")
+    def bare(self, key: str) -> bool:
+        """Whether a plugin is set without PrologFlags that contain jobs."""
+        return self[key].partition("/")[2] not in ("", "none") and not self.has("PrologFlags", *_CONTAINS)
 
 
-def _not_both(key: str, first: str, second: str) -> Refusal:
-    return Refusal(
-        key,
-        lambda conf: first.lower() in conf[key] and second.lower() in conf[key],
-        f"has {first} and {second}, of which one is possible",
-    )
-
-
-def _positive(key: str) -> Refusal:
-    return Refusal(key, lambda conf: conf[key] == "0", "may not be 0")
-
-
-def _needs_contain(key: str, none: str) -> Refusal:
-    def bare(conf: Conf) -> bool:
-        return conf[key] not in ("", none) and not conf.has("PrologFlags", *_CONTAINS)
-
-    return Refusal(key, bare, "needs PrologFlags with Contain beside it")
-
-
-def _time(key: str) -> Refusal:
-    return Refusal(
-        key,
-        lambda conf: bool(conf[key]) and _TIME.fullmatch(conf[key]) is None,
-        "is no time of Slurm: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes,"
-        " days-hours:minutes:seconds or UNLIMITED",
-    )
-
-
-def _mode_is_wrong(conf: Conf) -> bool:
-    words = conf.words("PreemptMode")
-    known = set(words) <= _MODES | _WITH_MODE
-    return (
-        not known
-        or sum(word in _MODES for word in words) > 1
-        or ("gang" in words and conf.has("PreemptMode", "within", "priority"))
-    )
-
-
-def _preempts(conf: Conf) -> bool:
-    """Whether PreemptMode says what becomes of jobs."""
-    return any(word in _MODES - _OFF for word in conf.words("PreemptMode"))
-
-
-def _bare_suspend(conf: Conf) -> bool:
-    return set(conf.words("PreemptMode")) in ({"suspend"}, {"on"})
-
-
-def _alone(key: str, word: str) -> Refusal:
-    return Refusal(
-        key,
-        lambda conf: conf.has(key, word.lower()) and len(set(conf.words(key))) > 1,
-        f"has {word}, which stands alone",
-    )
-
-
-REFUSED: Final = (
-    Refusal(
-        "SelectType",
-        lambda conf: conf.exact("SelectType") not in ("", "select/cons_tres"),
-        "doesn't go with MaxNodeCount, without which no pod can register, nor with any plugin but select/cons_tres: leave it"
-        " out. On a live cluster a change of it would also lose all jobs",
-    ),
-    Refusal(
-        "SelectTypeParameters",
-        _unknown("SelectTypeParameters", _SELECT | _SELECT_MORE),
-        "has a word that slurmctld doesn't know; slurm.conf(5) lists them, for example CR_Core_Memory",
-    ),
-    Refusal(
-        "SelectTypeParameters",
-        lambda conf: len(set(conf.words("SelectTypeParameters")) & _SELECT) > 1,
-        "says twice what is consumed: keep one of CR_CPU, CR_Core, CR_Socket (each with _Memory or without) and CR_Memory",
-    ),
-    Refusal(
-        "SelectTypeParameters",
-        lambda conf: (
-            conf.has("SelectTypeParameters", "cr_one_task_per_core")
-            and conf.has("SelectTypeParameters", "cr_cpu", "cr_cpu_memory")
-        ),
-        "has CR_ONE_TASK_PER_CORE, which doesn't go with CR_CPU: use CR_Core or CR_Core_Memory",
-    ),
-    Refusal(
-        "PreemptMode",
-        _mode_is_wrong,
-        "takes one of OFF, CANCEL, REQUEUE and SUSPEND, with GANG, or with WITHIN or PRIORITY",
-    ),
-    Refusal("PreemptMode", _bare_suspend, "is SUSPEND alone: write SUSPEND,GANG"),
-    Refusal(
-        "PreemptMode",
-        lambda conf: (
-            conf["PreemptType"] in ("", "preempt/none")
-            and (_preempts(conf) or conf.has("PreemptMode", "within", "priority"))
-        ),
-        "preempts jobs, and no PreemptType says which: set PreemptType (preempt/qos or preempt/partition_prio) beside it",
-    ),
-    Refusal(
-        "PreemptType",
-        lambda conf: conf["PreemptType"] in ("preempt/qos", "preempt/partition_prio") and not _preempts(conf),
-        "needs a PreemptMode beside it that says what becomes of preempted jobs: CANCEL, REQUEUE or SUSPEND,GANG",
-    ),
-    Refusal(
-        "PrologFlags",
-        _unknown("PrologFlags", _PROLOG),
-        "has a word that slurmctld doesn't know; it knows Alloc, Contain, DeferBatch, ForceRequeueOnFail, NoHold, RunInJob,"
-        " Serial and X11",
-    ),
-    Refusal(
-        "PrologFlags",
-        lambda conf: conf.has("PrologFlags", "nohold") and conf.has("PrologFlags", *_CONTAINS),
-        "has NoHold, which doesn't go with Contain, RunInJob and X11",
-    ),
-    Refusal(
-        "PrologFlags",
-        lambda conf: conf.has("PrologFlags", "x11") and conf["ProctrackType"] == "proctrack/linuxproc",
-        "has X11, which doesn't go with ProctrackType=proctrack/linuxproc: use proctrack/cgroup",
-    ),
-    _needs_contain("NamespaceType", "namespace/none"),
-    _needs_contain("JobContainerType", "job_container/none"),
-    _alone("HealthCheckNodeState", "START_ONLY"),
-    _alone("HealthCheckNodeState", "REBOOT_ONLY"),
-    _not_both("LaunchParameters", "enable_nss_slurm", "disable_send_gids"),
-    _not_both("JobAcctGatherParams", "UsePss", "NoShared"),
-    Refusal(
-        "CommunicationParameters",
-        lambda conf: (
-            "disableipv4" in conf["CommunicationParameters"] and "enableipv6" not in conf["CommunicationParameters"]
-        ),
-        "disables IPv4 without EnableIPv6, and then no daemon can speak",
-    ),
-    Refusal(
-        "MCSParameters", lambda conf: bool(conf["MCSParameters"]) and not conf["MCSPlugin"], "needs an MCSPlugin beside it"
-    ),
-    Refusal(
-        "MCSPlugin",
-        lambda conf: conf["MCSPlugin"] == "mcs/group" and not conf["MCSParameters"],
-        "is mcs/group, which needs MCSParameters beside it",
-    ),
-    Refusal(
-        "TaskPluginParam",
-        lambda conf: (
-            not set(conf.words("TaskPluginParam")) <= _TASK
-            or sum(word in _TASK_UNITS for word in conf.words("TaskPluginParam")) > 1
-            or sum(word in _TASK_AUTO for word in conf.words("TaskPluginParam")) > 1
-        ),
-        "takes one of None, Sockets, Cores and Threads, one Autobind= of these, Verbose, SlurmdOffSpec, OOMKillStep and"
-        " SlurmdSpecOverride",
-    ),
-    Refusal(
-        "TaskPluginParam",
-        lambda conf: (
-            conf.has("TaskPluginParam", "oomkillstep", "slurmdspecoverride") and "task/cgroup" not in conf["TaskPlugin"]
-        ),
-        "has OOMKillStep or SlurmdSpecOverride, which need task/cgroup in TaskPlugin",
-    ),
-    _not_both("TaskPluginParam", "SlurmdOffSpec", "SlurmdSpecOverride"),
-    Refusal(
-        "FastSchedule",
-        lambda conf: conf["FastSchedule"] not in ("", "1"),
-        "was removed from Slurm: leave it out; SlurmdParameters=config_overrides does what 2 did",
-    ),
-    _removed("AccountingStoreJobComment", "AccountingStoreFlags=job_comment"),
-    _removed("SallocDefaultCommand", "LaunchParameters=use_interactive_step"),
-    *(_positive(key) for key in ("FirstJobId", "MaxJobCount", "MaxStepCount")),
-    Refusal(
-        "FirstJobId",
-        lambda conf: conf.number("FirstJobId", 1) > conf.number("MaxJobId", 0x03FF0000),
-        "is greater than MaxJobId",
-    ),
-    Refusal("MaxDBDMsgs", lambda conf: conf.number("MaxDBDMsgs", 10000) < 10000, "must be 10000 or more"),
-    Refusal(
-        "PriorityDecayHalfLife",
-        lambda conf: conf["PriorityDecayHalfLife"] == "0" and not conf["PriorityUsageResetPeriod"],
-        "is 0, so usage would grow for ever: set PriorityUsageResetPeriod beside it",
-    ),
-    _one_of(
-        "PriorityUsageResetPeriod",
-        frozenset({"none", "now", "daily", "weekly", "monthly", "quarterly", "yearly"}),
-        "NONE, NOW, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY",
-    ),
-    *(
-        _one_of(key, _LEVELS, "quiet, fatal, error, info, verbose, or debug to debug5")
-        for key in ("SlurmctldDebug", "SlurmdDebug", "SlurmctldSyslogDebug", "SlurmdSyslogDebug")
-    ),
-    _one_of(
-        "EnforcePartLimits",
-        frozenset({"yes", "up", "true", "1", "no", "down", "false", "0", "all", "any"}),
-        "ALL, ANY or NO",
-    ),
-    _one_of("PropagatePrioProcess", frozenset({"0", "1", "2"}), "0, 1 or 2"),
-)
+Row = tuple[str, Callable[[Conf], bool], str]
+"""A parameter, when slurmctld refuses it, and why or what to do."""
+REFUSED: Final[tuple[Row, ...]] = (
+    ("SelectType", lambda c: c.exact("SelectType") not in ("", "select/cons_tres"), "doesn't go with MaxNodeCount, without which no pod can register, nor with any plugin but select/cons_tres: leave it out. On a live cluster a change of it would also lose all jobs"),
+    ("SelectTypeParameters", lambda c: c.twice("SelectTypeParameters", _SELECT), "says twice what is consumed: keep one of CR_CPU, CR_Core, CR_Socket (each with _Memory or without) and CR_Memory"),
+    ("SelectTypeParameters", lambda c: c.has("SelectTypeParameters", "cr_one_task_per_core") and c.has("SelectTypeParameters", "cr_cpu", "cr_cpu_memory"), "has CR_ONE_TASK_PER_CORE, which doesn't go with CR_CPU: use CR_Core or CR_Core_Memory"),
+    ("PreemptMode", lambda c: c.twice("PreemptMode", _MODES) or (c.has("PreemptMode", "gang") and c.has("PreemptMode", "within", "priority")), "takes one of OFF, CANCEL, REQUEUE and SUSPEND, with GANG, or with WITHIN or PRIORITY"),
+    ("PreemptMode", lambda c: set(c.words("PreemptMode")) in ({"suspend"}, {"on"}), "is SUSPEND alone: write SUSPEND,GANG"),
+    ("PreemptMode", lambda c: c["PreemptType"] in ("", "preempt/none") and (c.preempts() or c.has("PreemptMode", "within", "priority")), "preempts jobs, and no PreemptType says which: set PreemptType (preempt/qos or preempt/partition_prio) beside it"),
+    ("PreemptType", lambda c: c["PreemptType"] in ("preempt/qos", "preempt/partition_prio") and not c.preempts(), "needs a PreemptMode beside it that says what becomes of preempted jobs: CANCEL, REQUEUE or SUSPEND,GANG"),
+    ("PrologFlags", lambda c: c.has("PrologFlags", "nohold") and c.has("PrologFlags", *_CONTAINS), "has NoHold, which doesn't go with Contain, RunInJob and X11"),
+    ("PrologFlags", lambda c: c.has("PrologFlags", "x11") and c["ProctrackType"] == "proctrack/linuxproc", "has X11, which doesn't go with ProctrackType=proctrack/linuxproc: use proctrack/cgroup"),
+    ("NamespaceType", lambda c: c.bare("NamespaceType"), "needs PrologFlags with Contain beside it"),
+    ("JobContainerType", lambda c: c.bare("JobContainerType"), "needs PrologFlags with Contain beside it"),
+    ("SlurmctldParameters", lambda c: c.has("SlurmctldParameters", "enable_stepmgr") and not c.has("PrologFlags", *_CONTAINS), "has enable_stepmgr, which needs PrologFlags with Contain beside it"),
+    ("HealthCheckNodeState", lambda c: c.has("HealthCheckNodeState", "start_only", "reboot_only") and len(set(c.words("HealthCheckNodeState"))) > 1, "has START_ONLY or REBOOT_ONLY, each of which stands alone"),
+    ("LaunchParameters", lambda c: c.has("LaunchParameters", "enable_nss_slurm") and c.has("LaunchParameters", "disable_send_gids"), "has enable_nss_slurm and disable_send_gids, of which one is possible"),
+    ("JobAcctGatherParams", lambda c: "usepss" in c["JobAcctGatherParams"] and "noshared" in c["JobAcctGatherParams"], "has UsePss and NoShared, of which one is possible"),
+    ("CommunicationParameters", lambda c: "disableipv4" in c["CommunicationParameters"] and "enableipv6" not in c["CommunicationParameters"], "disables IPv4 without EnableIPv6, and then no daemon can speak"),
+    ("MCSParameters", lambda c: bool(c["MCSParameters"]) and not c["MCSPlugin"], "needs an MCSPlugin beside it"),
+    ("MCSPlugin", lambda c: c["MCSPlugin"] == "mcs/group" and not c["MCSParameters"], "is mcs/group, which needs MCSParameters beside it"),
+    ("TaskPluginParam", lambda c: not set(c.words("TaskPluginParam")) <= _TASK or c.twice("TaskPluginParam", _TASK_UNITS) or c.twice("TaskPluginParam", _TASK_AUTO), "takes one of None, Sockets, Cores and Threads, one Autobind= of these, Verbose, SlurmdOffSpec, OOMKillStep and SlurmdSpecOverride"),
+    ("TaskPluginParam", lambda c: c.has("TaskPluginParam", "oomkillstep", "slurmdspecoverride") and "task/cgroup" not in c["TaskPlugin"], "has OOMKillStep or SlurmdSpecOverride, which need task/cgroup in TaskPlugin"),
+    ("TaskPluginParam", lambda c: "slurmdoffspec" in c["TaskPluginParam"] and "slurmdspecoverride" in c["TaskPluginParam"], "has SlurmdOffSpec and SlurmdSpecOverride, of which one is possible"),
+    ("FastSchedule", lambda c: c["FastSchedule"] not in ("", "1"), "was removed from Slurm: leave it out; SlurmdParameters=config_overrides does what 2 did"),
+    ("AccountingStoreJobComment", lambda c: bool(c["AccountingStoreJobComment"]), "was removed from Slurm: use AccountingStoreFlags=job_comment"),
+    ("SallocDefaultCommand", lambda c: bool(c["SallocDefaultCommand"]), "was removed from Slurm: use LaunchParameters=use_interactive_step"),
+    ("FirstJobId", lambda c: c["FirstJobId"] == "0", "may not be 0"),
+    ("MaxJobCount", lambda c: c["MaxJobCount"] == "0", "may not be 0"),
+    ("MaxStepCount", lambda c: c["MaxStepCount"] == "0", "may not be 0"),
+    ("FirstJobId", lambda c: c.number("FirstJobId", 1) > c.number("MaxJobId", 0x03FF0000), "is greater than MaxJobId"),
+    ("MaxDBDMsgs", lambda c: c.number("MaxDBDMsgs", 10000) < 10000, "must be 10000 or more"),
+    ("PriorityDecayHalfLife", lambda c: c["PriorityDecayHalfLife"] == "0" and not c["PriorityUsageResetPeriod"], "is 0, so usage would grow for ever: set PriorityUsageResetPeriod beside it"),
+    ("PriorityCalcPeriod", lambda c: c["PriorityCalcPeriod"] in ("0", "-1", "unlimited", "infinite"), "must be a minute or more"),
+    ("PropagatePrioProcess", lambda c: c.number("PropagatePrioProcess", 0) > 2, "takes 0, 1 or 2"),
+    ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_script_size", _LONGEST_SCRIPT), f"has a max_script_size above {_LONGEST_SCRIPT}"),
+    ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_submit_line_size", _LONGEST_LINE), f"has a max_submit_line_size above {_LONGEST_LINE}"),
+)  # fmt: skip
 """Rows about slurm.conf."""
 
-_OF_PARTITION: Final = (
-    _one_of("State", frozenset({"up", "down", "drain", "inactive"}), "UP, DOWN, DRAIN or INACTIVE"),
-    _one_of(
-        "SelectTypeParameters",
-        frozenset({"cr_core", "cr_core_memory", "cr_socket", "cr_socket_memory"}),
-        "CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory for a partition",
-    ),
-    Refusal(
-        "OverSubscribe",
-        lambda conf: (
-            bool(conf["OverSubscribe"])
-            and re.fullmatch(r"no|exclusive|(yes|force)(:[0-9]+)?", conf["OverSubscribe"]) is None
-        ),
-        "takes NO, EXCLUSIVE, YES or FORCE, the last two with :COUNT or without",
-    ),
-    _time("MaxTime"),
-    _time("DefaultTime"),
-)
+_OF_PARTITION: Final[tuple[Row, ...]] = (
+    ("OverSubscribe", lambda c: re.fullmatch(r"|no|exclusive|(yes|force)(:[0-9]+)?", c["OverSubscribe"]) is None, "takes NO, EXCLUSIVE, YES or FORCE, the last two with :COUNT or without"),
+)  # fmt: skip
 
 
 def refused(written: Mapping[str, str], own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -309,9 +132,9 @@ def refused_of_partition(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     yield from _found(_OF_PARTITION, Conf(own), own)
 
 
-def _found(rows: tuple[Refusal, ...], conf: Conf, own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _found(rows: tuple[Row, ...], conf: Conf, own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     names = {key.lower(): key for key in own}
-    for row in rows:
-        key = names.get(row.key.lower())
-        if key is not None and row.when(conf):
-            yield key, f"{row.why}. slurmctld refuses its whole file over it"
+    for parameter, when, why in rows:
+        key = names.get(parameter.lower())
+        if key is not None and when(conf):
+            yield key, f"{why}. slurmctld refuses its whole file over it"

@@ -1,53 +1,117 @@
-"""Names of the parameters that slurmctld reads, by what it takes for a value. It refuses its whole file over any other name.
+"""Names of the parameters that Slurm's daemons read, by file and release, and the values that they take.
 
-Facts from ``src/common/read_config.c`` of Slurm 25.11 and 26.05 (``slurm_conf_options``, ``_partition_options``,
-``_nodename_options``); tests/faults/test_slurm_words.py asks slurmctld itself.
+A daemon refuses its whole file over another name. The facts are ``slurm_table.json``, which ``lab/slurm_table.py`` reads
+from Slurm's sources; tests/faults/test_slurm_words.py asks slurmctld itself.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Final
+
+from slinky_iac.releases import release_numbers
 
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
 _UNLIMITED: Final = frozenset({"unlimited", "infinite"})
-_SWITCH: Final = frozenset({"yes", "no", "true", "false", "up", "down", "1", "0"})
+_FORMS: Final = {
+    "text": (re.compile(".*"), ""),
+    "switch": (re.compile("yes|no|true|false|up|down|1|0"), "YES or NO"),
+    "decimal": (re.compile(r"[0-9]+(\.[0-9]*)?|unlimited|infinite"), "a number"),
+    "time": (
+        re.compile(r"([0-9]+-)?[0-9]+(:[0-9]+){0,2}|infinite|unlimited|-1"),
+        "a time of Slurm: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes,"
+        " days-hours:minutes:seconds or UNLIMITED",
+    ),
+    "purge": (
+        re.compile(r"[0-9]+(m(onths?)?|mo(n(th?)?)?|h(o(u(rs?)?)?)?|d(a(ys?)?)?)?"),
+        "a number with months, days or hours behind it, as 12months",
+    ),
+}
+"""Forms of values in lower case, and their names: parse_config.c, ``time_str2secs``, ``slurmdb_parse_purge``."""
+_TIMES: Final = frozenset(
+    {"preemptexempttime", "prioritymaxage", "prioritycalcperiod", "prioritydecayhalflife"}
+    | {"suspendtime", "maxtime", "defaulttime"}
+)
+_LEVELS: Final = frozenset(
+    ["slurmctlddebug", "slurmddebug", "slurmctldsyslogdebug", "slurmdsyslogdebug", "debuglevel", "debuglevelsyslog"]
+)
+_IN_CAPITALS: Final = ("propagateresourcelimits", "propagateresourcelimitsexcept")
+"""Their words are compared as they are written (``parse_rlimits``)."""
+_PLUGINS: Final = {
+    "acctgatherenergytype": "acct_gather_energy",
+    "acctgatherfilesystemtype": "acct_gather_filesystem",
+    "acctgatherinterconnecttype": "acct_gather_interconnect",
+    "acctgatherprofiletype": "acct_gather_profile",
+    "burstbuffertype": "burst_buffer",
+    "clifilterplugins": "cli_filter",
+    "hashplugin": "hash",
+    "jobacctgathertype": "jobacct_gather",
+    "jobcomptype": "jobcomp",
+    "jobsubmitplugins": "job_submit",
+    "mcsplugin": "mcs",
+    "metricstype": "metrics",
+    "mpidefault": "mpi",
+    "namespacetype": "namespace",
+    "nodefeaturesplugins": "node_features",
+    "preempttype": "preempt",
+    "prepplugins": "prep",
+    "prioritysitefactorplugin": "site_factor",
+    "prioritytype": "priority",
+    "proctracktype": "proctrack",
+    "schedulertype": "sched",
+    "switchtype": "switch",
+    "taskplugin": "task",
+    "tlstype": "tls",
+    "topologyplugin": "topology",
+}
+"""Parameters whose value is a plugin, or several, and the kind of each: with the kind before the name, or without."""
+_PMIX: Final = re.compile(r"mpi/pmix(_v[0-9]+)?")
+"""PMIx is built once for each release of it that a site has."""
+_WITHOUT: Final = frozenset({"none", "openmpi", "default"})
+"""Names that stand for no plugin (``mpi.c`` takes openmpi so, ``read_config.c`` topology/default)."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """Parameters of one kind of line, in lower case. Those of ``numbers`` have the bits that slurmctld has for them."""
+    """Parameters of one kind of line of one release: names in lower case, each with the kind of value that it takes."""
 
-    texts: frozenset[str]
-    numbers: dict[str, int]
-    switches: frozenset[str]
-
-    @classmethod
-    def of(cls, texts: str, switches: str, numbers: dict[int, str]) -> Words:
-        """From names with blanks between them."""
-        sized = {name: bits for bits, names in numbers.items() for name in _split(names)}
-        return cls(_split(texts), sized, _split(switches))
-
-    def without(self, names: frozenset[str]) -> Words:
-        """The same without some names."""
-        numbers = {name: bits for name, bits in self.numbers.items() if name not in names}
-        return Words(self.texts - names, numbers, self.switches - names)
+    kinds: dict[str, str]
+    lists: dict[str, frozenset[str]]
+    plugins: dict[str, frozenset[str]]
 
     def __contains__(self, key: str) -> bool:
-        name = key.lower()
-        return name in self.texts or name in self.numbers or name in self.switches
+        return key.lower() in self.kinds
 
     def fault(self, key: str, value: str) -> str:
-        """What slurmctld takes where it doesn't take this value; ``""`` where it does, or where no rule here says so."""
+        """What the daemon takes where it doesn't take this value; ``""`` where it does, or where the table can't say."""
         name, text = key.lower(), value.lower()
-        if name in self.switches:
-            return "" if text in _SWITCH else "YES or NO"
-        bits = self.numbers.get(name)
-        if bits is None or text in _UNLIMITED:
-            return ""
-        fits = len(text) < 40 and _NUMBER.fullmatch(text) is not None and _as_c(text) < 1 << bits
-        return "" if fits else f"a whole number from 0 to {(1 << bits) - 1}, or UNLIMITED"
+        kind = self.kinds.get(name, "text")
+        if kind.isdigit():
+            return _number(text, int(kind))
+        if name in self.lists:
+            known = self.lists[name]
+            named = set(filter(None, (value if name in _IN_CAPITALS else text).split(",")))
+            return "" if named <= known else f"one or more of {', '.join(sorted(known))}"
+        purge = name.startswith("purge") and name.endswith("after")
+        form, shown = _FORMS["time" if name in _TIMES else "purge" if purge else kind]
+        return "" if form.fullmatch(text) else shown
+
+    def no_plugin(self, key: str, value: str) -> str:
+        """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""
+        kind = _PLUGINS.get(key.lower(), "")
+        known = self.plugins.get(kind, frozenset())
+        named = [each.removeprefix(f"{kind}/") for each in value.split(",") if each]
+        lacking = [each for each in named if each not in known | _WITHOUT and not _PMIX.fullmatch(f"{kind}/{each}")]
+        return ", ".join(f"{kind}/{each}" for each in sorted(known)) if known and lacking else ""
+
+
+def _number(text: str, bits: int) -> str:
+    fits = text in _UNLIMITED or (len(text) < 40 and _NUMBER.fullmatch(text) and _as_c(text) < 1 << bits)
+    return "" if fits else f"a whole number from 0 to {(1 << bits) - 1}, or UNLIMITED"
 
 
 def _as_c(text: str) -> int:
@@ -57,112 +121,35 @@ def _as_c(text: str) -> int:
     return int(text, 8) if text.startswith("0") else int(text)
 
 
-def _split(names: str) -> frozenset[str]:
-    return frozenset(names.lower().split())
+@cache
+def _table() -> dict[str, dict[str, dict[str, str]]]:
+    found: dict[str, dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("slurm_table.json").read_text())
+    return found
 
 
-SLURM_CONF: Final = Words.of(
-    texts="""
-AccountingStorageBackupHost AccountingStorageEnforce AccountingStorageExternalHost AccountingStorageHost
-AccountingStorageParameters AccountingStoragePass AccountingStorageTRES AccountingStorageType AccountingStorageUser
-AccountingStoreFlags AcctGatherEnergyType AcctGatherFilesystemType AcctGatherInfinibandType AcctGatherInterconnectType
-AcctGatherProfileType AuthAltParameters AuthAltTypes AuthInfo AuthType BackupAddr BackupController BcastExclude
-BcastParameters BurstBufferParameters BurstBufferType CertgenParameters CertgenType CertmgrParameters CertmgrType
-CliFilterParameters CliFilterPlugins ClusterName CommunicationParameters ControlAddr ControlMachine CoreSpecPlugin
-CpuFreqDef CpuFreqGovernors CredType CryptoType DataParserParameters DebugFlags DependencyParameters DownNodes
-EnforcePartLimits Epilog EpilogSlurmctld ExtSensorsType FederationParameters GpuFreqDef GresTypes HashPlugin
-HealthCheckNodeState HealthCheckProgram HttpParserType include InteractiveStepOptions JobAcctGatherFrequency
-JobAcctGatherParams JobAcctGatherType JobCompHost JobCompLoc JobCompParams JobCompPass JobCompPassScript JobCompType
-JobCompUser JobContainerType JobCredentialPrivateKey JobCredentialPublicCertificate JobSubmitPlugins LaunchParameters
-LaunchType LicenseParameters Licenses LogTimeFormat MailDomain MailProg MCSParameters MCSPlugin MetricsAuthUsers
-MetricsParameters MetricsType MpiDefault MpiParams NamespaceType NodeFeaturesPlugins NodeName NodeSet PartitionName
-PluginDir PlugStackConfig PowerAction PowerParameters PowerPlugin PreemptExemptTime PreemptMode PreemptParameters
-PreemptType PrEpParameters PrEpPlugins PriorityCalcPeriod PriorityDecayHalfLife PriorityFlags PriorityMaxAge
-PriorityParameters PrioritySiteFactorParameters PrioritySiteFactorPlugin PriorityType PriorityUsageResetPeriod
-PriorityWeightTRES PrivateData ProctrackType Prolog PrologFlags PrologSlurmctld PropagateResourceLimits
-PropagateResourceLimitsExcept RebootProgram ReconfigFlags RequeueExit RequeueExitHold ResumeFailProgram ResumeProgram
-ResvEpilog ResvProlog RoutePlugin SallocDefaultCommand SbcastParameters SchedulerParameters SchedulerType
-ScronParameters SelectType SelectTypeParameters SlurmctldAddr SlurmctldDebug SlurmctldHost SlurmctldHttpAuthParameters
-SlurmctldLogFile SlurmctldParameters SlurmctldPidFile SlurmctldPort SlurmctldPrimaryOffProg SlurmctldPrimaryOnProg
-SlurmctldSyslogDebug SlurmdDebug SlurmdHttpAuthParameters SlurmdLogFile SlurmdParameters SlurmdPidFile SlurmdSpoolDir
-SlurmdSyslogDebug SlurmdUser SlurmSchedLogFile SlurmUser SrunEpilog SrunPortRange SrunProlog StateSaveLocation
-SuspendExcNodes SuspendExcParts SuspendExcStates SuspendProgram SuspendTime SwitchParameters SwitchType TaskEpilog
-TaskPlugin TaskPluginParam TaskProlog TLSParameters TLSType TmpFS TopologyParam TopologyPlugin UnkillableStepProgram
-UrlParserType
-""",
-    switches="AccountingStoreJobComment AllowSpecResourcesUsage DisableRootJobs PriorityFavorSmall TrackWCKey UsePAM",
-    numbers={
-        16: """
-AccountingStoragePort AcctGatherNodeFreq BatchStartTimeout CompleteWait EioTimeout EpilogTimeout ExtSensorsFreq
-FairShareDampeningFactor FastSchedule GetEnvTimeout GroupUpdateForce GroupUpdateTime HealthCheckInterval
-HealthCheckTimeout InactiveLimit JobFileAppend JobRequeue KillOnBadExit KillWait MaxTasksPerNode MessageTimeout
-OverTimeLimit PrologEpilogTimeout PrologTimeout PropagatePrioProcess ResumeRate ResumeTimeout ResvOverRun
-ReturnToService SchedulerTimeSlice SlurmctldTimeout SlurmdTimeout SlurmSchedLogLevel SuspendRate SuspendTimeout
-TCPTimeout TreeWidth UnkillableStepTimeout VSizeFactor WaitTime
-""",
-        32: """
-EpilogMsgTime FirstJobId JobCompPort KeepAliveTime MaxArraySize MaxBatchRequeue MaxDBDMsgs MaxJobCount MaxJobId
-MaxNodeCount MaxStepCount MinJobAge PriorityWeightAge PriorityWeightAssoc PriorityWeightFairshare
-PriorityWeightJobSize PriorityWeightPartition PriorityWeightQOS SlurmdPort
-""",
-        64: """
-DefCPUPerGPU DefMemPerCPU DefMemPerGPU DefMemPerNode MaxMemPerCPU MaxMemPerNode
-""",
-    },
-)
-"""Parameters of slurm.conf."""
+@cache
+def words(release: str, file: str) -> Words:
+    """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, cgroup.conf, gres.conf, or a PartitionName or NodeName
+    line of slurm.conf. Of releases that the table lacks, the nearest before it counts, else the oldest."""
+    older = [each for each in _table() if release_numbers(each) <= release_numbers(release)]
+    of_release = _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
+    kinds = {name.lower(): kind for kind, names in of_release[file].items() for name in names.split()}
+    kinds |= {"include": "text"} if file.endswith(".conf") else {file.lower(): "text"}
+    lists = {key.lower(): frozenset(names.split()) for key, names in of_release["words"].items()}
+    lists |= dict.fromkeys(_LEVELS, lists["slurmctlddebug"] | {str(number) for number in range(10)})
+    limits = {each.upper() for each in lists["propagateresourcelimits"]}
+    lists |= dict.fromkeys(_IN_CAPITALS, frozenset({"ALL", "NONE", *limits, *(f"RLIMIT_{each}" for each in limits)}))
+    if file != "slurm.conf":
+        lists = {key: known for key, known in lists.items() if key in (*_LEVELS, "debugflags")}
+    lists |= _OF_LINES.get(file, {})
+    plugins = {kind: frozenset(names.split()) for kind, names in of_release["plugins"].items()}
+    return Words(kinds, lists, plugins if file == "slurm.conf" else {})
 
-PARTITION: Final = Words.of(
-    texts="""
-AllocNodes AllowAccounts AllowGroups AllowQos Alternate CpuBind DefaultTime DenyAccounts DenyQos Exclusive MaxTime
-Nodes OverSubscribe OverTimeLimit PartitionName PreemptMode QOS SelectTypeParameters Shared State SuspendTime Topology
-TRESBillingWeights
-""",
-    switches="Default DisableRootJobs ExclusiveTopo ExclusiveUser Hidden LLN PowerDownOnIdle ReqResv RootOnly",
-    numbers={
-        16: """
-Priority PriorityJobFactor PriorityTier ResumeTimeout SuspendTimeout
-""",
-        32: """
-GraceTime MaxCPUsPerNode MaxCPUsPerSocket MaxNodes MinNodes
-""",
-        64: """
-DefCPUPerGPU DefMemPerCPU DefMemPerGPU DefMemPerNode MaxMemPerCPU MaxMemPerNode
-""",
-    },
-)
-"""Parameters of a PartitionName= line."""
 
-NODE: Final = Words.of(
-    texts="""
-BcastAddr CpuBind CPUSpecList Feature Features Gres GresConf NodeAddr NodeHostname NodeName Parameters Port Reason
-State SuspendTime Topology TRESWeights
-""",
-    switches="",
-    numbers={
-        16: """
-Boards CoreSpecCount CoresPerSocket CPUs Procs RestrictedCoresPerGPU Sockets SocketsPerBoard ThreadsPerCore
-""",
-        32: """
-TmpDisk Weight
-""",
-        64: """
-MemSpecLimit RealMemory
-""",
-    },
-)
-"""Parameters of a NodeName= line, and of ``slurmd --conf``."""
-
-NEWER: Final = "26.05"
-"""The release from which on slurmctld knows the names below."""
-NEW: Final = frozenset(
-    """
-HealthCheckTimeout LicenseParameters MetricsAuthUsers MetricsParameters PowerAction SlurmctldHttpAuthParameters
-SlurmdHttpAuthParameters
-""".lower().split()
-)
-"""Those of slurm.conf that Slurm 25.11 doesn't know."""
-NEW_OF_PARTITIONS: Final = frozenset({"exclusive"})
-"""Those of a PartitionName= line."""
-NEW_OF_NODES: Final = frozenset({"suspendtime"})
-"""Those of a NodeName= line."""
+_OF_LINES: Final = {
+    "PartitionName": {
+        "state": frozenset({"up", "down", "drain", "inactive"}),
+        "selecttypeparameters": frozenset({"cr_core", "cr_core_memory", "cr_socket", "cr_socket_memory"}),
+    }
+}
+"""Lists of a line that are others than slurm.conf's of the same name (``_parse_partitionname``)."""

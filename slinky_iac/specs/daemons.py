@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -32,7 +34,7 @@ from slinky_iac.specs.shared import (
     template,
     token_set_reference,
 )
-from slinky_iac.specs.slurm_conf import controller_extra_conf, inside_auth_alt_parameters
+from slinky_iac.specs.slurm_conf import controller_extra_conf, inside_auth_alt_parameters, pair
 
 DATABASE_PASSWORD_ENTRY = "password"
 TOKEN_ENTRY: Final = "token"
@@ -63,6 +65,8 @@ def _inside_controller(config: StackConfig) -> Spec:
         "extraConf": controller_extra_conf(config),
         "template": noted(config, template(config, controller.pod, users_pod(config, slurmctld) or sidecar_pod(config))),
     }
+    if config.operator_version.prunes_slurm_conf and (digest := _files_digest(config)):
+        spec["template"].setdefault("metadata", {}).setdefault("annotations", {})[names.ANNOTATION_FILES] = digest
     space = reference_namespace(config)
     for field, name, files in script_maps(config):
         if files:
@@ -95,6 +99,12 @@ def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]],
         ("prologScriptRefs", names.shorten(f"{base}-prolog"), dict(controller.prolog)),
         ("epilogScriptRefs", names.shorten(f"{base}-epilog"), dict(controller.epilog)),
     )
+
+
+def _files_digest(config: ClusterConfig) -> str:
+    """A digest of all files that daemons read besides slurm.conf; empty where there is none."""
+    files = [[name, sorted(each.items())] for _, name, each in script_maps(config) if each]
+    return hashlib.sha256(json.dumps(files).encode()).hexdigest()[:16] if files else ""
 
 
 def _persistence(config: ClusterConfig) -> Spec:
@@ -134,7 +144,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
     if database.tls is not None:
         parameters, more, spec["slurmdbd"]["volumeMounts"] = _database_tls(database.tls)
         extra["StorageParameters"] = parameters
-    spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in extra.items())
+    spec["extraConf"] = "\n".join(pair(key, value) for key, value in extra.items())
     spec["template"] = template(config, accounting.pod, more)
     return filled(spec)
 

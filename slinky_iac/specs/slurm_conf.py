@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.config import gres
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
@@ -22,7 +23,16 @@ OPERATOR_MAX_NODE_COUNT = 1024
 
 def pairs(parameters: Mapping[str, str]) -> str:
     """``KEY=VALUE`` pairs on one line, in the order given."""
-    return " ".join(f"{key}={value}" for key, value in parameters.items())
+    return " ".join(pair(key, value) for key, value in parameters.items())
+
+
+def pair(key: str, value: str) -> str:
+    """``KEY=VALUE``; a value with blanks in quotes, as slurm.conf(5) has them (parse_config.c)."""
+    return f'{key}="{value}"' if " " in value else f"{key}={value}"
+
+
+def _has(parameters: Mapping[str, str], name: str) -> bool:
+    return any(key.lower() == name.lower() for key in parameters)
 
 
 def partition_line(name: str, nodes: str, parameters: Mapping[str, str]) -> str:
@@ -57,10 +67,12 @@ def nodeset_lines(config: StackConfig) -> dict[str, str]:
 def controller_extra_conf(config: StackConfig) -> str:
     """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
     own = config.controller.extra_conf | inside_auth_alt_parameters(config)
-    lines = [f"{key}={value}" for key, value in own.items()]
+    lines = [pair(key, value) for key, value in own.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
+    if config.operator_version.prunes_slurm_conf and not _has(config.controller.extra_conf, "ReturnToService"):
+        lines.append("ReturnToService=2")  # as operators up to 1.1 wrote: with 0 a deleted pod that comes back stays DOWN
     lines.extend(host_lines(config).values())
     # The operator writes the same NodeSet= lines, but not before their NodeSets are there, nor after; without one, slurmctld
     # refuses its whole file. Slurm takes two of one name for one.
@@ -81,18 +93,11 @@ def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> 
     return " ".join(filter(None, [f"NodeName={name}", where, pairs(parameters)]))
 
 
-def gres_types(config: StackConfig) -> tuple[str, ...]:
-    """Names of the generic resources that NodeSets and outside hosts have, for GresTypes=."""
-    nodes = [n.slurmd_conf for n in config.nodesets.values()] + [h.config for h in config.external.slurmd_hosts]
-    texts = [text for parameters in nodes for key, text in parameters.items() if key.lower() == "gres"]
-    return tuple(sorted({item.split(":", 1)[0] for text in texts for item in text.split(",")}))
-
-
 def _gres_line(config: StackConfig) -> list[str]:
     """GresTypes= of a slurmctld in Kubernetes: operators up to 1.1 write ``gpu`` and nothing else, from 1.2 on nothing."""
     written = () if config.operator_version.prunes_slurm_conf else ("gpu",)
-    types = gres_types(config)
-    if not set(types) - set(written) or any(key.lower() == "grestypes" for key in config.controller.extra_conf):
+    types = gres.types_of(config)
+    if not set(types) - set(written) or _has(config.controller.extra_conf, "GresTypes"):
         return []
     return [f"GresTypes={','.join(sorted({*types, *written}))}"]
 
@@ -161,6 +166,11 @@ class Parameter:
     over_rest: str = ""
     """How slurmrestd writes the value, where that differs."""
 
+    @property
+    def adds(self) -> bool:
+        """Whether a site's own line keeps its items, and ours are added to them."""
+        return self.compared is Compared.LIST
+
     def lacking(self, value: str, got: object) -> tuple[str, ...]:
         """What ``got``, which slurmctld runs with (a text, a number or a list), lacks of ``value``; empty: it is enough.
 
@@ -221,7 +231,7 @@ REQUIRED: Final = (
         restart=False,
         comment="the autoscaler and Prometheus go by these; they are off while PrivateData is set",
     ),
-    Parameter("GresTypes", lambda config: ",".join(gres_types(config)), "nodes with it can't register", Compared.LIST),
+    Parameter("GresTypes", lambda config: ",".join(gres.types_of(config)), "nodes with it can't register", Compared.LIST),
     Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),
     Parameter("AccountingStorageHost", _accounting(lambda slurmdbd: slurmdbd.host), "jobs are not accounted"),
     Parameter("AccountingStoragePort", _accounting(lambda slurmdbd: str(slurmdbd.port)), "jobs are not accounted"),
@@ -263,6 +273,7 @@ def outside_slurm_conf(config: StackConfig) -> str:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
     for each, value in required(config):
-        lines += [f"# {each.comment}"] if each.comment else []
+        comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
+        lines += [f"# {comment}"] if comment else []
         lines.append(f"{each.key}={value}")
     return "\n".join([*lines, *outside_lines(config)]) + "\n"

@@ -68,6 +68,7 @@ EXTRA = {
 _PARTS = {
     "actor": "",
     "addresses": "",
+    "auth_alt": "",
     "certificates": "",
     "closing": "errors names",
     "collector": "",
@@ -96,7 +97,7 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "restarts": "cluster drain errors kube slurmrest",
     "operator_change": "config errors kube names reach restarts",
-    "preflight": "closing cluster config demand errors keys kube names reach releases slurmrest specs",
+    "preflight": "auth_alt closing cluster config demand errors keys kube names reach releases slurmrest specs",
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",
     "commands": "",
@@ -125,8 +126,8 @@ _PARTS = {
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors reach slurmrest",
     "commands.init": (
-        "commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases safe_yaml "
-        "text"
+        "auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases "
+        "safe_yaml text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
@@ -176,7 +177,7 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/stack.py": {"commands.host_shell", "config", "errors", "releases"},
+    "slinky_iac/commands/init/stack.py": {"auth_alt", "commands.host_shell", "config", "errors", "releases"},
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),
@@ -343,7 +344,7 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "releases", "errors")]
+    pure += [f"slinky_iac/{name}.py" for name in ("actor", "auth_alt", "names", "hostlist", "releases", "errors")]
     pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare")]

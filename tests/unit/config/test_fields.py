@@ -28,7 +28,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
         ["gpu", "GPU_1", "a.b", "metal-001", "x" * 64],
         ["", "default", "DEFAULT", "a b", "a,b", "a=b", "x" * 65, "-a", "a[0-3]"],
     ),
-    (fields.ClusterName, ["lab", "Lab_1", "a$", "c" * 40], ["", "c" * 41, "a-b", "a.b", "a b", "läb"]),
+    (fields.ClusterName, ["lab", "Lab_1", "a$", "a-b", "a.b", "c" * 40], ["", "c" * 41, "-b", ".b", "a/b", "a b", "läb"]),
     (
         fields.Host,
         ["ctl", "ctl.example.org", "ctl.example.org.", "192.0.2.1", "2001:db8::1", "a" * 63],
@@ -76,7 +76,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (
         fields.Gres,
         ["gpu:8", "gpu:a100:8", "mps:0"],
-        ["gpu", "gpu:", ":8", "gpu:a100:x", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1"],
+        ["", "gpu:", ":8", "gpu:a100:x:y", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1"],
     ),
     (fields.Version, ["1.2.1", "v1.0.1", "1.1.0"], ["1.3.0", "0.4.0", "latest", "1.2"]),
     (
@@ -99,7 +99,8 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
         [{"MaxTime": "UNLIMITED"}, {"Default": True}, {"TRESBillingWeights": "CPU=1.0,Mem=0.25G"}],
         [
             *(
-                {"MaxTime": "a b"},
+                {"MaxTime": "a\tb"},
+                {"MaxTime": 'a "b"'},
                 {"MaxTime": "a\nPartitionName=evil"},
                 {"MaxTime": "#"},
                 {"MaxTime": ""},

@@ -13,6 +13,7 @@ from tests.stacks import SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
 from tests.unit.config.rule_cases_autoscale import AUTOSCALE, AUTOSCALE_TOLD
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
+from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_jobs import JOBS, JOBS_TOLD
 from tests.unit.config.rule_cases_monitoring import MONITORING
@@ -21,8 +22,18 @@ from tests.unit.config.rule_cases_nodes import NODES, TOPOLOGIES, TOPOLOGIES_TOL
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + AUTOSCALE + CLIENTS + JOBS + MONITORING + NODES + TOPOLOGIES + IDENTITY
-HINTS = TOLD + TLS_TOLD + NETWORKS_TOLD + AUTOSCALE_TOLD + CLIENTS_TOLD + JOBS_TOLD + IDENTITY_TOLD + TOPOLOGIES_TOLD
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + AUTOSCALE + CLIENTS + JOBS + MONITORING + NODES + TOPOLOGIES + IDENTITY + FIELD
+HINTS = (
+    TOLD
+    + TLS_TOLD
+    + NETWORKS_TOLD
+    + AUTOSCALE_TOLD
+    + CLIENTS_TOLD
+    + JOBS_TOLD
+    + IDENTITY_TOLD
+    + TOPOLOGIES_TOLD
+    + FIELD_TOLD
+)
 
 
 def ids(case: Case) -> str:
@@ -63,6 +74,11 @@ def test_all_errors_are_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         require_sound(findings(load(bad)))
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
+
+
+@pytest.mark.parametrize("data", SOUND.values(), ids=SOUND)
+def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
+    assert found(data, frozenset()) == []
 
 
 def test_every_rule_has_a_case() -> None:

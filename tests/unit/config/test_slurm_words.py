@@ -82,7 +82,7 @@ def test_a_name_of_a_newer_slurm_is_an_error_until_the_stack_says_that_it_has_th
     assert errors(data, "controller.extraConf") == []
 
 
-KEYS = st.sampled_from(sorted({row.key for row in slurm_refusals.REFUSED})) | st.text(max_size=12)
+KEYS = st.sampled_from(sorted({row[0] for row in slurm_refusals.REFUSED})) | st.text(max_size=12)
 VALUES = st.text(max_size=20) | st.lists(st.sampled_from(["none", "GANG", "suspend", "CR_CPU", "0", "x11"])).map(",".join)
 
 
@@ -93,4 +93,5 @@ def test_any_text_is_judged_and_only_what_is_given_is_named(given_: dict[str, st
     assert {key for key, _ in slurm_refusals.refused({}, given_)} <= given_.keys()
     assert {key for key, _ in slurm_refusals.refused_of_partition(given_)} <= given_.keys()
     for key, value in given_.items():
-        slurm_words.SLURM_CONF.fault(key, value)
+        words = slurm_words.words("26.05", "slurm.conf")
+        assert isinstance(words.fault(key, value) + words.no_plugin(key, value), str)

@@ -93,7 +93,7 @@ def external_controller(release: Release, name: str) -> dict[str, Any]:
 
 @by_release
 def test_everything_in_kubernetes(release: Release) -> None:
-    gres_types = "\nGresTypes=gpu" if release.version == "1.2.1" else ""
+    more = "\nGresTypes=gpu\nReturnToService=2" if release.version == "1.2.1" else ""
     assert rendered("all-in-kubernetes", release) == {
         "Controller": {
             "clusterName": "atlas",
@@ -108,7 +108,7 @@ def test_everything_in_kubernetes(release: Release) -> None:
                 "resources": {"requests": {"storage": "10Gi"}},
             },
             "service": release.service(6817),
-            "extraConf": f"SlurmctldDebug=info\nMinJobAge=600{gres_types}",
+            "extraConf": f"SlurmctldDebug=info\nMinJobAge=600{more}",
         },
         "Accounting": {
             **release.keys,
@@ -158,6 +158,7 @@ def test_only_slurmdbd_outside(release: Release) -> None:
                 "resources": {"requests": {"storage": "10Gi"}},
             },
             "service": release.service(6817, "LoadBalancer"),
+            **({"extraConf": "ReturnToService=2"} if release.version == "1.2.1" else {}),
         },
         "Accounting": {"external": True, "externalConfig": {"host": "slurmdbd.example.org", "port": 6819}},
         "RestApi": release.restapi,

@@ -151,6 +151,33 @@ def test_scripts_and_files_are_config_maps_that_the_controller_refers_to() -> No
     ]
 
 
+@pytest.mark.parametrize("field", ["configFiles", "prolog", "epilog"])
+@pytest.mark.parametrize(("version", "seen"), [("1.0.1", False), ("1.1.2", False), ("1.2.1", True)])
+def test_a_content_that_changes_alone_reaches_slurmctld(field: str, version: str, *, seen: bool) -> None:
+    """Up to 1.1 by the operator's sidecar, which compares the files; from 1.2 on by another pod."""
+    before, after = (
+        controller_spec(config(operator={"version": version}, controller={field: {"f": text}})) for text in ("#!a", "#!b")
+    )
+    assert (before != after) is seen
+    if seen:
+        before["template"].pop("metadata")
+        after["template"].pop("metadata")
+        assert before == after, "nothing but the note on the pod"
+
+
+def test_the_stacks_own_topology_reaches_slurmctld() -> None:
+    def note(switch: str) -> object:
+        topologies = {"fabric": {"tree": {switch: ["leaf-1"]}, "default": True}}
+        made = load(minimal(operator={"version": "1.2.1"}, nodes={"topologies": topologies}))
+        return controller_spec(made)["template"]["metadata"]["annotations"]["slinky-iac/files"]
+
+    assert note("core-1") != note("core-2")
+
+
+def test_a_slurmctld_without_files_has_no_note() -> None:
+    assert "template" not in controller_spec(config())
+
+
 def test_a_services_node_port_and_annotations_are_set_at_creation() -> None:
     service = {"type": "NodePort", "nodePort": 30817, "annotations": {"lb": "x"}}
     assert controller_spec(config(controller={"service": service}))["service"] == {

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.config.gres import types_of
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_slurm_conf import OWNED
-from slinky_iac.specs.slurm_conf import REQUIRED, controller_extra_conf, gres_types, outside_slurm_conf, required
+from slinky_iac.specs.slurm_conf import REQUIRED, controller_extra_conf, outside_slurm_conf, required
 from tests.stacks import ROOT, form, merged, minimal, outside
 
 NODESETS = {
@@ -89,7 +90,7 @@ def test_node_parameters_are_features_gres_and_the_users_own() -> None:
 
 def test_gres_types_are_those_of_nodesets_and_hosts() -> None:
     data = minimal(nodesets=merged(NODESETS, {"cpu": {"extraConf": {"Gres": "mps:100"}}}), external=METAL)
-    assert gres_types(load(data)) == ("fpga", "gpu", "mps")
+    assert types_of(load(data)) == ("fpga", "gpu", "mps")
 
 
 def test_inside_kubernetes_nothing_is_added_that_the_operator_writes() -> None:
@@ -102,8 +103,9 @@ def test_inside_kubernetes_nothing_is_added_that_the_operator_writes() -> None:
         ("1.1.0", ["gpu:1"], ""),
         ("1.1.0", ["gpu:1", "mps:1"], "GresTypes=gpu,mps"),
         ("1.1.0", ["mps:1"], "GresTypes=gpu,mps"),
-        ("1.2.1", ["gpu:1"], "GresTypes=gpu"),
-        ("1.2.1", [], ""),
+        ("1.2.1", ["gpu:1"], "GresTypes=gpu\nReturnToService=2"),
+        ("1.2.1", ["gpu:1", "shard:8"], "GresTypes=gpu,shard\nReturnToService=2"),
+        ("1.2.1", [], "ReturnToService=2"),
     ],
 )
 def test_gres_types_are_written_where_the_operator_does_not(version: str, gres: list[str], line: str) -> None:
@@ -112,8 +114,19 @@ def test_gres_types_are_written_where_the_operator_does_not(version: str, gres: 
 
 
 def test_the_users_own_gres_types_win() -> None:
-    data = minimal(controller={"extraConf": {"GresTypes": "gpu,nic"}}, nodesets=NODESETS)
-    assert controller_extra_conf(load(data)) == "GresTypes=gpu,nic"
+    data = minimal(controller={"extraConf": {"GresTypes": "gpu,nic", "returnToService": 0}}, nodesets=NODESETS)
+    assert controller_extra_conf(load(data)) == "GresTypes=gpu,nic\nreturnToService=0"
+
+
+def test_gpu_stands_beside_what_divides_it_also_for_an_outside_slurmctld() -> None:
+    data = outside(nodesets={"a": {"replicas": 1, "gres": ["shard:16"]}})
+    assert dict((row.key, value) for row, value in required(load(data)))["GresTypes"] == "gpu,shard"
+
+
+def test_a_value_with_blanks_is_in_quotes() -> None:
+    options = {"InteractiveStepOptions": "--interactive --pty $SHELL"}
+    data = minimal(operator={"version": "1.1.0"}, controller={"extraConf": options})
+    assert controller_extra_conf(load(data)) == 'InteractiveStepOptions="--interactive --pty $SHELL"'
 
 
 def test_the_tail_of_an_inside_slurm_conf() -> None:

@@ -1,0 +1,97 @@
+"""Rules of files that a stack writes for Slurm's daemons: their parameters, scripts, and what a plugin has to find.
+
+Source: ``cgroup.c``, ``gres.c`` (fatal over an unknown parameter), ``slurm_lua.c``, ``switch_record.c``, run_command.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from slinky_iac.config import slurm_words
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm_refusals import Conf
+from slinky_iac.config.stack import StackConfig
+
+_PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
+_KNOWN: Final = ("cgroup.conf", "gres.conf")
+"""Files whose parameters the table has."""
+_NEEDED: Final = (
+    ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
+    ("CliFilterPlugins", "lua", ("cli_filter.lua",), "every srun, sbatch and salloc fails"),
+    ("JobCompType", "lua", ("jobcomp.lua",), "slurmctld ends"),
+    ("BurstBufferType", "lua", ("burst_buffer.lua",), "slurmctld ends"),
+    ("NodeFeaturesPlugins", "helpers", ("helpers.conf",), "slurmctld ends"),
+    ("TopologyPlugin", "tree", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+    ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
+)
+"""Parameter, plugin, the files of which it reads one, and what follows without."""
+_UNITS: Final = {"tree": "switchname", "block": "blockname"}
+"""What topology.conf must name for a plugin: without one, slurmctld ends."""
+
+
+def pairs(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, name and value of each parameter of a file of Slurm's; comments are left out."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in _PAIR.finditer(re.sub(r"(?<!\\)#.*", "", line)):
+            yield number, found[1], found[2].strip('"')
+
+
+def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmd runs a prolog or epilog as a program (``execve``): without ``#!`` it fails, and the node is drained."""
+    controller = config.controller
+    if controller.external is not None:
+        return
+    for kind, files in (("prolog", controller.prolog), ("epilog", controller.epilog)):
+        for name, text in files.items():
+            if not text.startswith("#!"):
+                yield at(f"controller.{kind}.{name}").error(
+                    "doesn't begin with #!, so slurmd can't run it: the first job of every node would fail there, and the"
+                    " node be drained. Begin with #!/bin/sh"
+                )
+
+
+def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Names and values of the files that slurmctld and slurmd read."""
+    if config.controller.external is not None:
+        return
+    for name in _KNOWN:
+        words = slurm_words.words(config.slurm_release, name)
+        for line, key, value in pairs(config.controller.config_files.get(name, "")):
+            where = at(f"controller.configFiles.{name}")
+            if key not in words:
+                yield where.error(
+                    f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: slurmctld"
+                    f" and slurmd end over it. Remove it ({name}(5))"
+                )
+            elif fault := words.fault(key, value):
+                yield where.error(
+                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}, and daemons end over another"
+                )
+
+
+def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Files that a plugin reads when it starts."""
+    own, files = config.controller.extra_conf, config.controller.config_files
+    if config.controller.external is not None:
+        return
+    conf = Conf(own)
+    for parameter, plugin, needed, ends in _NEEDED:
+        named = {word.rpartition("/")[2] for word in conf.words(parameter)}
+        key = next((each for each in own if each.lower() == parameter.lower()), parameter)
+        if plugin in named and not any(_says(files, file, plugin) for file in needed):
+            more = f" with a {_UNITS[plugin].capitalize()}=" if plugin in _UNITS else ""
+            yield at(f"controller.extraConf.{key}").error(
+                f"has {plugin}, which reads {' or '.join(needed)}: without it{more} {ends}. Add it to controller.configFiles"
+            )
+
+
+def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
+    """Whether a file is there and says what the plugin needs."""
+    unit = _UNITS.get(plugin) if file == "topology.conf" else None
+    return file in files and (unit is None or any(key.lower() == unit for _, key, _ in pairs(files[file])))
+
+
+RULES = (_scripts, _parameters, _of_plugins)

@@ -1,0 +1,149 @@
+"""Rules of trackable and generic resources, QOS and plugins: what slurmctld ends over after it has read its file.
+
+Each was run on slurmctld 26.05.5 up to "Running as primary controller"; the place in its source stands beside each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from slinky_iac.config import gres, slurm_words
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.rules_slurm_conf import partition_parameters
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
+from slinky_iac.config.stack import StackConfig
+
+_OWN: Final = frozenset({"billing", "cpu", "energy", "fs/disk", "mem", "node", "pages", "vmem"})
+"""Trackable resources that Slurm has without slurmdbd (``DEFAULT_ACCOUNTING_TRES`` in read_config.h)."""
+_NAMED: Final = ("bb/", "fs/", "gres/", "ic/", "license/")
+"""Kinds of trackable resources that have a name of their own (``_init_tres`` in controller.c)."""
+_QOS: Final = ("qos", "allowqos", "denyqos")
+_ENDS: Final = "slurmctld ends over it at its start"
+_TRACKED: Final = "AccountingStorageTRES"
+
+
+def _conf(config: StackConfig) -> Conf:
+    written = {} if config.operator_version.prunes_slurm_conf else dict(WRITTEN_TO_1_1)
+    if written and config.accounting.enabled:
+        written[_TRACKED] = "gres/gpu"
+    return Conf(written, config.controller.extra_conf)
+
+
+def _key(parameters: Mapping[str, str], name: str) -> str:
+    """A parameter as it is written; empty where it isn't."""
+    return next((key for key in parameters if key.lower() == name.lower()), "")
+
+
+def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """AccountingStorageTRES: kinds that Slurm has, and slurmdbd for those beyond its own (``_init_tres``)."""
+    key = _key(config.controller.extra_conf, _TRACKED) if config.controller.external is None else ""
+    for item in _conf(config).words(_TRACKED) if key else ():
+        path = f"controller.extraConf.{key}"
+        if item not in _OWN and not any(item.startswith(kind) and item != kind for kind in _NAMED):
+            hint = f"write gres/{name_of(item)}" if "/" not in item else "give its name behind the /"
+            yield at(path).error(
+                f"has {name_of(item)}, which is not a trackable resource: it takes {', '.join(sorted(_OWN))}, or a name"
+                f" behind {' '.join(_NAMED)}. For a generic resource {hint}; {_ENDS}"
+            )
+        elif item not in _OWN and not config.accounting.enabled:
+            yield at(path).error(
+                f"has {name_of(item)}, which needs slurmdbd, and accounting.enabled is false: {_ENDS}. Set accounting, or"
+                " remove it"
+            )
+
+
+def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Weights name resources that are tracked (``_tres_weight_item`` in slurm_protocol_api.c: fatal)."""
+    if config.controller.external is not None:
+        return  # what is tracked there is for preflight to ask
+    tracked = _OWN | set(_conf(config).words(_TRACKED))
+    own = config.controller.extra_conf
+    lines = {"controller.extraConf": ("PriorityWeightTRES", own)}
+    lines |= {path: ("TRESBillingWeights", each) for path, each in partition_parameters(config).items()}
+    lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", each.extra_conf) for name, each in config.nodesets.items()}
+    for path, (name, parameters) in lines.items():
+        if key := _key(parameters, name):
+            named = {item.partition("=")[0].strip().lower() for item in parameters[key].split(",")}
+            if lacking := sorted(named - tracked - {""}):
+                yield at(f"{path}.{key}").error(
+                    f"has {', '.join(map(name_of, lacking))}, which slurmctld doesn't track: {_ENDS}. Add"
+                    f" {_TRACKED}: {name_of(','.join(lacking))} to controller.extraConf (which needs accounting), or remove"
+                    " it"
+                )
+
+
+def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Types of nodes are in GresTypes, and what divides GPUs has GPUs beside it (gres.c: fatal, or the node loses them)."""
+    for path, found in gres.by_node(config).items():
+        names = {each.name for each in found}
+        for each in sorted(names & gres.SHARED if "gpu" not in names else ()):
+            yield at(path).error(
+                f"has {each} without gpu: it divides the GPUs of the same node, and slurmctld refuses GresTypes without gpu."
+                " Add gpu:COUNT"
+            )
+    key = _key(config.controller.extra_conf, "GresTypes")
+    if not key or config.controller.external is not None:
+        return
+    given = config.controller.extra_conf[key].split(",")
+    path = f"controller.extraConf.{key}"
+    if lacking := [each for each in gres.types_of(config) if each not in given]:
+        yield at(path).error(
+            f"lacks {', '.join(map(name_of, lacking))}, which nodes have: slurmctld would drop it from them, and no job"
+            f" could ask for it. Add it, or leave {key} out: this program writes the types of all nodes"
+        )
+    elif gres.SHARED & set(given) and "gpu" not in given:
+        yield at(path).error(f"has {', '.join(sorted(gres.SHARED & set(given)))} without gpu: {_ENDS}. Add gpu")
+
+
+def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """More GPUs in Gres= than devices in the container: slurmctld drains the node (count reported lower than configured)."""
+    for name, nodeset in config.nodesets.items():
+        count = sum(each.count for each in gres.items(nodeset.slurmd_conf) if each.name == "gpu")
+        devices = sum(nodeset.resources.extended.values())
+        if devices and count > devices:
+            yield at(f"nodesets.{name}.gres").warning(
+                f"has {count} GPUs, and resources.extended asks Kubernetes for {devices} devices: slurmd would find fewer"
+                " than slurmctld expects, and the node would be drained. Give both the same number",
+                id="gres-without-devices",
+            )
+
+
+def _qos(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A partition's QOS is in slurmdbd before slurmctld starts (read_config.c, ``_build_single_partitionline_info``)."""
+    for path, parameters in partition_parameters(config).items():
+        for key, value in parameters.items():
+            if key.lower() not in _QOS or value.lower() in ("", "all"):
+                continue
+            if not config.accounting.enabled:
+                yield at(f"{path}.{key}").error(
+                    f"names {name_of(value)}, and QOS are in slurmdbd: accounting.enabled is false, and {_ENDS}. Remove it,"
+                    " or set accounting"
+                )
+            elif value.lower() != "normal":
+                yield at(f"{path}.{key}").warning(
+                    f"names {name_of(value)}: slurmdbd must have it before slurmctld starts with this line, and for as long"
+                    f" as the line stands, else {_ENDS}. A new slurmdbd has only normal: bring the stack up without the"
+                    " line, run `sacctmgr add qos`, then add it",
+                    id="qos-before-slurmctld",
+                )
+
+
+def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Plugins that Slurm's sources have; images of a site's own may have more."""
+    words = slurm_words.words(config.slurm_release, "slurm.conf")
+    own = config.controller.extra_conf if config.controller.external is None else {}
+    for key, value in own.items():
+        if known := words.no_plugin(key, value):
+            path = at(f"controller.extraConf.{key}")
+            said = f"is {name_of(value)}; Slurm {config.slurm_release} has {known}"
+            if config.cluster.images.slurmctld is None:
+                yield path.error(f"{said}. Slinky's images have no other, and slurmctld or slurmd ends over it")
+            else:
+                yield path.warning(
+                    f"{said}. If your own images have no such plugin, daemons end over it", id="plugin-unknown"
+                )
+
+
+RULES = (_tracked, _weights, _gres_types, _devices, _qos, _plugins)

@@ -1,0 +1,283 @@
+"""Settings as real sites write them that slurmctld, slurmdbd, slurmd or Kubernetes refuse; each was met in public files.
+
+What is said of slurmctld was run on 26.05.5, up to "Running as primary controller".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stacks import minimal, outside
+from tests.unit.config.rule_cases import Case, nodeset
+
+DBD = {"database": {"host": "db.example.org"}}
+SCRIPT = "#!/bin/sh\nexit 0\n"
+
+
+def conf(key: str, value: str, **more: Any) -> dict[str, Any]:
+    return minimal(operator={"version": "1.2.1"}, controller={"extraConf": {key: value}}, **more)
+
+
+def without(key: str) -> dict[str, Any]:
+    return {"controller": {"extraConf": {key: None}}}
+
+
+def file(name: str, text: str) -> dict[str, Any]:
+    return {"controller": {"configFiles": {name: text}}}
+
+
+def volumes(source: dict[str, Any]) -> dict[str, Any]:
+    return nodeset(volumes=[{"name": "scratch", "mountPath": "/scratch", "source": source}])
+
+
+FIELD = [
+    Case(
+        "weights of a resource that isn't tracked",
+        minimal(
+            accounting=DBD,
+            nodesets={
+                "a": {"replicas": 1, "partition": {"config": {"TRESBillingWeights": "CPU=1.0,Mem=0.25G,GRES/gpu=2.0"}}}
+            },
+        ),
+        "error",
+        "nodesets.a.partition.config.TRESBillingWeights",
+        ("gres/gpu", "AccountingStorageTRES", "controller.extraConf"),
+        {"controller": {"extraConf": {"AccountingStorageTRES": "gres/gpu"}}},
+    ),
+    Case(
+        "weights of priorities likewise",
+        conf("PriorityWeightTRES", "CPU=1000,gres/fpga=1", accounting=DBD),
+        "error",
+        "controller.extraConf.PriorityWeightTRES",
+        ("gres/fpga",),
+        {"controller": {"extraConf": {"AccountingStorageTRES": "gres/fpga"}}},
+    ),
+    Case(
+        "a trackable resource without slurmdbd",
+        conf("AccountingStorageTRES", "gres/gpu"),
+        "error",
+        "controller.extraConf.AccountingStorageTRES",
+        ("needs slurmdbd", "accounting.enabled is false"),
+        without("AccountingStorageTRES"),
+    ),
+    Case(
+        "a trackable resource that Slurm doesn't have",
+        conf("AccountingStorageTRES", "gpu", accounting=DBD),
+        "error",
+        "controller.extraConf.AccountingStorageTRES",
+        ("gpu", "write gres/gpu"),
+        {"controller": {"extraConf": {"AccountingStorageTRES": "gres/gpu"}}},
+    ),
+    Case(
+        "GresTypes without the type of a NodeSet",
+        minimal(
+            controller={"extraConf": {"GresTypes": "nic"}},
+            nodesets={"a": {"replicas": 1, "gres": ["gpu:a100:4"], "resources": {"extended": {"nvidia.com/gpu": 4}}}},
+        ),
+        "error",
+        "controller.extraConf.GresTypes",
+        ("lacks gpu", "leave GresTypes out"),
+        {"controller": {"extraConf": {"GresTypes": "gpu,nic"}}},
+    ),
+    Case(
+        "shards of GPUs that the node doesn't have",
+        outside(nodesets={"a": {"replicas": 1, "gres": ["shard:16"], "resources": {"extended": {"nvidia.com/gpu": 1}}}}),
+        "error",
+        "nodesets.a.gres",
+        ("shard without gpu", "gpu:COUNT"),
+        {"nodesets": {"a": {"gres": ["gpu:1", "shard:16"]}}},
+    ),
+    Case(
+        "enable_stepmgr without contained jobs",
+        conf("SlurmctldParameters", "enable_stepmgr"),
+        "error",
+        "controller.extraConf.SlurmctldParameters",
+        ("PrologFlags", "Contain"),
+        {"controller": {"extraConf": {"PrologFlags": "Contain"}}},
+    ),
+    Case(
+        "a plugin that Slurm doesn't have",
+        conf("SchedulerType", "sched/bacfill"),
+        "error",
+        "controller.extraConf.SchedulerType",
+        ("sched/backfill", "sched/builtin"),
+        {"controller": {"extraConf": {"SchedulerType": "sched/backfill"}}},
+    ),
+    Case(
+        "one of several plugins",
+        conf("JobSubmitPlugins", "all_partitions,require_timelimt"),
+        "error",
+        "controller.extraConf.JobSubmitPlugins",
+        ("job_submit/require_timelimit",),
+        {"controller": {"extraConf": {"JobSubmitPlugins": "all_partitions,require_timelimit"}}},
+    ),
+    Case(
+        "a QOS without slurmdbd",
+        minimal(nodesets={"a": {"replicas": 1, "partition": {"config": {"QOS": "high"}}}}),
+        "error",
+        "nodesets.a.partition.config.QOS",
+        ("accounting.enabled is false",),
+        {"nodesets": {"a": {"partition": {"config": {"QOS": None}}}}},
+    ),
+    Case(
+        "a prolog that can't be run",
+        minimal(controller={"prolog": {"p.sh": "echo hello\n"}}),
+        "error",
+        "controller.prolog.p.sh",
+        ("#!", "drained"),
+        {"controller": {"prolog": {"p.sh": SCRIPT}}},
+    ),
+    Case(
+        "cgroup.conf with a parameter that was removed",
+        minimal(**file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n# TaskAffinity\nTaskAffinity=no\n")),
+        "error",
+        "controller.configFiles.cgroup.conf",
+        ("TaskAffinity", "line 4"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"),
+    ),
+    Case(
+        "cgroup.conf with a value that can't be read",
+        minimal(**file("cgroup.conf", "ConstrainCores=sometimes\n")),
+        "error",
+        "controller.configFiles.cgroup.conf",
+        ("ConstrainCores", "YES or NO"),
+        file("cgroup.conf", "ConstrainCores=yes\n"),
+    ),
+    Case(
+        "job_submit/lua without its script",
+        conf("JobSubmitPlugins", "lua"),
+        "error",
+        "controller.extraConf.JobSubmitPlugins",
+        ("job_submit.lua", "controller.configFiles"),
+        file("job_submit.lua", "function slurm_job_submit() return 0 end\n"),
+    ),
+    Case(
+        "topology/tree with a file of comments only",
+        conf("TopologyPlugin", "topology/tree")
+        | {"controller": {"extraConf": {"TopologyPlugin": "topology/tree"}, "configFiles": {"topology.conf": "# later\n"}}},
+        "error",
+        "controller.extraConf.TopologyPlugin",
+        ("topology.conf", "Switchname="),
+        file("topology.conf", "SwitchName=s1 Nodes=a-[0-3]\n"),
+    ),
+    Case(
+        "a name that slurmdbd.conf lacks",
+        minimal(accounting=DBD | {"extraConf": {"SlurmctldPidFile": "/run/slurmdbd.pid"}}),
+        "error",
+        "accounting.extraConf.SlurmctldPidFile",
+        ("slurmdbd refuses its whole file", "slurmdbd.conf(5)"),
+        {"accounting": {"extraConf": {"SlurmctldPidFile": None}}},
+    ),
+    *(
+        Case(
+            f"slurmdbd.conf: {key}",
+            minimal(accounting=DBD | {"extraConf": {key: value}}),
+            "error",
+            f"accounting.extraConf.{key}",
+            (words,),
+            {"accounting": {"extraConf": {key: good}}},
+        )
+        for key, value, words, good in (
+            ("PurgeJobAfter", "12moths", "months, days or hours", "12months"),
+            ("DebugLevel", "chatty", "verbose", "verbose"),
+            ("MessageTimeout", "soon", "a whole number", "20"),
+            ("ArchiveJobs", "later", "YES or NO", "yes"),
+        )
+    ),
+    *(
+        Case(f"slurm.conf: {key}", conf(key, value), "error", f"controller.extraConf.{key}", (words,), without(key))
+        for key, value, words in (
+            ("AccountingStorageEnforce", "assoc,limit", "associations"),
+            ("DebugFlags", "Gang,Foo", "gang"),
+            ("PreemptExemptTime", "abc", "a time of Slurm"),
+            ("PriorityMaxAge", "seven", "a time of Slurm"),
+            ("PriorityCalcPeriod", "x", "a time of Slurm"),
+            ("PriorityCalcPeriod", "0", "a minute or more"),
+            ("PropagateResourceLimitsExcept", "MEMLOK", "MEMLOCK"),
+            ("PropagateResourceLimits", "memlock", "MEMLOCK"),
+            ("ReconfigFlags", "KeepPartStat", "keeppartstate"),
+            ("SchedulerParameters", "bf_window=10,max_script_size=9000000000", "max_script_size"),
+        )
+    ),
+    Case(
+        "a volume source that Kubernetes doesn't have",
+        volumes({"persistentVolumeClam": {"claimName": "scratch"}}),
+        "error",
+        "nodesets.gpu.volumes.0.source.persistentVolumeClam",
+        ("persistentVolumeClaim",),
+        volumes({"persistentVolumeClaim": {"claimName": "scratch"}}),
+    ),
+    Case(
+        "a field of a volume source that it doesn't have",
+        volumes({"hostPath": {"pth": "/scratch"}}),
+        "error",
+        "nodesets.gpu.volumes.0.source.hostPath.pth",
+        ("path",),
+        volumes({"hostPath": {"path": "/scratch"}}),
+    ),
+    Case(
+        "a toleration whose seconds are a text",
+        nodeset(pod={"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": "soon"}]}),
+        "error",
+        "nodesets.gpu.pod.tolerations.0.tolerationSeconds",
+        ("a integer",),
+        nodeset(pod={"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": 30}]}),
+    ),
+    Case(
+        "memory in bytes",
+        nodeset(resources={"cpus": 4, "memory": 64}),
+        "error",
+        "nodesets.gpu.resources.memory",
+        ("64Mi", "without a unit is bytes"),
+        nodeset(resources={"cpus": 4, "memory": "64Gi"}),
+    ),
+]
+FIELD_TOLD = [
+    Case(
+        "a QOS that slurmdbd must have first",
+        minimal(accounting=DBD, nodesets={"a": {"replicas": 1, "partition": {"config": {"AllowQos": "high"}}}}),
+        "warning",
+        "nodesets.a.partition.config.AllowQos",
+        ("high", "sacctmgr add qos"),
+        {"nodesets": {"a": {"partition": {"config": {"AllowQos": "normal"}}}}},
+    ),
+    Case(
+        "more GPUs than devices",
+        nodeset(gres=["gpu:4"], resources={"extended": {"nvidia.com/gpu": 2}}),
+        "warning",
+        "nodesets.gpu.gres",
+        ("4 GPUs", "2 devices"),
+        {"nodesets": {"gpu": {"gres": ["gpu:2"]}}},
+    ),
+    Case(
+        "a plugin of a site's own image",
+        conf("PriorityType", "priority/mine", cluster={"name": "c", "images": {"slurmctld": "registry.example.org/own:1"}}),
+        "warning",
+        "controller.extraConf.PriorityType",
+        ("priority/multifactor", "your own images"),
+        without("PriorityType"),
+    ),
+    Case(
+        "metrics of a slurmctld that they can end",
+        minimal(
+            cluster={"name": "c", "images": {"slurmctld": "ghcr.io/slinkyproject/slurmctld:25.11.2-ubuntu24.04"}},
+            operator={"version": "1.1.2"},
+            controller={"metrics": True},
+        ),
+        "warning",
+        "controller.metrics",
+        ("25.11.2", "25.11.5"),
+        {"cluster": {"images": {"slurmctld": "ghcr.io/slinkyproject/slurmctld:25.11.5-ubuntu24.04"}}},
+    ),
+]
+SOUND = {
+    "a name of a cluster with a hyphen": minimal(cluster={"name": "ml-cluster"}),
+    "a value with blanks": minimal(
+        controller={"extraConf": {"InteractiveStepOptions": "--interactive --preserve-env --pty $SHELL"}}
+    ),
+    "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
+    "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
+    "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
+    "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),
+}
+"""Settings over which nothing is said."""

@@ -1,0 +1,188 @@
+"""The tables of names that scripts make from others' sources: what they hold is counted, so that none is lost unseen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import kubernetes_table, slurm_table
+from slinky_iac.config import kubernetes_types, slurm_words
+from tests.stacks import ROOT
+
+TABLE = json.loads((ROOT / "slinky_iac/config/slurm_table.json").read_text())
+COUNTS = {
+    "25.11": {
+        "slurm.conf": 241,
+        "PartitionName": 46,
+        "NodeName": 28,
+        "slurmdbd.conf": 67,
+        "cgroup.conf": 23,
+        "gres.conf": 12,
+    },
+    "26.05": {
+        "slurm.conf": 248,
+        "PartitionName": 47,
+        "NodeName": 29,
+        "slurmdbd.conf": 72,
+        "cgroup.conf": 24,
+        "gres.conf": 12,
+    },
+}
+
+
+@pytest.mark.parametrize("release", COUNTS)
+def test_every_parameter_of_a_release_is_in_the_table(release: str) -> None:
+    files = {file: len(" ".join(TABLE[release][file].values()).split()) for file in slurm_table.FILES}
+    assert files == COUNTS[release]
+    words = {key: len(each.split()) for key, each in TABLE[release]["words"].items()}
+    assert words.pop("DebugFlags") == {"25.11": 67, "26.05": 69}[release]
+    assert words.pop("SelectTypeParameters") == {"25.11": 15, "26.05": 16}[release]
+    assert words == {
+        "AccountingStorageEnforce": 10,
+        "EnforcePartLimits": 10,
+        "PreemptMode": 9,
+        "PriorityUsageResetPeriod": 7,
+        "PrologFlags": 8,
+        "PropagateResourceLimits": 10,
+        "ReconfigFlags": 3,
+        "SlurmctldDebug": 10,
+    }
+    assert {"sched": "backfill builtin", "preempt": "partition_prio qos"}.items() <= TABLE[release]["plugins"].items()
+
+
+def test_a_release_that_the_table_lacks_is_judged_by_the_nearest_before_it() -> None:
+    assert slurm_words.words("26.11", "slurm.conf") == slurm_words.words("26.05", "slurm.conf")
+    assert slurm_words.words("24.11", "slurm.conf") == slurm_words.words("25.11", "slurm.conf")
+    assert "HealthCheckTimeout" not in slurm_words.words("25.11", "slurm.conf")
+
+
+TREE = {
+    "src/common/read_config.c": """
+s_p_options_t slurm_conf_options[] = {
+\t{"ClusterName", S_P_STRING},
+\t{"JobRequeue", S_P_UINT16},
+\t{"UsePAM" , S_P_BOOLEAN},
+\t{NULL}
+};
+static int part(void)
+{
+\tstatic s_p_options_t _partition_options[] = { {"Nodes", S_P_STRING}, {NULL} };
+\tstatic s_p_options_t _nodename_options[] = { {"CPUs", S_P_UINT16}, {NULL} };
+\tif (s_p_get_string(&t, "PriorityUsageResetPeriod", hashtbl)) {
+\t\tif (xstrcasecmp(t, "now") == 0) a(); else return SLURM_ERROR;
+\t}
+}
+static int _validate_accounting_storage_enforce(char *s)
+{
+\tif (!xstrcasecmp(tok, "All")) a();
+}
+extern int debug_str2flags(const char *f)
+{
+\tif (xstrcasecmp(tok, "Agent") == 0) a();
+}
+extern uint16_t prolog_str2flags(char *f)
+{
+\tif (!xstrncasecmp(tok,
+\t\t\t "Contain", 7)) a();
+}
+extern uint16_t reconfig_str2flags(char *f)
+{
+}
+static int _parse_select_type_param(
+\tchar *p)
+{
+\tif (!xstrcasecmp(p, "CR_LLN")) a();
+}
+""",
+    "src/common/slurm_protocol_defs.c": """
+extern uint16_t preempt_mode_num(const char *m)
+{
+}
+extern uint16_t log_string2num(const char *m)
+{
+\tif (!xstrcasecmp(name, "quiet")) a();
+}
+extern int parse_part_enforce_type(char *m)
+{
+}
+""",
+    "src/common/slurm_rlimits_info.c": '{ RLIMIT_CPU,      "CPU", NOT_SET },\n',
+    "src/slurmdbd/read_config.c": 's_p_options_t options[] = {\n{"DbdPort", S_P_UINT16},\n{NULL} };\n',
+    "src/interfaces/cgroup.c": 's_p_options_t options[] = {\n{"MaxRAMPercent", S_P_FLOAT},\n{NULL} };\n',
+    "src/interfaces/gres.c": 's_p_options_t _gres_options[] = {\n{"Name",  S_P_STRING},\n{NULL} };\n',
+    "src/plugins/sched/backfill/backfill.c": "",
+    "src/plugins/sched/common/common.c": "",
+}
+
+
+def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = slurm_table.table(tmp_path)
+    assert {file: found[file] for file in slurm_table.FILES} == {
+        "slurm.conf": {"16": "JobRequeue", "switch": "UsePAM", "text": "ClusterName"},
+        "PartitionName": {"text": "Nodes"},
+        "NodeName": {"16": "CPUs"},
+        "slurmdbd.conf": {"16": "DbdPort"},
+        "cgroup.conf": {"decimal": "MaxRAMPercent"},
+        "gres.conf": {"text": "Name"},
+    }
+    assert {key: words for key, words in found["words"].items() if words} == {
+        "AccountingStorageEnforce": "all",
+        "DebugFlags": "agent",
+        "PriorityUsageResetPeriod": "now",
+        "PrologFlags": "contain",
+        "PropagateResourceLimits": "cpu",
+        "SelectTypeParameters": "cr_lln",
+        "SlurmctldDebug": "quiet",
+    }
+    assert found["plugins"] == {"sched": "backfill"}
+
+
+def test_a_tree_that_is_not_slurms_is_refused(tmp_path: Path) -> None:
+    for name, text in TREE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.replace("_gres_options", "others"))
+    with pytest.raises(SystemExit, match="no table _gres_options"):
+        slurm_table.table(tmp_path)
+
+
+def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
+    types = json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())
+    assert len(types) == 113
+    counts = {kind: len(kubernetes_types.fields(kind)) for kind in ("PodSpec", "Container", "ServiceSpec", "Volume")}
+    assert counts == {"PodSpec": 41, "Container": 25, "ServiceSpec": 20, "Volume": 31}
+    made = kubernetes_table.table(
+        {
+            "io.k8s.api.core.v1.PodSpec": {"properties": {"hostname": {"type": "string"}}},
+            "io.k8s.api.core.v1.ServiceSpec": {
+                "properties": {"ports": {"type": "array", "items": {"$ref": "#/definitions/io.k8s.api.core.v1.ServicePort"}}}
+            },
+            "io.k8s.api.core.v1.ServicePort": {"properties": {"port": {"type": "integer"}}},
+        }
+    )
+    assert made == {
+        "PodSpec": {"hostname": "string"},
+        "ServiceSpec": {"ports": "[ServicePort]"},
+        "ServicePort": {"port": "integer"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "paths"),
+    [
+        ("Volume", {"emptyDir": {"medium": "Memory", "sizeLimit": 5}}, []),
+        ("Volume", {"emptyDir": {"mediun": "Memory"}}, [".emptyDir.mediun"]),
+        ("Volume", {"projected": {"sources": [{"secret": {"nme": "a"}}]}}, [".projected.sources[0].secret.nme"]),
+        ("Volume", {"hostPath": "/scratch"}, [".hostPath"]),
+        ("[Toleration]", [{"tolerationSeconds": True}], ["[0].tolerationSeconds"]),
+        ("[Toleration]", {"key": "a"}, [""]),
+        ("PodSpec", {"nodeSelector": {"a": 1}}, [".nodeSelector.a"]),
+        ("PodSpec", {"nodeSelector": ["a"]}, [".nodeSelector"]),
+    ],
+)
+def test_what_kubernetes_does_not_know_is_named_by_its_path(kind: str, value: object, paths: list[str]) -> None:
+    assert [path for path, _ in kubernetes_types.faults(kind, value)] == paths
