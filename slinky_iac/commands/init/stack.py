@@ -20,7 +20,7 @@ from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import MINIMUM_SLURM
@@ -166,7 +166,7 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
         )
     if not found.tokens.hs256:
         line = completed(found.alt_parameters, "jwt_key=/etc/slurm/jwt_hs256.key")
-        said = LACKS_KEY.format(jwks=shown(found.tokens.jwks)) if found.tokens.jwks else "slurmctld takes no tokens."
+        said = LACKS_KEY.format(jwks=name_of(found.tokens.jwks)) if found.tokens.jwks else "slurmctld takes no tokens."
         yield (
             f"{said} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it beside slurm.conf, set these"
             " lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart both:\n"
@@ -174,7 +174,7 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
         )
     if (select := found.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":
         yield (
-            f"SelectType is {shown(select)}, and pods need MaxNodeCount, with which slurmctld refuses its file beside any"
+            f"SelectType is {name_of(select)}, and pods need MaxNodeCount, with which slurmctld refuses its file beside any"
             " other than select/cons_tres. A change of SelectType loses all jobs: stop the cluster for it (slurm.conf(5))"
         )
     if wanted.nodeset in found.partitions:
@@ -216,7 +216,7 @@ def hints(found: Found) -> Iterator[str]:
         )
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
-            yield f"{key} is {shown(found.named[key])}: {why}"
+            yield f"{key} is {name_of(found.named[key])}: {why}"
 
 
 def sections(found: Found, wanted: Wanted) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from slinky_iac.config import fields
+from slinky_iac.specs.slurm_conf import pair
 
 
 def accepts(kind: Any, value: object) -> bool:
@@ -141,5 +143,8 @@ def test_a_duration_is_the_sum_of_its_parts(days: int, hours: int, minutes: int,
 
 @given(text=st.text(max_size=30))
 def test_no_accepted_text_breaks_the_line_it_stands_on(text: str) -> None:
-    for kind in (fields.NodeConf, fields.PartitionConf):
-        assert not (accepts(kind, {"Key": text}) and any(c.isspace() or c == "#" for c in text))
+    assert not (accepts(fields.NodeConf, {"Key": text}) and any(c.isspace() or c == "#" for c in text))
+    if accepts(fields.PartitionConf, {"Key": text}):
+        read = re.fullmatch(r'Key=("([^"#\\\n]*)"|[^\s#\\]+)', pair("Key", text))  # parse_config.c: a word, or all in quotes
+        assert read is not None
+        assert text in (read[1], read[2])

@@ -220,7 +220,7 @@ MISFITS = [
         CONFIG.replace("jwt_key=/etc/slurm/jwt_hs256.key", "jwks=/etc/slurm/jwks.json,userclaimfield=x"),
         "AuthAltParameters=jwks=/etc/slurm/jwks.json,userclaimfield=x,jwt_key=/etc/slurm/jwt_hs256.key",
     ),
-    (CONFIG + "SelectType = select/linear\n", "SelectType is 'select/linear'"),
+    (CONFIG + "SelectType = select/linear\n", "SelectType is select/linear"),
 ]
 
 
