@@ -2,8 +2,9 @@
 
 Root runs some of them in Slurm's folder, where somebody else may be at work. A user who may write into that folder (on many
 sites /etc/slurm is SlurmUser's) can lay a link in the place of any file that root is about to make there. A random name
-doesn't help: it shows as soon as the file is made. So such a folder is refused. One that is root's may still hold links from
-an earlier time: files are made under new names and renamed over the old ones, so that no link is followed.
+doesn't help: it shows as soon as the file is made. So such a folder is refused, and one with an ACL too. Files are
+finished in a folder that is root's alone, within the one where they go, and renamed to their place: no link is followed, of
+an earlier time or of somebody whom no look at modes and ACLs finds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 TRUSTED: Final = Path(__file__).with_name("trusted.sh").read_text()
-"""A function for bash and POSIX shells that have ``local`` (dash, busybox)."""
+"""Two functions, ``trusted`` and ``enter``, for bash and POSIX shells that have ``local`` (dash, busybox)."""
 
 
 MARK: Final = "part() { printf '== %s\\n' \"$1\"; }\n"

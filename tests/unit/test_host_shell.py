@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import struct
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import Host
@@ -114,6 +117,100 @@ OTHERS: list[Callable[[Path], object]] = [
 if os.geteuid() == 0:
     OTHERS += [lambda folder: os.chown(folder, 3401, 3401)]
     OTHERS += [lambda folder: (os.chown(folder, 0, 3401), folder.chmod(0o775))]
+
+
+def give(folder: Path, user: int) -> None:
+    """A POSIX ACL by which a user may write there; the mode shows its mask in the place of the group's rights."""
+    anybody = 0xFFFFFFFF
+    entries = ((1, 7, anybody), (2, 7, user), (4, 5, anybody), (16, 7, anybody), (32, 5, anybody))
+    os.setxattr(folder, "system.posix_acl_access", struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+
+
+@pytest.mark.parametrize("which", SCRIPTS)
+@pytest.mark.parametrize("where", ["etc/slurm", "etc"])
+def test_an_acl_is_seen_there_and_above(scratch: Scratch, which: str, where: str) -> None:
+    folder = set_up(scratch)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    give(scratch.root / where, 3401)
+    done = SCRIPTS[which](scratch)()
+    assert done.returncode != 0
+    assert f"{scratch.root / where} has an ACL" in done.stderr
+    assert f"setfacl -b {scratch.root / where}" in done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@contextmanager
+def moved(folder: Path, victim: Path) -> Iterator[None]:
+    """Somebody who may write in a folder moves each new name away, and lays a link or a folder of their own there."""
+    over = threading.Event()
+    own = {path.name for path in folder.iterdir()}
+    taken = victim.parent / "taken"
+    taken.mkdir()
+
+    def loop() -> None:
+        for number in itertools.count():
+            if over.is_set():
+                return
+            for name in [path.name for path in folder.iterdir() if path.name not in own]:
+                with suppress(OSError):
+                    (folder / name).rename(taken / f"{number}-{name}")
+                    (folder / name).symlink_to(victim if number % 2 else taken)
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("which", ["rotate", "replaced"])
+def test_in_a_folder_that_is_trusted_wrongly_no_file_of_root_s_is_made_elsewhere(
+    scratch: Scratch, victim: Path, which: str
+) -> None:
+    """An ACL of NFSv4, or a mode that changes after the look: files are finished where only root gets."""
+    folder = set_up(scratch)
+    text = {
+        "rotate": host_scripts.change(Host("h", (Role.SLURMDBD,)), FILES, folder=str(folder)),
+        "replaced": host_scripts.replaced(Host("h", (Role.SLURMDBD,)), FILES[0], folder=str(folder)),
+    }[which]
+    wrongly = text.replace("if ! why=$(trusted .)", "if false")
+    assert wrongly != text
+    ended = 0
+    with moved(folder, victim):
+        for run in range(RUNS):
+            ended += piped(scratch, wrongly).returncode == 0
+            assert as_it_was(victim), f"run {run}"
+            for other in (victim.parent / "taken").rglob("*"):
+                assert other.is_symlink() or other.is_dir() or other.stat().st_mode & 0o077 == 0, other
+
+
+def test_what_a_run_that_was_cut_short_left_goes_with_the_next(scratch: Scratch) -> None:
+    folder = set_up(scratch)
+    (folder / ".slinky-iac.Ab12Cd").mkdir(mode=0o700)
+    (folder / ".slinky-iac.Ab12Cd" / "new").write_bytes(b"half a key")
+    (folder / ".slinky-iac-slurmd").touch()
+    assert rotate(scratch)().returncode == 0
+    assert [path.name for path in folder.glob(".*")] == [".slinky-iac-slurmd"]
+
+
+def test_the_folder_of_unfinished_files_is_refused_where_it_is_not_one_s_own_and_empty(tmp_path: Path) -> None:
+    """As an attacker may have put it there between its making and the step into it."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for opened, filled in ((0o755, False), (0o700, True)):
+        made = tmp_path / f"made-{opened}"
+        made.mkdir(mode=opened)
+        if filled:
+            (made / "new").touch()
+        (tools / "mktemp").write_text(f"#!/bin/sh\necho {made}\n")
+        (tools / "mktemp").chmod(0o755)
+        text = f"set -eu\n{TRUSTED}\n( enter {tmp_path}; echo written > new )\n"
+        env = {"PATH": f"{tools}:{os.environ['PATH']}"}
+        done = subprocess.run(["sh", "-c", text], env=env, capture_output=True, text=True, check=False, timeout=30)
+        assert done.returncode != 0
+        assert not (made / "new").exists() or (made / "new").read_text() == ""
 
 
 @pytest.mark.parametrize("opened", OTHERS)

@@ -19,11 +19,6 @@ Nothing was placed and nothing started\n' "$open" "$PWD" >&2
 fi
 
 @trusted
-new=
-trap 'rm -f "$new"' EXIT
-fresh() { # TARGET: a new file beside it, whose name no other user could know
-    new=$(mktemp "${1%/*}/.${1##*/}.XXXXXX")
-}
 begin() { # the mark that something changes; made and never followed, for it may be a link of an earlier time
     if [ -n "$unfinished" ]; then
         rm -f "$unfinished"
@@ -47,9 +42,12 @@ place() { # SOURCE TARGET OWNER MODE
     fi
     mkdir -p "${2%/*}"
     begin
-    fresh "$2"
-    install -T -o "$3" -g "$3" -m "$4" "$1" "$new"
-    mv -fT "$new" "$2"
+    (
+        from=$PWD/$1
+        enter "${2%/*}"
+        install -T -o "$3" -g "$3" -m "$4" "$from" "${2##*/}"
+        mv -fT "${2##*/}" "$2"
+    )
     changed=1
     echo "installed $2"
 }
@@ -64,11 +62,15 @@ key() { # NAME PLACE OWNER MODE ADVICE
 hosts_line() { # ADDRESS NAMES: in /etc/hosts, once
     if grep -qxF "$1 $2" /etc/hosts; then
         echo "unchanged /etc/hosts: $1 $2"
-    else # a line with the same names and an older address would win: it goes
-        if kept=$(awk -v new="$2" '{ old = $0; sub(/^[^#[:space:]]+[[:space:]]+/, "", old) } old != new' /etc/hosts); then
-            printf '%s\n' "$kept" >/etc/hosts # in place: it may be a bind mount
-        fi
-        printf '%s %s\n' "$1" "$2" >>/etc/hosts
+    else
+        (
+            enter /etc
+            cp -p /etc/hosts new # a line with the same names and an older address would win: it goes
+            awk -v new="$2" '{ old = $0; sub(/^[^#[:space:]]+[[:space:]]+/, "", old) } old != new' /etc/hosts >new
+            printf '%s %s\n' "$1" "$2" >>new
+            # A container's is a bind mount, which no rename replaces.
+            if [ -L /etc/hosts ] || ! mv -fT new /etc/hosts 2>/dev/null; then cat new >/etc/hosts; fi
+        )
         echo "added to /etc/hosts: $1 $2"
     fi
 }
@@ -103,12 +105,15 @@ edit() { # FILE [--edit]: a file of the admin's gets the lines that it lacks, wh
         printf '%s\n' "$added"
         exit 1
     fi
-    cp -pT --remove-destination "$1" "$1.before-slinky-iac"
-    fresh "$1"
-    cp -p "$1" "$new"
-    if [ -n "$(tail -c 1 "$new")" ]; then echo >>"$new"; fi
-    printf '# by slinky-iac handoff\n%s\n' "$added" >>"$new"
-    mv -fT "$new" "$1"
+    (
+        enter "${1%/*}"
+        cp -p "$1" old
+        cp -p "$1" new
+        if [ -n "$(tail -c 1 new)" ]; then echo >>new; fi
+        printf '# by slinky-iac handoff\n%s\n' "$added" >>new
+        mv -fT old "$1.before-slinky-iac"
+        mv -fT new "$1"
+    )
     echo "added to $1 (as it was: $1.before-slinky-iac):"
     printf '%s\n' "$added"
     echo "next: scontrol reconfigure, or a restart where AuthType, CredType or a key changed; then @check"

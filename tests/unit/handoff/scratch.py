@@ -16,8 +16,8 @@ from tests.stacks import EXAMPLES
 from tests.unit.handoff.made import KNOWN, made, texts
 
 STUBS = {
-    # -T -o OWNER -g OWNER -m MODE SOURCE TARGET: the target is a new file, so what it is as goes to a place by its name
-    "install": 'cp "$8" "$9"; chmod "$7" "$9"; as=${9%.??????}; echo "$7 $3" > "$AS/${as##*/.}"',
+    # -T -o OWNER -g OWNER -m MODE SOURCE TARGET
+    "install": 'cp "$8" "$9"; chmod "$7" "$9"; echo "$7 $3" > "$AS/${9##*/}"',
     "stat": 'cat "$AS/${3##*/}"',
     "systemctl": 'echo "$@" >> "$CALLS"',
     "sleep": ":",
