@@ -20,7 +20,7 @@ from slinky_iac.config.stack_file import Place, parse
 
 ROUNDS: Final = 5
 """A setting at its place can show what else is wrong with it."""
-_SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s:#][^:]*)(:\s+))?(\S.*)$")
+_SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s#].*?)(:\s+))?(\S.*)$")
 Judge = Callable[[str, str], Sequence[Place]]
 
 

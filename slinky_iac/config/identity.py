@@ -44,7 +44,7 @@ class Sssd(Section):
 
     conf_secret: DnsLabel | None = None
     """Secret of the cluster's namespace with sssd.conf. By default the stack makes one of the secret sssdConf
-    (`pulumi config set --secret sssdConf`)."""
+    (`pulumi config set --secret slinky-iac:sssdConf`)."""
     conf_entry: str = Field(default="sssd.conf", pattern=r"^[A-Za-z0-9._-]{1,253}$")
     """Entry of that Secret."""
     ca_file: FilePath | None = None

@@ -188,7 +188,7 @@ def in_plain_text(name: str) -> str:
     """What to do about a secret that is in a stack's file as plain text."""
     return (
         f"is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what was shown of"
-        f" it. Give a new one by `pulumi config set --secret {name}`"
+        f" it. Give a new one by `pulumi config set --secret slinky-iac:{name}`"
     )
 
 

@@ -26,7 +26,7 @@ becomes `YES`). For completion and checks while typing, point your editor at [st
 
 ## Secrets
 
-Set by `pulumi config set --secret <name>`, never in plain text, never inside a section:
+Set by `pulumi config set --secret slinky-iac:<name>`, never in plain text, never inside a section:
 
 | Name | What it is |
 |---|---|

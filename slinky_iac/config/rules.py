@@ -53,7 +53,9 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
     if accounting.external is not None and accounting.database is not None:
         yield at("accounting").error("has external and database; an outside slurmdbd has its own database: remove one")
     if accounting.database is not None and "databasePassword" not in secrets:
-        yield at("accounting.database").error("needs a password; run `pulumi config set --secret databasePassword`")
+        yield at("accounting.database").error(
+            "needs a password; run `pulumi config set --secret slinky-iac:databasePassword`"
+        )
 
 
 def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -64,7 +64,8 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         yield at("identity.sssd").error("stands beside passwd: two lists of users could differ. Keep one of them")
     if given.conf_secret is None and "sssdConf" not in secrets:
         yield at("identity.sssd").error(
-            "has no sssd.conf: run `pulumi config set --secret sssdConf < sssd.conf`, or name a Secret in confSecret"
+            "has no sssd.conf: run `pulumi config set --secret slinky-iac:sssdConf < sssd.conf`, or name a Secret in"
+            " confSecret"
         )
     if given.conf_secret is not None and given.ca_file is not None:
         yield at("identity.sssd.caFile").error(

@@ -36,13 +36,14 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if external is not None and keys.source == "generated":
         yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
-            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`"
+            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slinky-iac:slurmKey` and"
+            " `slinky-iac:jwtKey`"
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
             if name not in secrets:
                 yield at("keys.source").error(
-                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`"
+                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret slinky-iac:{name}`"
                 )
     yield from _rotation(config, secrets)
     same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
@@ -127,7 +128,8 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
                 f"{mark} is set: the key is being replaced in a planned stop. Steps: make; remove, which waits until the"
                 " last job on a pod has ended and the last pod is gone; key; outside hosts, where there are; up."
                 f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` continues."
-                f" An update before that brings everything back with the old key; to cancel it: `pulumi config rm {mark}`",
+                f" An update before that brings everything back with the old key; to cancel it: `pulumi config rm"
+                f" slinky-iac:{mark}`",
                 id="planned-stop",
             )
         else:
@@ -252,11 +254,12 @@ def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
     if source == "generated":
         yield at("keys.source").error(
             "generated, but the outside cluster has its munge.key already. Set keys.source: imported and run `base64 -w0"
-            " /etc/munge/munge.key | pulumi config set --secret mungeKey`"
+            " /etc/munge/munge.key | pulumi config set --secret slinky-iac:mungeKey`"
         )
     if source == "imported" and "mungeKey" not in secrets:
         yield at("keys.source").error(
-            "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret mungeKey`"
+            "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret"
+            " slinky-iac:mungeKey`"
         )
     if source == "external":
         yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")

@@ -205,7 +205,7 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
         for name in sorted(secrets & {"slurmKey", "jwtKey"}):
             yield at("keys.source").warning(
                 f"is {config.keys.source}, so the secret {name} is not used; set keys.source: imported, or remove it by"
-                f" `pulumi config rm {name}`",
+                f" `pulumi config rm slinky-iac:{name}`",
                 id="imported-key-unused",
             )
 

@@ -146,7 +146,8 @@ class Operator(Section):
 
 
 class Keys(Section):
-    """slurm.key and the JWT key. Values are given by `pulumi config set --secret slurmKey` and `jwtKey`, never here."""
+    """slurm.key and the JWT key. Values are given by `pulumi config set --secret slinky-iac:slurmKey` and
+    `slinky-iac:jwtKey`, never here."""
 
     source: Literal["generated", "imported", "existing", "external"] = "generated"
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the

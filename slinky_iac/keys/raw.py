@@ -39,7 +39,7 @@ def decode(name: str, text: str, *, allow_trailing_newline: bool) -> bytes:
 
     Raises :class:`KeyMaterialError`, which describes the fault without showing any of the key.
     """
-    how = f"base64 -w0 FILE | pulumi config set --secret {name}"
+    how = f"base64 -w0 FILE | pulumi config set --secret slinky-iac:{name}"
     try:
         raw = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):

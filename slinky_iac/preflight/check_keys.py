@@ -77,7 +77,7 @@ def _token(_: StackConfig, facts: Facts) -> Answers:
                 f"refused a fresh token: {_cause(facts)}",
                 "Compare fingerprints (without SHA256: and the = at the end). Where they differ, import slurmctld's file",
                 by_hand,
-                f"base64 -w0 {file} | pulumi config set --secret jwtKey",
+                f"base64 -w0 {file} | pulumi config set --secret slinky-iac:jwtKey",
                 at=f"{At.SLURMCTLD}; the second where you run pulumi",
                 about=what,
             )
@@ -105,7 +105,7 @@ def _compared(facts: Facts, key: Key, mine: str) -> Answer | None:
     if theirs == mine:
         return fine("slurmctld's host has the same file", about=about, source=source)
     said, advice = f"slurmctld's host has another one, {theirs}", "Import the file of slurmctld's host, byte for byte"
-    run = f"ssh root@{facts.host.host} base64 -w0 /etc/slurm/{key.file} | pulumi config set --secret {key.config}"
+    run = f"ssh root@{facts.host.host} base64 -w0 /etc/slurm/{key.file} | pulumi config set --secret slinky-iac:{key.config}"
     return problem(said, advice, run, at="where you run pulumi", about=about, source=source)
 
 

@@ -194,7 +194,7 @@ NARROW = {
         "slurmrest",
         "specs",
     },
-    "slinky_iac/commands/rotation/engine.py": {"cluster", "errors", "keys", "names"},
+    "slinky_iac/commands/rotation/engine.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/host_scripts.py": {
         "commands.children",
         "commands.host_shell",

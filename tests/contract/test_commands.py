@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -137,3 +138,11 @@ def test_every_shell_has_a_script_with_every_command(shell: str) -> None:
     text = command_page.script(cli.parser(command_page.NAME), shell, "/x/python")
     assert "/x/python -m slinky_iac" in text
     assert [name for name in COMMANDS if name not in text] == []
+
+
+def test_a_command_that_sets_a_secret_names_the_project() -> None:
+    """Without it pulumi takes the name in Pulumi.yaml, and in a project of another name the program never sees the value."""
+    bare = re.compile(r"pulumi config (?:set --secret|rm|get) (?!slinky-iac:)[\w<{$][\w}>]*")
+    places = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.yaml")]
+    places += [*(ROOT / "slinky_iac").rglob("*.py"), *(ROOT / "components").rglob("*.py")]
+    assert {str(each): found for each in places if (found := bare.findall(each.read_text()))} == {}

@@ -22,6 +22,7 @@ from slinky_iac.cluster.pulumi_state import (
     name_of,
     type_of,
 )
+from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import RotationError, StateError
 from slinky_iac.keys.catalogue import JWT, TOKENS
 
@@ -61,11 +62,11 @@ class Engine:
 
     def set_key(self, name: str, raw: bytes) -> None:
         """Set a secret of the configuration to a key, which goes by standard input: arguments can be read by others."""
-        self.pulumi("config", "set", "--secret", name, stdin=base64.b64encode(raw).decode())
+        self.pulumi("config", "set", "--secret", f"{PROJECT}:{name}", stdin=base64.b64encode(raw).decode())
 
     def remove(self, name: str) -> None:
         """Remove a value of the configuration; nothing happens where it isn't set."""
-        self.pulumi("config", "rm", name)
+        self.pulumi("config", "rm", f"{PROJECT}:{name}")
 
     def update_keys(self, say: Callable[[str], None], *, replaces: bool = True) -> None:
         """`pulumi up`, where nothing but keys would change; looked at once a process, before its first update.

@@ -171,7 +171,7 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
             "nothing uses it before everything else is stopped",
             commands=(
                 f"slinky keys generate {key.name} --out {file}",
-                " ".join([f"base64 -w0 {file} | pulumi config set --secret {key.next}", *own]),
+                " ".join([f"base64 -w0 {file} | pulumi config set --secret slinky-iac:{key.next}", *own]),
                 f"rm {file}",
             ),
         )
@@ -186,7 +186,9 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
         commands=_removal(facts, own),
     )
     if source == "imported":
-        adopt = " | ".join(_lines([f"pulumi config get {key.next}", f"pulumi config set --secret {key.config}"], own))
+        adopt = " | ".join(
+            _lines([f"pulumi config get slinky-iac:{key.next}", f"pulumi config set --secret slinky-iac:{key.config}"], own)
+        )
         yield Step(KEY, Turn.OURS, f"{key.config} is the new key", "nothing runs with the old one", commands=(adopt,))
     elif source == "existing":
         title = f"replace the Secret {config.cluster.namespace}/{config.secret_of(key).name}, under its name"
@@ -205,7 +207,7 @@ def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
         Turn.OURS,
         "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
         "all pods start with the new key",
-        commands=_lines([*([f"pulumi config rm {key.next}"] if source == "imported" else []), "pulumi up"], own),
+        commands=_lines([*([f"pulumi config rm slinky-iac:{key.next}"] if source == "imported" else []), "pulumi up"], own),
     )
     if after:
         yield Step(

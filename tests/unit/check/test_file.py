@@ -62,7 +62,7 @@ def test_an_encrypted_secret_is_there_and_one_to_come_is_a_warning() -> None:
     assert config is not None
     waiting = [str(each.finding) for each in found if "is not set" in each.finding.message]
     assert waiting == [
-        "keys.source: imported, but jwtKey is not set; run `base64 -w0 FILE | pulumi config set --secret jwtKey`"
+        "keys.source: imported, but jwtKey is not set; run `base64 -w0 FILE | pulumi config set --secret slinky-iac:jwtKey`"
     ]
     assert said(sound) == []
 

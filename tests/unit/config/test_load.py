@@ -116,7 +116,7 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         (
             minimal(slurmKey=SENTINEL),
             "slurmKey: is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what"
-            " was shown of it. Give a new one by `pulumi config set --secret slurmKey`",
+            " was shown of it. Give a new one by `pulumi config set --secret slinky-iac:slurmKey`",
         ),
     ],
 )

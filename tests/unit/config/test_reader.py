@@ -121,7 +121,7 @@ def test_a_secret_in_plain_text_is_refused_without_being_shown(name: str) -> Non
     configure(minimal() | {name: SENTINEL})
     message = refused()
     assert f"{name}: is a secret in plain text. Remove it, and treat it as leaked" in message
-    assert f"`pulumi config set --secret {name}`" in message
+    assert f"`pulumi config set --secret slinky-iac:{name}`" in message
     assert SENTINEL not in message
 
 

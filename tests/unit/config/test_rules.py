@@ -92,7 +92,7 @@ def test_every_rule_has_a_case() -> None:
 def test_imported_keys_must_be_set(missing: str) -> None:
     said = found(outside(), SECRETS - {missing})
     assert [(level, path) for level, path, _ in said] == [("error", "keys.source")]
-    assert f"pulumi config set --secret {missing}" in said[0][2]
+    assert f"pulumi config set --secret slinky-iac:{missing}" in said[0][2]
     assert found(outside(), SECRETS) == []
 
 
@@ -100,7 +100,7 @@ def test_imported_keys_must_be_set(missing: str) -> None:
 def test_a_key_that_is_set_and_not_used_is_told(name: str) -> None:
     (said,) = found(minimal(), frozenset({name}))
     assert said[:2] == ("warning", "keys.source")
-    assert f"pulumi config rm {name}" in said[2]
+    assert f"pulumi config rm slinky-iac:{name}" in said[2]
 
 
 def test_a_database_needs_its_password() -> None:
@@ -108,7 +108,7 @@ def test_a_database_needs_its_password() -> None:
     assert found(data, SECRETS - {"slurmKey", "jwtKey"}) == []
     (said,) = found(data, frozenset())
     assert said[:2] == ("error", "accounting.database")
-    assert "pulumi config set --secret databasePassword" in said[2]
+    assert "pulumi config set --secret slinky-iac:databasePassword" in said[2]
 
 
 @pytest.mark.parametrize(

@@ -208,7 +208,7 @@ def test_a_secret_in_a_section_is_to_be_removed_and_treated_as_leaked(where: str
     inner[name] = PASSPHRASE
     told = said(data)
     assert f"{where}: is a secret in plain text. Remove it, and treat it as leaked" in told
-    assert f"pulumi config set --secret {PLACES[where]}`" in told
+    assert f"pulumi config set --secret slinky-iac:{PLACES[where]}`" in told
     assert "did you mean" not in told
 
 

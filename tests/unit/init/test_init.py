@@ -82,8 +82,8 @@ def test_a_stack_that_fits_is_written_and_its_keys_are_secrets(project: Path, ca
     log = (project.parent / "log").read_text().splitlines()
     assert [line.split(" --non")[0] for line in log] == [
         "stack select --create",
-        "config set --secret slurmKey",
-        "config set --secret jwtKey",
+        "config set --secret slinky-iac:slurmKey",
+        "config set --secret slinky-iac:jwtKey",
     ]
     given = (project.parent / "log.stdin").read_text().split()
     assert [base64.b64decode(text) for text in given] == [SLURM, JWT]

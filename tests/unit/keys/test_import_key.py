@@ -100,7 +100,7 @@ def test_an_import_sets_the_secret_byte_for_byte() -> None:
     pulumi = Pulumi()
     import_key(Engine(None, pulumi), values(jwtKey=JWT), SLURM, KEY, replace=False)
     assert base64.b64decode(pulumi.inputs[0]) == KEY
-    assert [command[4] for command in pulumi.commands] == ["slurmKey"]
+    assert [command[4] for command in pulumi.commands] == ["slinky-iac:slurmKey"]
 
 
 def test_the_same_key_again_changes_nothing() -> None:

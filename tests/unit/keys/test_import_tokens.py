@@ -71,7 +71,7 @@ def test_an_import_sets_the_pem_as_it_is_and_says_only_its_name(
     file.chmod(0o644)
     assert run(imported, "import", "tokens", "--file", str(file)) == 0
     (command,) = imported.commands
-    assert command[1:5] == ["config", "set", "--secret", "tokenKey"]
+    assert command[1:5] == ["config", "set", "--secret", "slinky-iac:tokenKey"]
     assert imported.inputs == [base64.b64encode(pem()).decode()]
     said = capsys.readouterr()
     assert token_key().kid in said.out

@@ -76,7 +76,9 @@ def config(**secrets: bytes) -> str:
 def test_a_key_goes_by_standard_input_and_never_as_an_argument() -> None:
     pulumi = Pulumi()
     Engine("prod", pulumi).set_key("jwtKeyNext", KEY)
-    assert pulumi.commands == [["pulumi", "config", "set", "--secret", "jwtKeyNext", "--non-interactive", "--stack", "prod"]]
+    assert pulumi.commands == [
+        ["pulumi", "config", "set", "--secret", "slinky-iac:jwtKeyNext", "--non-interactive", "--stack", "prod"]
+    ]
     assert base64.b64decode(pulumi.inputs[0]) == KEY
 
 

@@ -118,7 +118,7 @@ def test_a_stop_that_was_begun_by_a_command_is_ended_by_hand_and_the_other_way_r
     """No printed line needs a file that only an earlier printed line has made."""
     steps = {step.name: step.commands for step in plan_of(SLURM, facts(INSIDE)).steps}
     assert steps["make"][-1] == "rm slurm.key.new"
-    assert steps["key"] == ("pulumi config get slurmKeyNext | pulumi config set --secret slurmKey",)
+    assert steps["key"] == ("pulumi config get slinky-iac:slurmKeyNext | pulumi config set --secret slinky-iac:slurmKey",)
     assert not [line for name in ("remove", "key", "up") for line in steps[name] if "key.new" in line]
 
 

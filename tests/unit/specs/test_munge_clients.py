@@ -69,7 +69,7 @@ def test_other_faults_are_told_where_they_stand(over: dict[str, Any], path: str,
 
 
 def test_a_key_that_is_not_set_is_told_with_the_command() -> None:
-    assert "pulumi config set --secret mungeKey" in told(munge(), secrets=frozenset())["keys.source"]
+    assert "pulumi config set --secret slinky-iac:mungeKey" in told(munge(), secrets=frozenset())["keys.source"]
     assert "slurmKey" not in str(told(munge(), secrets=frozenset()))
 
 
