@@ -16,6 +16,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
+from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
@@ -80,12 +81,13 @@ def plan_hosts(
         unfree = tuple(_not_free(host, cluster, now))
         waiting.extend(unfree)
         jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
-    for host, record in _known(active, cluster):
-        if owner.holds(record):
+    for host, record in _known((*active, *dropped), cluster):
+        if owner.holds(record) and record.registered_wrongly:
+            notices.append(wrongly(record))
+        elif owner.holds(record):
             returns.append(host)
-        elif record.drained_or_draining:
+        elif record.drained_or_draining and host in active:
             notices.append(f"{host} stays out of service by {marked_by(record)}'s drain: {record.reason!r}")
-    returns += [host for host, record in _known(dropped, cluster) if owner.holds(record)]
     held_by = tuple(jobs.values())
     return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown, held_by)
 
@@ -196,7 +198,8 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
     if settings.inside:
         drive(LinesTask(session, settings))
     task = HostsTask(session, settings)
-    drive(task)
+    for text in drive(task).notices:
+        session.report(text, severity="warning", keep=True)
     prove(session, settings, task.met)
 
 

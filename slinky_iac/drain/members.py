@@ -74,6 +74,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     records = seen.cluster.nodes
     wanted = records.keys() - kept if podless else records.keys() & others
     ours = [node for name, node in records.items() if name in wanted and owner.owns(node.reason)]
+    ours = [node for node in ours if not node.registered_wrongly]  # slurmctld refuses; `unreturnable` names them
     free_to_go = [node for node in ours if node.name not in doomed_nodes]
     drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
     down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))
@@ -85,6 +86,21 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     if withheld:
         steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))
     return tuple(steps)
+
+
+def unreturnable(seen: Observation, owner: Owner) -> tuple[str, ...]:
+    """A sentence for each drain of ours that slurmctld doesn't let us take back."""
+    records = () if seen.cluster is None else seen.cluster.nodes.values()
+    return tuple(wrongly(each) for each in records if each.registered_wrongly and owner.holds(each))
+
+
+def wrongly(record: Node) -> str:
+    """Why slurmctld returns a node to service neither by UNDRAIN nor by RESUME."""
+    said = record.reason or "no reason given"
+    return (
+        f"{record.name} registered as something else than it is configured to be: {said}. slurmctld returns it to service"
+        " once it registers as configured and an admin resumes it"
+    )
 
 
 def _doomed(seen: Observation) -> frozenset[str]:
@@ -157,6 +173,7 @@ def _is_stale(pod: Pod, record: Node | None, owner: Owner) -> bool:
         and not pod.terminating
         and not pod.cordon
         and bool(record.state & {"DOWN", "DRAIN"})
+        and not record.registered_wrongly
         and (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
         and record.reason_changed_at.value is not None
         and record.reason_changed_at.value < pod.created
@@ -177,14 +194,13 @@ def fault_of(pod: Pod, seen: Observation, owner: Owner) -> str:
 def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     if record is None:
         return f"{pod.slurm_node} is not registered with slurmctld, though its pod is ready"
+    if record.registered_wrongly:  # slurmctld drains such a node itself; no person decided it
+        return wrongly(record)
     if owner.holds(record):
         return f"{pod.slurm_node} still carries our own drain"
     if drained_for_cordon(record) and not pod.cordon:
         why = "which it drained for a mark that is gone"
         return f"slurm-operator has not yet returned {pod.slurm_node}, {why}: {record.reason}"
-    if "INVALID_REG" in record.state:  # slurmctld drains such a node itself; no person decided it
-        said = record.reason or "no reason given"
-        return f"{pod.slurm_node} registered as something else than it is configured to be: {said}"
     if record.state & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_or_draining:
         return f"{pod.slurm_node} is {record.state_text}: {record.reason or 'no reason given'}"
     return ""

@@ -37,6 +37,7 @@ from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owne
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.names import SLURM_USER
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
 CONDEMNED: Final = "pending termination"
@@ -109,7 +110,9 @@ def _held(each: Candidate) -> bool:
         return False
     if each.kind is Kind.BLOCKED:
         return True
-    if not record.drained_or_draining or "INVALID_REG" in record.state:
+    if not record.drained_or_draining:
+        return False
+    if record.registered_wrongly and record.reason_set_by_user == SLURM_USER:  # slurmctld's own drain
         return False
     return not (record.held_by_operator and CONDEMNED in record.reason)
 

@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
-from slinky_iac.drain.members import members_step, not_in_service, undo_steps
+from slinky_iac.drain.members import members_step, not_in_service, undo_steps, unreturnable
 from slinky_iac.drain.observe import Met, cluster_view, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
@@ -331,7 +331,8 @@ def open_again(session: Session, settings: GateSettings) -> None:
 def give_back(session: Session, settings: GateSettings) -> int:
     """Undo our drains and annotations on this NodeSet and nothing else; returns how many steps it took."""
     task = UndoTask(session, settings)
-    drive(task)
+    for text in unreturnable(drive(task), settings.owner):
+        session.report(f"our drain stays: {text}", severity="warning", keep=True)
     return task.taken + scaler.give_back(session, settings)
 
 

@@ -218,7 +218,8 @@ class Session(Connection):
 def act_on_slurm(
     slurm: SlurmrestClient, step: protocol.Step, owner: Owner, tell: Callable[[str], None], seen: NodesAnswer | None = None
 ) -> None:
-    """Carry out a step that is slurmctld's to take. ``tell``: for each job that Slurm refuses to touch, with the reason.
+    """Carry out a step that is slurmctld's to take. ``tell``: for each job that Slurm refuses to touch and each node that it
+    doesn't return to service, with the reason; the others are returned.
 
     ``seen``: a list of nodes younger than :data:`RECENT_S`, by which a drain is sent without another list, which costs
     eight times as much as the drain. Where the list of jobs took longer, the nodes are listed again, to keep the time short
@@ -233,9 +234,9 @@ def act_on_slurm(
         case protocol.ClearHold(ends):
             _accepted(slurm.clear_hold(ends), "clear the hold of")
         case protocol.Undrain(nodes):
-            _accepted(slurm.undrain(nodes, owners=[owner.prefix]), "undrain")
+            _told(slurm.undrain(nodes, owners=[owner.prefix]), "undrain", tell)
         case protocol.Resume(nodes):
-            _accepted(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume")
+            _told(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume", tell)
         case protocol.SetReason(nodes, reason):
             _accepted(slurm.set_reason(nodes, reason, owners=[owner.prefix]), "write the reason of")
         case protocol.Requeue(jobs):
@@ -261,6 +262,13 @@ def _released(each: Unmark) -> dict[str, str | None]:
     if each.uncordon:
         changes[names.ANNOTATION_POD_CORDON] = None
     return changes
+
+
+def _told(result: BulkResult, what: str, tell: Callable[[str], None]) -> None:
+    """Say which nodes Slurm doesn't return to service; the run continues with the others."""
+    for each in result.results:
+        if each.outcome is Outcome.REFUSED:
+            tell(f"Slurm refuses to {what} {each.name}: {each.why}")
 
 
 def _accepted(result: BulkResult, what: str) -> None:

@@ -197,6 +197,8 @@ class World(Machinery):
         for name in self._part(step.nodes, share):
             node = self.nodes[name]
             assert node.reason.startswith((OURS, OPERATOR)), f"somebody else's state lifted: {node}"
+            assert not node.wrong, f"slurmctld refuses to resume {node}"
+            assert node.drain or node.down, f"slurmctld refuses to resume a node in service: {node}"
             node.drain, node.down, node.reason, node.resume_after = False, False, "", None
 
     def _cordon_annotate(self, step, share):
@@ -255,6 +257,7 @@ class World(Machinery):
         for name in self._part(step.nodes, share):
             node = self.nodes[name]
             assert node.reason.startswith(OURS), f"somebody else's drain lifted: {node}"
+            assert not node.wrong, f"slurmctld refuses to undrain {node}"
             node.drain, node.resume_after = False, None
             if not node.down:
                 node.reason = ""

@@ -16,6 +16,7 @@ from slinky_iac.releases import OperatorVersion
 OPERATOR = "slurm-operator:"
 GRACE = "slurm-operator: Pod is terminating"
 PERSON = "root:"
+WRONG = "gres/gpu count reported lower than configured (0 < 8)"
 
 
 @dataclass
@@ -30,6 +31,8 @@ class Node:
     resume_after: int | None = None
     hold_is_ours: bool = False
     """Whether it was us who set ``resume_after``."""
+    wrong: bool = False
+    """Its slurmd registered as something else than it is configured to be: INVALID_REG."""
     note_lost: bool = False
     """The tag in which we noted that is gone: a person took it, and we have not looked since; or we did, and were killed
     before we lifted the drain; or its pod ended."""
@@ -142,6 +145,8 @@ class Machinery:
             flags.add("COMPLETING")
         if node.drain:
             flags.add("DRAIN")
+        if node.wrong:
+            flags.add("INVALID_REG")
         return frozenset(flags | {base})
 
     def can_start_on(self, pod: Pod) -> bool:
@@ -151,7 +156,16 @@ class Machinery:
     def expire_holds(self) -> None:
         for node in self.nodes.values():
             if node.drain and node.resume_after is not None and node.resume_after <= self.now:
-                node.drain, node.reason, node.resume_after = False, "", None
+                node.resume_after = None
+                if not node.wrong:  # it is asked once, and refused
+                    node.drain, node.reason = False, ""
+
+    def registers(self, node: Node, wrong: bool) -> None:
+        """slurmd of a node registers, wrongly or as it should: the first drains it or takes the reason, the second undrains
+        nothing."""
+        node.wrong = wrong
+        if wrong:
+            node.drain, node.reason, node.user = True, WRONG, "slurm"
 
     def person_drains(self, node: Node, why: str, own_end: int | None = None) -> None:
         """`scontrol update nodename=… state=drain reason=…`: a ``resume_after`` that is there stays where none is named."""
@@ -396,6 +410,7 @@ class Machinery:
         self.reap()
         alive = {pod.node for pod in self.pods.values()}
         for node in self.nodes.values():
+            self.registers(node, wrong=False)
             if node.down and node.name in alive:
                 node.down = False
                 node.reason = node.reason if node.drain else ""

@@ -97,7 +97,7 @@ class Rollout(Everybody):
         match what:
             case "drains" if node is not None:
                 self.w.person_drains(node, f"bad DIMM {number}", self.w.now + 900 if number % 7 == 0 else None)
-            case "undrains" if node is not None:
+            case "undrains" if node is not None and not node.wrong:
                 node.drain, node.reason, node.resume_after = False, "", None
             case "edits" if pod is not None:
                 pod.annotations.pop(("gate", "pod-deletion-cost", "pod-cordon")[number % 3], None)

@@ -97,6 +97,13 @@ class Everybody(RuleBasedStateMachine):
             case _:
                 w.rest_up = not w.rest_up
 
+    @rule(number=PICK)
+    def registers(self, number):
+        """A slurmd registers as something else than it is configured to be; or as that again."""
+        node = pick(self.w.nodes.values(), number)
+        if node is not None:
+            self.w.registers(node, wrong=not node.wrong)
+
     @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000, 4000]))
     def time_passes(self, seconds):
         self.w.now += seconds
@@ -233,7 +240,7 @@ class ScaleIn(Everybody):
         match what:
             case "drains" if node is not None:
                 self.w.person_drains(node, f"bad DIMM {number}", self.w.now + 900 if number % 7 == 0 else None)
-            case "undrains" if node is not None:
+            case "undrains" if node is not None and not node.wrong:
                 if any(each.node == node.name for each in self.w.pods.values() if each.name in self.given_up()):
                     self.taken_back.setdefault(node.name, ("R1", self.w.next_job))
                 node.drain, node.reason, node.resume_after = False, "", None

@@ -41,6 +41,8 @@ def walk(seed: int) -> None:
             _users_turn(machine, dice)
         if dice.random() < strange:
             machine.somebody(dice.randrange(10**6), dice.choice(STRANGE))
+        if dice.random() < strange / 3:
+            machine.registers(dice.randrange(10**6))
         if dice.random() < faulty:
             machine.fault(
                 dice.choice(

@@ -35,7 +35,12 @@ def walk(seed: int) -> None:
         for _ in range(dice.randint(0, 2)):
             machine.job(dice.randrange(10**6), dice.choice(["ends", "ends", "completes", "is suspended", "is suspended"]))
         if dice.random() < strange:
-            machine.somebody(dice.randrange(10**6), dice.choice(["drains", "undrains", "edits", "cordons", "deletes"]))
+            machine.somebody(
+                dice.randrange(10**6),
+                dice.choice(["drains", "undrains", "edits", "cordons", "deletes"]),
+            )
+        if dice.random() < faulty / 3:
+            machine.registers(dice.randrange(10**6))
         if dice.random() < faulty:
             machine.fault(dice.choice(["kill", "undo", "client lost", "client back", "operator", "slurmrestd", "slurmctld"]))
         elif dice.random() < 0.5:

@@ -287,13 +287,17 @@ class FakeSlurm:
             state -= {"DRAIN"}
             row["reason"] = row["reason"] if "DOWN" in state else ""
             row["resume_after"] = number(None)
+        elif body.get("state") == ["RESUME"]:
+            state -= {"DRAIN", "DOWN"}
+            row["reason"], row["resume_after"] = "", number(None)
         elif body.get("state") == ["DOWN"]:
             state = (state - {"IDLE", "MIXED", "ALLOCATED"}) | {"DOWN"}
         row["state"] = sorted(state)
         if body.get("reason"):
             row["reason"], row["reason_set_by_user"] = body["reason"], "slurm"
         if "resume_after" in body:
-            row["resume_after"] = number(NOW + body["resume_after"]["number"])
+            after = body["resume_after"]
+            row["resume_after"] = number(None if after["infinite"] else NOW + after["number"])
 
     def cancel(self, body: Json) -> httpx.Response:
         said = []
