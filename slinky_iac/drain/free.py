@@ -76,6 +76,12 @@ class Unknown:
 Verdict = Free | Busy | NotHeld | Unknown
 
 
+def registered_wrongly(record: Node) -> bool:
+    """Whether its slurmd registered as something else than it is configured to be. slurmctld then drains it, and refuses to
+    undrain or resume it, whosesoever the drain is."""
+    return "INVALID_REG" in record.state
+
+
 def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
     """What the two lists say of ``node``. A node without a record is free: no job can be placed on what isn't there."""
     jobs = cluster.jobs(node)

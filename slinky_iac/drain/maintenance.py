@@ -15,7 +15,7 @@ from typing import Any
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import Busy, Free, verdict
+from slinky_iac.drain.free import Busy, Free, registered_wrongly, verdict
 from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
@@ -82,7 +82,7 @@ def plan_hosts(
         waiting.extend(unfree)
         jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
     for host, record in _known((*active, *dropped), cluster):
-        if owner.holds(record) and record.registered_wrongly:
+        if owner.holds(record) and registered_wrongly(record):
             notices.append(wrongly(record))
         elif owner.holds(record):
             returns.append(host)

@@ -29,7 +29,7 @@ from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, protocol
 from slinky_iac.drain.cost import predicted_victims
-from slinky_iac.drain.free import LEFT_BEHIND
+from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
@@ -74,7 +74,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     records = seen.cluster.nodes
     wanted = records.keys() - kept if podless else records.keys() & others
     ours = [node for name, node in records.items() if name in wanted and owner.owns(node.reason)]
-    ours = [node for node in ours if not node.registered_wrongly]  # slurmctld refuses; `unreturnable` names them
+    ours = [node for node in ours if not registered_wrongly(node)]  # slurmctld refuses; `unreturnable` names them
     free_to_go = [node for node in ours if node.name not in doomed_nodes]
     drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
     down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))
@@ -91,7 +91,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
 def unreturnable(seen: Observation, owner: Owner) -> tuple[str, ...]:
     """A sentence for each drain of ours that slurmctld doesn't let us take back."""
     records = () if seen.cluster is None else seen.cluster.nodes.values()
-    return tuple(wrongly(each) for each in records if each.registered_wrongly and owner.holds(each))
+    return tuple(wrongly(each) for each in records if registered_wrongly(each) and owner.holds(each))
 
 
 def wrongly(record: Node) -> str:
@@ -173,7 +173,7 @@ def _is_stale(pod: Pod, record: Node | None, owner: Owner) -> bool:
         and not pod.terminating
         and not pod.cordon
         and bool(record.state & {"DOWN", "DRAIN"})
-        and not record.registered_wrongly
+        and not registered_wrongly(record)
         and (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
         and record.reason_changed_at.value is not None
         and record.reason_changed_at.value < pod.created
@@ -194,7 +194,7 @@ def fault_of(pod: Pod, seen: Observation, owner: Owner) -> str:
 def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     if record is None:
         return f"{pod.slurm_node} is not registered with slurmctld, though its pod is ready"
-    if record.registered_wrongly:  # slurmctld drains such a node itself; no person decided it
+    if registered_wrongly(record):  # slurmctld drains such a node itself; no person decided it
         return wrongly(record)
     if owner.holds(record):
         return f"{pod.slurm_node} still carries our own drain"

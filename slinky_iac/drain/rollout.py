@@ -18,7 +18,7 @@ from typing import Any, Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.free import Free, names_in_use
+from slinky_iac.drain.free import Free, names_in_use, registered_wrongly
 from slinky_iac.drain.members import fault_of, stale_records
 from slinky_iac.drain.plan import (
     DrainPlan,
@@ -112,7 +112,7 @@ def _held(each: Candidate) -> bool:
         return True
     if not record.drained_or_draining:
         return False
-    if record.registered_wrongly and record.reason_set_by_user == SLURM_USER:  # slurmctld's own drain
+    if registered_wrongly(record) and record.reason_set_by_user == SLURM_USER:  # slurmctld's own drain
         return False
     return not (record.held_by_operator and CONDEMNED in record.reason)
 

@@ -160,12 +160,6 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
         return "DYNAMIC_NORM" in self.state and nodeset in (*self.features, *self.active_features)
 
     @property
-    def registered_wrongly(self) -> bool:
-        """Its slurmd registered as something else than it is configured to be. slurmctld then drains it, and refuses to
-        undrain or resume it, whosesoever the drain is."""
-        return "INVALID_REG" in self.state
-
-    @property
     def state_text(self) -> str:
         """All its states for a message, as ``DRAIN+IDLE``."""
         return "+".join(sorted(self.state)) or "(empty)"

@@ -90,7 +90,7 @@ def test_a_batch_is_marked_first_and_is_no_larger_than_the_strategy_allows():
 
 @pytest.mark.parametrize(("user", "replaced"), [("slurm", True), ("root", False)])
 def test_a_node_that_registered_wrongly_is_replaced_but_not_under_a_persons_drain(user, replaced):
-    """1.0 and 1.1 delete the record with the pod, and the drain with it; slurmctld's own the next registration decides on."""
+    """1.0 and 1.1 delete the record and the drain with the pod; of slurmctld's own the next registration decides."""
     record = node(0, "IDLE+DRAIN+INVALID_REG", "Low RealMemory", user=user)
     assert isinstance(step(look([old(0), new(1)], [record, node(1)])), SetCosts if replaced else Done)
 
