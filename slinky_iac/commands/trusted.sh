@@ -12,7 +12,7 @@ trusted() { # FOLDER: only root may change it and every folder above it; else sa
             return 1
         fi
         case $(ls -ld -- "$at" || echo unknown) in
-            d?????????+* | unknown) # the mode shows an ACL's mask in the place of the group's rights, and names nobody
+            d?????????+* | unknown) # the mode shows an ACL's mask in the place of the group's rights
                 printf '%s has an ACL, so others than root may change it (getfacl %s). Run: setfacl -b %s\n' "$at" "$at" "$at"
                 return 1
                 ;;
@@ -27,9 +27,9 @@ enter() { # FOLDER: in a subshell; the working folder becomes a new one in FOLDE
     # A file is made, filled and given away in there under names that no other user can reach, then renamed to its place: a
     # rename follows no link. Those of runs that were cut short go.
     find "$1" -maxdepth 1 -name '.slinky-iac.??????' -exec rm -rf -- {} +
-    made=$(mktemp -d "$1/.slinky-iac.XXXXXX")
+    made=$(mktemp -d "$1/.slinky-iac.XXXXXX") || return 1
     trap 'cd / && rm -rf -- "$made"' EXIT
-    cd -P -- "$made"
+    cd -P -- "$made" || return 1
     # Who may write in FOLDER all the same could have put another folder in its place.
     [ -n "$(find . -maxdepth 0 -uid "$(id -u)" ! -perm /077 -empty)" ]
 }
