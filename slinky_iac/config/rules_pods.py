@@ -12,19 +12,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
 
-_LEAST_MEMORY: Final = 64 << 20
-"""Bytes: no daemon of Slurm's starts in less, and a number without a unit is meant in GiB or MiB."""
-_QUANTITY: Final = re.compile(r"([0-9.]+)([a-zA-Z]*)")
-_FACTORS: Final = {"m": 1e-3, "": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15} | {
-    f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTP", 1)
-}
 _EXTENDED: Final = re.compile(r"(?=.{1,253}/)[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-
-
-def amount(quantity: str) -> float:
-    """A quantity of Kubernetes' as a number: of CPUs, or of bytes."""
-    found = _QUANTITY.fullmatch(quantity)
-    return float(found[1]) * _FACTORS.get(found[2], 1) if found else 0.0
 
 
 def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -54,16 +42,11 @@ def _faults(path: str, kind: str, value: object) -> Iterator[Finding]:
 
 
 def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Amounts that Kubernetes takes and no pod can run with."""
+    """Names of devices that Kubernetes refuses in the pod, which is made after `up` has ended."""
     for name, nodeset in config.nodesets.items():
-        path, asked = f"nodesets.{name}.resources", nodeset.resources
-        if asked.memory is not None and amount(asked.memory) < _LEAST_MEMORY:
-            yield at(f"{path}.memory").error(
-                f"is {name_of(asked.memory)}, less than 64Mi; a number without a unit is bytes. Write 64Gi, for instance"
-            )
-        for each in asked.extended:
+        for each in nodeset.resources.extended:
             if _EXTENDED.fullmatch(each) is None:
-                yield at(f"{path}.extended.{name_of(each)}").error(
+                yield at(f"nodesets.{name}.resources.extended.{name_of(each)}").error(
                     "is not the name of a device plugin's resource, which is DOMAIN/NAME, for example nvidia.com/gpu"
                 )
 

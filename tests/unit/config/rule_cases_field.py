@@ -224,12 +224,12 @@ FIELD = [
         nodeset(pod={"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": 30}]}),
     ),
     Case(
-        "memory in bytes",
-        nodeset(resources={"cpus": 4, "memory": 64}),
+        "a device that isn't called as Kubernetes calls them",
+        nodeset(resources={"extended": {"gpu": 4}}),
         "error",
-        "nodesets.gpu.resources.memory",
-        ("64Mi", "without a unit is bytes"),
-        nodeset(resources={"cpus": 4, "memory": "64Gi"}),
+        "nodesets.gpu.resources.extended.gpu",
+        ("nvidia.com/gpu",),
+        {"nodesets": {"gpu": {"resources": {"extended": {"gpu": None}}}}},
     ),
 ]
 FIELD_TOLD = [
