@@ -100,7 +100,13 @@ class Task(ABC, Generic[Seen]):
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """The end of a run whose last look failed."""
-        return DrainDeadline(f"{self.owner.text}: the deadline is over without an answer: {error} {self.stays()}")
+        why = "over without an answer"
+        if isinstance(error, KubeConflict):
+            why = (
+                "over, and what this run writes was written by somebody else each time (`kubectl get --show-managed-fields"
+                " -o yaml` names them)"
+            )
+        return DrainDeadline(f"{self.owner.text}: the deadline is {why}: {error} {self.stays()}")
 
     def over(self, _last: Step | None) -> SlinkyError | None:
         """Why the run ends here though ``decide`` would continue; None while it may. After a step that was

@@ -7,6 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import Final
 
 from slinky_iac import names
@@ -16,13 +17,14 @@ from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import protocol
 from slinky_iac.drain.free import LEFT_BEHIND
+from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Unmark
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.engine import plugin_process
 from slinky_iac.engine.plugin_process import Report, engine_report
-from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
+from slinky_iac.errors import DrainBlocked, KubeConflict, KubeNotFound, SlurmrestRefused
 from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.scalers import ScaledObject
@@ -47,8 +49,8 @@ class Session(Connection):
         self.run = secrets.token_hex(4)
         """Stamp of this run (:attr:`slinky_iac.drain.protocol.Goal.run`)."""
         self.asked_by = actor(os.environ, host=socket.gethostname())
+        self._seen: Observation | None = None
         self._pods: dict[str, Pod] = {}
-        self._nodeset: NodeSet | None = None
         self._scaler: ScaledObject | None = None
         self._begun = False
         self._answers: Answers | None = None
@@ -113,9 +115,9 @@ class Session(Connection):
     def _look(self, settings: GateSettings, last: Answers | None, *, queue: bool = False) -> Look:
         seen = look(self.kube, lambda: self.slurm, settings, self.now(), last, queue=queue)
         self._require_last(seen.observation.nodeset)
-        self._pods = {pod.name: pod for pod in seen.observation.pods}
+        self._seen = seen.observation
+        self._pods = seen.observation.pods_by_name
         self._answers = seen.answers
-        self._nodeset = seen.observation.nodeset
         return seen
 
     def act(self, step: protocol.Step, owner: Owner) -> None:
@@ -134,8 +136,7 @@ class Session(Connection):
             case protocol.DeletePod(pod, record):
                 if record:  # refused where a job has come since the look; the pod stays then
                     self.slurm.delete_node(record)
-                with suppress(KubeNotFound):
-                    self.kube.delete_worker(self.reach.namespace, self._pods[pod])
+                self._on_pod(pod, self.kube.delete_worker, same_pod)
             case _:
                 nodes = self._answers.nodes if self._answers is not None else None
                 recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
@@ -173,13 +174,40 @@ class Session(Connection):
         scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
 
     def _write(self, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
-        """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.
+        """Write or delete the NodeSet, if all that the last look concluded from is still so; its end is the next look's
+        matter.
 
-        Raises KubeConflict where it was written since.
+        Raises KubeConflict where it isn't, or where others write the NodeSet faster than it can be read and written.
         """
-        state, namespace = self._nodeset, self.reach.namespace
-        if state is None:
+        replicas = step.replicas if isinstance(step, protocol.SetReplicas) else 0
+        for left in reversed(range(TRIES)):
+            try:
+                state = self._as_seen(replicas)
+            except KubeNotFound:
+                if isinstance(step, protocol.SetReplicas):
+                    raise
+                return  # gone, and a permission on it too
+            try:
+                self._write_on(state, step)
+            except KubeConflict:
+                if not left:
+                    raise
+            else:
+                return
+
+    def _as_seen(self, replicas: int) -> NodeSet:
+        """The NodeSet of the last look as it is at this moment. Raises KubeConflict where it or its pods changed."""
+        seen, namespace = self._seen, self.reach.namespace
+        if seen is None or seen.nodeset is None:
             raise AssertionError("a NodeSet is written only after a look at it")
+        state = self.kube.nodeset(namespace, seen.nodeset.name)
+        if not as_seen(seen, state, self.kube.pods_of(namespace, state), replicas):
+            changed = f"NodeSet {namespace}/{state.name} or its pods changed during the look. Look again"
+            raise KubeConflict(changed, status=409)
+        return state
+
+    def _write_on(self, state: NodeSet, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
+        namespace = self.reach.namespace
         if isinstance(step, protocol.RevokePermit):
             self._permit(state, None)
             return
@@ -209,10 +237,22 @@ class Session(Connection):
 
     def _annotate(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
         for name, wanted in changes.items():
+            self._on_pod(name, partial(self.kube.annotate_pod, annotations=wanted), same_marks)
+
+    def _on_pod(self, name: str, write: Callable[[str, Pod], None], same: Callable[[Pod, Pod], bool]) -> None:
+        """Write a pod, if it is still the ``same``. One that is gone since the look took its annotations with it."""
+        namespace, pod = self.reach.namespace, self._pods[name]
+        for left in reversed(range(TRIES)):
             try:
-                self.kube.annotate_pod(self.reach.namespace, self._pods[name], wanted)
-            except KubeNotFound:
-                continue  # the pod is gone since we looked, and its annotations with it
+                with suppress(KubeNotFound):
+                    write(namespace, pod)
+            except KubeConflict:
+                found = self.kube.pod(namespace, name)
+                if not left or found is None or not same(pod, found):
+                    raise
+                pod = found
+            else:
+                return
 
 
 def act_on_slurm(

@@ -123,6 +123,13 @@ class KubeClient(Caller):
             if not proceed:
                 return tuple(sorted(pods, key=lambda pod: (pod.ordinal if pod.ordinal >= 0 else 1 << 31, pod.name)))
 
+    def pod(self, namespace: str, name: str) -> Pod | None:
+        """One pod; None where there is none (any more)."""
+        try:
+            return self._object("Pod", Pod, namespace, name)
+        except KubeNotFound:
+            return None
+
     def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
         """Names of an application's pods that lack a label, the first page of them."""
         params = {"labelSelector": f"app.kubernetes.io/name={app},!{label}", "limit": str(PAGE)}
