@@ -51,6 +51,10 @@ from .slurm_job import SlurmJob, job_props
 from .watched import watched
 
 
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401
+    return value
+
+
 @dataclass(frozen=True, kw_only=True)
 class HybridClusterArgs:
     """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
@@ -63,6 +67,8 @@ class HybridClusterArgs:
     settings: StackSettings
     notices: Callable[[], tuple[Finding, ...]] = tuple
     lost: Lost = none_lost
+    filled: Callable[[Any], Any] = _as_it_is
+    """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
 
 class HybridCluster(Component):
@@ -105,6 +111,8 @@ class HybridCluster(Component):
         self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
         self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
+        for attribute in EXPORTS.values():
+            setattr(self, attribute, args.filled(getattr(self, attribute)))
         self.register_outputs({attribute: getattr(self, attribute) for attribute in EXPORTS.values()})
 
     def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:  # noqa: ARG002

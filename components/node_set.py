@@ -28,6 +28,8 @@ class NodeSetArgs:
     cluster: ClusterConfig
     name: str
     settings: config.NodeSet
+    replicas: pulumi.Input[int] | None = None
+    """The number, where another resource gives it; what ``settings`` has isn't used then."""
 
 
 class NodeSet(Component):
@@ -54,6 +56,9 @@ class NodeSet(Component):
         options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
         self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
         props = gate_props(cluster, args.name, args.settings)
+        if args.replicas is not None:
+            number = pulumi.Output.from_input(args.replicas).apply(counted)
+            props |= {"replicas": number, "maxReplicas": number}
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self), before=f"{name}-teardown")
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
         self.scaler = autoscaler(cluster, scaler(cluster, args.name, args.settings), child(self, self.gate))
@@ -61,3 +66,11 @@ class NodeSet(Component):
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan
         self.register_outputs({"resource_name": self.resource_name, "replicas": self.replicas, "plan": self.plan})
+
+
+def counted(known: object) -> int:
+    """A number of replicas that another resource has given. Raises RunError for anything else."""
+    number = int(known) if isinstance(known, float) and known.is_integer() else known
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise pulumi.RunError("replicas: the Output that it is given isn't a whole number from 0")
+    return number

@@ -6,9 +6,35 @@ it to carry out a ``destroy`` when no program runs.
 """
 
 import logging
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .components.connection import kubernetes_provider as kubernetes_provider
+    from .components.inputs import address as address
+    from .components.program_parts import HybridCluster as HybridCluster
+    from .components.program_parts import NodeSet as NodeSet
 
 __version__ = "0.1.0"
 """Version of the program, the library and the template; CHANGELOG.md has a section for each."""
 
 # What a library has to say is its caller's to show: without this, Python prints it to stderr, amid pulumi's own lines.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+_PROGRAM = {
+    "HybridCluster": "program_parts",
+    "NodeSet": "program_parts",
+    "address": "inputs",
+    "kubernetes_provider": "connection",
+}
+"""What a program takes from here, and the module of the components that has it."""
+
+
+def __getattr__(name: str) -> object:
+    """The parts for programs, imported when a program asks for them: no command needs the Pulumi SDK's resources."""
+    if name not in _PROGRAM:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # docs/adr/0014: in a checkout they are a folder beside this one.
+    home = "slinky_iac.components" if find_spec("slinky_iac.components") else "components"
+    return getattr(import_module(f"{home}.{_PROGRAM[name]}"), name)

@@ -193,10 +193,10 @@ def in_program(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., 
     return wrapper
 
 
-def run(program: Callable[[], object], *, preview: bool = False) -> Recording:
-    """Run ``program`` to its end, all registrations included."""
+def run(program: Callable[[], object], *, preview: bool = False, recording: Recording | None = None) -> Recording:
+    """Run ``program`` to its end, all registrations included. ``recording``: one that gives some resources outputs."""
     with_loop()
-    recording = Recording()
+    recording = recording or Recording()
     monitor = _Monitor(recording)
     mocks.set_mocks(recording, project=PROJECT, stack="test", preview=preview, monitor=monitor)
 

@@ -245,18 +245,21 @@ def _siblings(location: tuple[int | str, ...]) -> list[str]:
     for part in location[:-1]:
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             return []
-        field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
-        if field is None:
-            continue
-        model = _model_in(field.annotation) or model
+        _, below = field_of(model, str(part))
+        if below is not None:
+            model = model_in(below) or model
     return [f.alias or n for n, f in model.model_fields.items()]
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are any object
+def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annotations are any object
+    """A field by its name in a file or in a program: its name in a file, and its type; ``name`` and None where none is."""
+    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+    found = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
+    return found or (name, None)
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are any object
+    """The section that a type holds, as one, or by name, or in a list; None where it holds none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    for part in getattr(annotation, "__args__", ()):
-        found = _model_in(part)
-        if found is not None:
-            return found
-    return None
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := model_in(part)) is not None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,7 +10,7 @@ from typing import Final
 import pulumi
 
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.stack import PROJECT, StackConfig
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.values import own_names, values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.raw import to_secret_data
@@ -62,10 +63,22 @@ def read_stack() -> StackSettings:
         raise StackRefused(str(error)) from None
 
 
-def _read(raw: dict[str, str]) -> StackSettings:
+def read_sections(sections: Mapping[str, object], database_password: pulumi.Input[str] | None = None) -> StackSettings:
+    """The same of sections that a program gives; secrets are the stack's all the same, but for a ``database_password`` that
+    another resource gives. Raises :class:`StackRefused` with every error."""
+    kept = {f"{PROJECT}:{name}" for name in SECRET_KEYS}
+    raw = {key: text for key, text in pulumi.runtime.config.CONFIG.get().items() if key in kept}
+    raw |= {f"{PROJECT}:{name}": json.dumps(section) for name, section in sections.items()}
+    try:
+        return _read(raw, None if database_password is None else pulumi.Output.secret(database_password))
+    except ConfigError as error:
+        raise StackRefused(str(error)) from None
+
+
+def _read(raw: dict[str, str], given_password: pulumi.Output[str] | None = None) -> StackSettings:
     own = {name: raw[key] for name, key in own_names(raw).items()}
     secret = frozenset(name for name in own if pulumi.runtime.config.is_config_secret(f"{PROJECT}:{name}"))
-    values = values_of(own, secret)
+    values = values_of(own, secret if given_password is None else secret | {"databasePassword"})
     password, material = own.get("databasePassword"), values.keys
     pems = {name: key.pem for name, key in material.rsa.items()}
     jwks, public = material.slurm_jwks(), material.token_set()
@@ -74,7 +87,8 @@ def _read(raw: dict[str, str]) -> StackSettings:
         slurm_jwks=None if jwks is None else _hidden(jwks),
         token_set=None if public is None else public.decode(),
     )
-    secret_password = None if password is None else pulumi.Output.secret(password)
+    own_password = None if password is None else pulumi.Output.secret(password)
+    secret_password = own_password if given_password is None else given_password
     conf = own.get("sssdConf")
     secret_conf = None if conf is None else pulumi.Output.secret(conf)
     return StackSettings(values.config, values.findings, secret_password, outputs, secret_conf)

@@ -36,6 +36,9 @@ MAY_IMPORT = {
 }
 """Packages besides the standard library that the modules of a folder may import; the longest folder counts."""
 EXTRA = {
+    "slinky_iac/__init__.py": {"components"},
+    "components/inputs.py": {"pydantic"},
+    "components/program_parts.py": {"pydantic"},
     "slinky_iac/config/reader.py": {"pulumi"},
     "slinky_iac/config/stack_file.py": {"yaml"},
     "slinky_iac/config/chart.py": {"yaml"},
@@ -300,7 +303,9 @@ def test_components_alone_and_always_import_each_other_by_place() -> None:
     own = [(path, node) for path, node in from_imports if path.startswith("components/")]
     by_name = [(path, node.module) for path, node in own if not node.level and (node.module or "").startswith("components")]
     assert by_name == []
-    assert [(path, node.module) for path, node in from_imports if node.level and not path.startswith("components/")] == []
+    others = [(path, node.module) for path, node in from_imports if node.level and not path.startswith("components/")]
+    # What a program takes from `slinky_iac` is imported when it asks; these lines are for its type checker.
+    assert {path for path, _ in others} == {"slinky_iac/__init__.py"}
 
 
 OPENERS = {"KubeClient", "ShortPodClient", "SlurmrestClient", "KubeTransport", "load"}

@@ -1,4 +1,4 @@
-"""A NodeSet in a program of somebody's own: typed arguments, no stack file. The program is the page's."""
+"""Parts in a program of somebody's own: no stack file. The program of the NodeSet is the page's."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ from slinky_iac.config.sections import Accounting as AccountingSettings
 from slinky_iac.config.sections import Cluster, Controller, ExternalSlurmctld, ExternalSlurmdbd, Keys, Munge, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
+from slinky_iac.config.workers import NodeSet as NodeSetSettings
+from slinky_iac.config.workers import Resources
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.specs.daemons import restapi_spec
@@ -46,17 +48,18 @@ CR = "kubernetes:slinky.slurm.net/v1beta1:"
 
 
 def page() -> str:
-    """The last Python block of the page, by the modules' names in a checkout."""
+    """The last Python block of the page."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "own-repository.md").read_text(), re.DOTALL)
-    return str(blocks[-1]).replace("slinky_iac.components", "components")
+    return str(blocks[-1])
 
 
 def test_the_page_s_program_makes_a_nodeset_and_its_gate() -> None:
-    told: dict[str, object] = {}
-    recording = run(lambda: exec(page(), told))
+    recording = run(lambda: exec(page(), {}))
     nodeset = recording.one(f"{CR}NodeSet")
+    atlas = ClusterConfig(cluster=Cluster(name="atlas", namespace="slurm"), operator=Operator(version="1.2.1"))
+    settings = NodeSetSettings(replicas=4, resources=Resources(cpus="8"))
     assert nodeset.inputs["metadata"]["namespace"] == "slurm"
-    assert nodeset.inputs["spec"] == nodeset_spec(told["atlas"], "cpu", told["cpu_settings"])  # type: ignore[arg-type]
+    assert nodeset.inputs["spec"] == nodeset_spec(atlas, "cpu", settings)
     assert nodeset.inputs["spec"]["controllerRef"] == {"name": "slurm"}
     gate = recording.one("pulumi-python:dynamic/slurm:NodeSetScale")
     assert (gate.inputs["nodeset"], gate.inputs["replicas"], gate.inputs["cluster"]) == ("cpu", 4, "atlas")

@@ -1,0 +1,182 @@
+"""A cluster and a NodeSet in one call each: with Outputs of other resources, and with the messages of the YAML way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi import Output
+
+from components.inputs import address, checked
+from components.node_set import counted
+from components.program_parts import HybridCluster, NodeSet
+from slinky_iac.config.load import load
+from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.sections import Operator
+from slinky_iac.config.workers import NodeSet as Settings
+from slinky_iac.config.workers import Resources
+from slinky_iac.specs.workers import nodeset_spec, template_digest
+from tests.clusters import SECRETS
+from tests.program import Recording, Secret, configured, run
+
+CR = "kubernetes:slinky.slurm.net/v1beta1:"
+KEYS = {name: SECRETS[name] for name in ("slurmKey", "jwtKey")}
+OUTSIDE: dict[str, Any] = {"keys": {"source": "imported"}, "nodesets": {"gpu": {"replicas": 2}}}
+
+
+def made(program: Any, secrets: dict[str, str] | None = None) -> Recording:
+    with configured({}, KEYS if secrets is None else secrets):
+        return run(program)
+
+
+def refused(program: Any) -> str:
+    said: list[str] = []
+
+    def caught() -> None:
+        try:
+            program()
+        except StackRefused as error:
+            said.append(str(error))
+
+    recording = made(caught)
+    assert [each for each in recording.resources if "slurm" in each.type] == []
+    return said[0]
+
+
+def test_the_hosts_of_other_resources_are_in_every_resource_and_no_placeholder_is() -> None:
+    def program() -> None:
+        vm, database = Output.from_input("10.0.0.5"), Output.from_input("dbd.internal.example.org")
+        HybridCluster("atlas", slurmctld=address(vm), slurmdbd=database, **OUTSIDE)
+
+    recording = made(program)
+    assert recording.one(f"{CR}Controller").inputs["spec"]["externalConfig"]["host"] == "10.0.0.5"
+    assert recording.one(f"{CR}Accounting").inputs["spec"]["externalConfig"]["host"] == "dbd.internal.example.org"
+    service = next(each for each in recording.of("core/v1:Service") if "accounting" in each.name)
+    assert service.inputs["spec"]["externalName"] == "dbd.internal.example.org"
+    everything = repr([each.inputs for each in recording.resources])
+    assert "slinky-output" not in everything
+    assert "192.0.2.1" not in everything
+    cluster = recording.one("slinky:slurm:HybridCluster")
+    assert recording.outputs[cluster.urn]["slurmd_join"] == "/usr/sbin/slurmd --conf-server 10.0.0.5:6817"
+
+
+def test_an_image_of_another_resource_changes_the_digest_that_a_rollout_goes_by() -> None:
+    def digests(image: str) -> tuple[str, str, str]:
+        def program() -> None:
+            HybridCluster("atlas", slurmctld="ctl.example.org", accounting={"enabled": False}, keys={"source": "imported"},
+                          nodesets={"gpu": {"replicas": 2, "image": Output.from_input(image)}})  # fmt: skip
+
+        recording = made(program)
+        nodeset, gate = recording.one(f"{CR}NodeSet"), recording.one("NodeSetScale")
+        noted = nodeset.inputs["metadata"]["annotations"]["slinky-iac/template"]
+        return nodeset.inputs["spec"]["slurmd"]["image"], noted, gate.inputs["template"]
+
+    one, other = digests("r.example.org/slurmd:1"), digests("r.example.org/slurmd:2")
+    assert one[0] == "r.example.org/slurmd:1"
+    assert one[1] == one[2] != other[1] == other[2]
+    sections = {"cluster": {"name": "atlas"}, "accounting": {"enabled": False}, "keys": {"source": "imported"},
+                "controller": {"external": {"host": "ctl.example.org"}},
+                "nodesets": {"gpu": {"replicas": 2, "image": "r.example.org/slurmd:1"}}}  # fmt: skip
+    config = load(sections)
+    assert one[1] == template_digest(nodeset_spec(config, "gpu", config.nodesets["gpu"]))
+
+
+def test_what_is_not_known_in_a_preview_is_unknown_and_never_a_placeholder() -> None:
+    def program() -> None:
+        unknown = Output(set(), _never(), _false())
+        HybridCluster("atlas", slurmctld=unknown, accounting={"enabled": False}, **OUTSIDE)
+
+    with configured({}, KEYS):
+        recording = run(program, preview=True)
+    spec = recording.one(f"{CR}Controller").inputs["spec"]
+    assert "slinky-output" not in repr(spec)
+
+
+async def _never() -> Any:
+    return None
+
+
+async def _false() -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("known", "kind", "said"),
+    [
+        ("10.0.0.5", "host", "is an IP address; wrap it"),
+        ("ctl.example.org", "address", "is a name; give it without"),
+        ("not a host", "host", "isn't a host"),
+        (None, "host", "isn't a host"),
+        ("no-tag", "image", "isn't an image"),
+    ],
+)
+def test_an_output_of_another_kind_ends_the_program(known: object, kind: str, said: str) -> None:
+    with pytest.raises(pulumi.RunError, match=f"controller.external.host: the Output that it is given {said}"):
+        checked(known, kind, "controller.external.host")
+    assert checked("10.0.0.5", "address", "x") == "10.0.0.5"
+
+
+def test_an_output_that_decides_what_is_made_is_refused_by_its_path() -> None:
+    said = refused(lambda: HybridCluster("atlas", nodesets={"gpu": {"replicas": Output.from_input(2)}}))
+    assert said.startswith("HybridCluster atlas: ")
+    assert "nodesets.gpu.replicas: can't be an Output" in said
+
+
+def test_errors_are_those_of_the_yaml_way() -> None:
+    said = refused(lambda: HybridCluster("atlas", nodesets={"gpu": {"replica": 2}}, operator={"version": "9.9.9"}))
+    assert "nodesets.gpu.replica: is not a setting; did you mean replicas?" in said
+    assert "operator.version: got '9.9.9'" in said
+    assert "pydantic" not in said
+    said = refused(lambda: NodeSet("gpu", cluster={"cluster": {"name": "a"}}, replicas=1, imge="x"))
+    assert "NodeSet gpu: " in said
+    assert "nodesets.gpu.imge: is not a setting; did you mean image?" in said
+
+
+def test_names_of_settings_may_be_python_s_and_names_of_yours_stay() -> None:
+    def program() -> None:
+        cluster = {"cluster": {"name": "atlas"}, "operator": Operator(version="1.2.1")}
+        more = {"env": {"MY_VAR": "1"}, "update_strategy": {"max_unavailable": 2}}
+        NodeSet(
+            "gpu", cluster=cluster, replicas=1, resources=Resources(cpus="8"), pod={"node_selector": {"a_b": "c"}}, **more
+        )
+
+    spec = made(program).one(f"{CR}NodeSet").inputs["spec"]
+    assert {"name": "MY_VAR", "value": "1"} in spec["slurmd"]["env"]
+    assert spec["template"]["spec"]["nodeSelector"]["a_b"] == "c"
+
+
+def test_a_nodeset_joins_a_cluster_of_the_program_and_takes_its_number_from_a_resource() -> None:
+    def program() -> None:
+        atlas = HybridCluster("atlas", slurmctld="ctl.example.org", accounting={"enabled": False}, **OUTSIDE)
+        NodeSet("cpu", cluster=atlas, replicas=Output.from_input(3.0))
+
+    recording = made(program)
+    gate = next(each for each in recording.of("NodeSetScale") if each.inputs["nodeset"] == "cpu")
+    assert (gate.inputs["replicas"], gate.inputs["maxReplicas"], gate.inputs["cluster"]) == (3, 3, "atlas")
+    for wrong in (-1, 1.5, "many", True):
+        with pytest.raises(pulumi.RunError, match="whole number from 0"):
+            counted(wrong)
+
+
+def test_a_password_of_another_resource_is_a_secret() -> None:
+    def program() -> None:
+        HybridCluster("atlas", accounting={"database": {"host": "db.example.org"}}, nodesets={"gpu": {"replicas": 1}},
+                      database_password=Output.from_input("pass-of-the-database"))  # fmt: skip
+
+    recording = made(program, {})
+    found = [each for each in recording.of("core/v1:Secret") if "pass-of-the-database" in repr(each.inputs)]
+    assert [isinstance(each.inputs.get("stringData"), Secret) or "Secret(" in repr(each.inputs) for each in found] == [True]
+
+
+def test_settings_as_models_are_taken_too() -> None:
+    recording = made(
+        lambda: HybridCluster(
+            "atlas",
+            slurmctld="ctl.example.org",
+            accounting={"enabled": False},
+            keys={"source": "imported"},
+            nodesets={"gpu": Settings(replicas=2)},
+        )
+    )
+    assert recording.one("NodeSetScale").inputs["replicas"] == 2
