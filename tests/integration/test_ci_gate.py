@@ -204,25 +204,62 @@ def test_both_forms_of_a_real_preview_say_the_same(scaled: Project) -> None:
     assert (one.policies, two.policies is None) == (None, False)
 
 
+FLOW = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())
+JOBS = FLOW["jobs"]
+CALL = re.compile(r"gate/examples/ci/plan-and-apply.sh (\w+)$")
+
+
+def said(name: str) -> list[str]:
+    """All commands of a job, in their order."""
+    return [step.get("run", "") for step in JOBS[name]["steps"]]
+
+
 def test_the_workflow_calls_the_script_and_approves_before_it_applies() -> None:
-    flow = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())
-    jobs = flow["jobs"]
-    runs = {
-        name: [step["run"] for step in each["steps"] if "plan-and-apply" in step.get("run", "")]
-        for name, each in jobs.items()
+    acts = {name: [found[1] for run in said(name) if (found := CALL.search(run.strip()))] for name in JOBS}
+    assert acts == {
+        "preview": ["state", "preview"],
+        "judge": ["judge"],
+        "apply": ["state", "apply"],
+        "drift": ["state", "drift"],
     }
-    assert runs == {name: [f"gate/examples/ci/plan-and-apply.sh {name}"] for name in ("review", "apply", "drift")}
-    assert jobs["apply"]["needs"] == "review"
-    assert jobs["apply"]["environment"] != jobs["review"]["environment"], "who reviews needs no right to write"
-    assert flow["permissions"] == {"contents": "read"}
+    assert (JOBS["judge"]["needs"], JOBS["apply"]["needs"]) == ("preview", "judge")
+    assert JOBS["apply"]["environment"] != JOBS["preview"]["environment"], "who reviews needs no right to write"
+    assert FLOW["permissions"] == {"contents": "read"}
     assert Path(REPO / "examples/ci/plan-and-apply.sh").stat().st_mode & 0o111
 
 
-STEPS = [
-    step
-    for each in yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())["jobs"].values()
-    for step in each["steps"]
-]
+def test_what_judges_is_made_before_anything_of_the_branch_is_there() -> None:
+    """The branch's lock may name a source package, whose setup code runs when it is installed."""
+    for name in ("preview", "apply", "drift"):
+        steps = JOBS[name]["steps"]
+        (made,) = (at for at, run in enumerate(said(name)) if "-r gate/requirements.lock" in run)
+        (checked,) = (at for at, step in enumerate(steps) if step.get("with", {}).get("path") == "stack")
+        (state,) = (at for at, run in enumerate(said(name)) if run.strip().endswith("plan-and-apply.sh state"))
+        (installed,) = (at for at, run in enumerate(said(name)) if "-r requirements.lock" in run)
+        assert made < checked < state < installed, name
+        assert "--only-binary :all:" in said(name)[installed]
+        inside = [
+            step
+            for step in steps
+            if "plan-and-apply" in step.get("run", "") or "-r requirements.lock" in step.get("run", "")
+        ]
+        assert {step["working-directory"] for step in inside} == {"stack"}, "beside the gate, never around it"
+
+
+def test_the_judge_is_a_clean_job_that_gets_data_and_nothing_else() -> None:
+    judge = JOBS["judge"]
+    assert "secrets." not in json.dumps(judge)
+    assert "KUBECONFIG" not in json.dumps(judge)
+    checkouts = [step["with"] for step in judge["steps"] if step.get("uses", "").startswith("actions/checkout@")]
+    assert [each["path"] for each in checkouts] == ["gate"]
+    (data,) = (step["with"] for step in judge["steps"] if step.get("uses", "").startswith("actions/download-artifact@"))
+    assert data["name"] == "preview"
+    assert judge["environment"] not in {each["environment"] for name, each in JOBS.items() if name != "judge"}
+    writers = {name for name, each in JOBS.items() if "write" in each.get("permissions", {}).values()}
+    assert writers == {"judge"}, "the branch's code runs with no token that writes"
+
+
+STEPS = [step for each in JOBS.values() for step in each["steps"]]
 
 
 def test_actions_are_pinned_by_commit_and_the_cli_by_version() -> None:
@@ -235,11 +272,10 @@ def test_actions_are_pinned_by_commit_and_the_cli_by_version() -> None:
 
 
 def test_every_job_judges_by_a_checkout_of_its_own_on_a_runner_that_is_thrown_away() -> None:
-    flow = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())
-    for each in flow["jobs"].values():
-        assert "ephemeral" in each["runs-on"]
+    for name, each in JOBS.items():
+        assert each["runs-on"] == "ubuntu-latest" if name == "judge" else "ephemeral" in each["runs-on"]
         gates = [step["with"] for step in each["steps"] if step.get("with", {}).get("path") == "gate"]
         (gate,) = gates
         assert (gate["repository"], gate["ref"]) == ("${{ vars.GATE_REPOSITORY }}", "${{ vars.GATE_COMMIT }}")
-    assert flow["env"]["POLICY_CONFIG"].startswith("gate/")
-    assert "POLICY_PACK" not in flow["env"], "the script's own"
+    assert FLOW["env"]["POLICY_CONFIG"].startswith("${{ github.workspace }}/gate/")
+    assert "POLICY_PACK" not in FLOW["env"], "the script's own"

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ REFUSED = {
     "a preview that was cut off": ({}, CUT, 1),
     "events that were cut off": ({}, EVENTS_CUT, 1),
     "deep JSON": ({}, "[" * 200_000, 1),
-    "no python": ({"PYTHON": "/nowhere/python"}, GOOD, 1),
+    "no python to judge": ({"PYTHON": "/nowhere/python"}, GOOD, 1),
     "a drain past its deadline": ({}, LATE, 7),
     "a preview that failed": ({"PREVIEW_ENDS": "255"}, GOOD, 1),
     "a policy pack that isn't there": ({"POLICY_PACK": "policies-gone"}, GOOD, 1),
@@ -197,6 +198,95 @@ def test_drift_asks_the_state_first_and_then_both(place: Place, resources: str, 
     done = place.run("drift", REFRESH_ENDS=resources)
     assert place.called("refresh --preview-only")
     assert done.returncode in (code, 1), "this stack has no gate, so Slurm can't be asked"
+
+
+def evil_python(place: Place) -> Path:
+    """What a branch brings to be judged by: it approves of all, and leaves a trace."""
+    python = place.folder / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\ntouch {place.folder}/branch-ran\nexit 0\n")
+    python.chmod(0o755)
+    return place.folder / "branch-ran"
+
+
+@pytest.mark.parametrize("act", ["review", "state", "preview", "judge", "apply", "drift"])
+def test_the_project_s_python_never_judges(place: Place, tmp_path: Path, act: str) -> None:
+    ran = evil_python(place)
+    place.left_of_an_earlier_review()
+    gate = tmp_path / "gate"
+    (gate / "examples" / "ci").mkdir(parents=True)
+    (gate / "examples" / "ci" / "plan-and-apply.sh").write_text(SCRIPT.read_text())
+    (gate / "slinky_iac").symlink_to(ROOT / "slinky_iac")
+    del place.env["PYTHON"]
+    done = place.run(act, SCRIPT=str(gate / "examples" / "ci" / "plan-and-apply.sh"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"there is no {gate}/venv/bin/python" in done.stderr
+    assert "before anything of the branch" in done.stderr
+    assert not ran.exists()
+    assert place.calls.read_text() == "", "pulumi was called"
+
+
+def test_modules_that_the_project_or_its_environment_names_do_not_judge(place: Place) -> None:
+    evil = place.folder / "evil"
+    (evil / "slinky_iac").mkdir(parents=True)
+    (evil / "slinky_iac" / "__init__.py").write_text(f"open({str(place.folder / 'branch-ran')!r}, 'w')\n")
+    assert place.run("review", PYTHONPATH=str(evil)).returncode == 0
+    assert not (place.folder / "branch-ran").exists()
+
+
+def test_a_judge_needs_the_preview_s_files_and_nothing_else(place: Place, tmp_path: Path) -> None:
+    """On another machine, without pulumi, project, backend or secret."""
+    assert place.run("preview").returncode == 0
+    assert not list(place.out.glob("order.*")), "who runs the branch's code judges nothing"
+    assert not place.plan.exists()
+    clean = tmp_path / "clean"
+    clean.mkdir()
+    place.out.rename(clean / "change-order")
+    env = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable, "POLICY_PACK": "", "LIMITS": "--max-share 50%"}
+    words = ["bash", str(SCRIPT), "judge"]
+    done = subprocess.run(words, cwd=clean, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {f"order.{kind}" for kind in ("md", "html", "json", "txt")}
+    left = {path.name for path in (clean / "change-order").iterdir()}
+    assert left == pages | {"preview.json", "preview.exit", "update-plan.json"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda out: (out / "preview.json").unlink(), "run preview first"),
+        (lambda out: (out / "preview.exit").unlink(), "run preview first"),
+        (lambda out: (out / "preview.exit").write_text("1\n"), ""),
+        (lambda out: (out / "preview.exit").write_text(""), ""),
+        (lambda out: (out / "preview.json").write_text(CUT), ""),
+        (lambda out: (out / "update-plan.json.new").unlink(), "no update plan"),
+        (
+            lambda out: (out / "preview.json").rename(out / "other") and (out / "preview.json").symlink_to(out / "other"),
+            "first",
+        ),
+    ],
+)
+def test_a_judge_passes_nothing_of_which_a_part_is_missing(
+    place: Place, change: Callable[[Path], object], said: str
+) -> None:
+    assert place.run("preview").returncode == 0
+    place.plan.write_text("{}")
+    change(place.out)
+    done = place.run("judge")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert said in done.stderr
+    assert list(place.out.glob("update-plan*")) == []
+    place.applies_nothing()
+
+
+@pytest.mark.parametrize("state", ["no state", "foreign"])
+def test_the_state_is_looked_at_before_anything_of_the_branch_is_installed(place: Place, state: str) -> None:
+    bad = {"urn": "urn:pulumi:prod::p::command:local:Command::evil", "type": "command:local:Command", "inputs": {}}
+    place.state.write_text(json.dumps({"deployment": {"resources": [bad]}}) if state == "foreign" else "{}")
+    assert place.run("state").returncode == 1
+    place.state.write_text(json.dumps({"version": 3, "deployment": {"resources": []}}))
+    assert place.run("state").returncode == 0
+    assert {line.split()[0] for line in place.calls.read_text().splitlines()} == {"stack"}
 
 
 def test_an_unknown_act_calls_nothing(place: Place) -> None:
