@@ -82,10 +82,9 @@ def look(
     now: int,
     last: Answers | None = None,
     *,
-    queue: bool = False,
     is_makers: Callable[[KubeClient, str, str, str], bool] = marks.is_makers,
 ) -> Look:
-    """Look at one NodeSet. ``queue``: for a plan, which names jobs that wait too where there are not too many.
+    """Look at one NodeSet.
 
     With ``last``, an earlier list of nodes is taken again where slurmctld says that nothing changed since (5 ms instead of
     300 ms with 5,000 nodes), and a list of jobs of :data:`REUSED_S` where no drained node has changed. slurmctld judges by
@@ -99,27 +98,39 @@ def look(
     if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
     all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
-    scalers = rivals(all_scalers, settings.leaving)
-    hide = settings.hide
-    answers, problem = _ask(slurm, [pod.slurm_node for pod in found.pods], last, hide, queue=queue)
+    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide)
     seen = Observation(
         now=now,
         version=settings.version,
         pods=found.pods,
         nodeset=found.nodeset,
-        autoscalers=scalers,
+        autoscalers=rivals(all_scalers, settings.leaving),
         cluster=None if answers is None else answers.view,
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
+    return Look(with_cordoned(seen, kube, settings, is_makers), answers)
+
+
+def with_cordoned(
+    seen: Observation,
+    kube: KubeClient,
+    settings: GateSettings,
+    is_makers: Callable[[KubeClient, str, str, str], bool] = marks.is_makers,
+) -> Observation:
+    """The look with the pods that slurm-operator has cordoned and not uncordoned."""
     held = (pod.name for pod in taken_back(seen, settings))
-    cordoned = frozenset(name for name in held if is_makers(kube, reach.namespace, name, ANNOTATION_POD_CORDON))
-    return Look(replace(seen, cordoned=cordoned) if cordoned else seen, answers)
+    cordoned = frozenset(name for name in held if is_makers(kube, settings.reach.namespace, name, ANNOTATION_POD_CORDON))
+    return replace(seen, cordoned=cordoned) if cordoned else seen
 
 
-def _ask(
-    slurm: Callable[[], SlurmrestClient], members: Collection[str], last: Answers | None, hide: str, *, queue: bool
+def ask_slurm(
+    slurm: Callable[[], SlurmrestClient], members: Collection[str], last: Answers | None, hide: str, *, queue: bool = False
 ) -> tuple[Answers | None, str]:
+    """Slurm's side of one look, or why there is none. Raises what no later look would mend.
+
+    ``queue``: for a plan, which names jobs that wait too where there are not too many.
+    """
     try:
         return _answers(slurm(), members, last, hide, queue=queue), ""
     except LASTING:

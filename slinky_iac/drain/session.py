@@ -15,7 +15,7 @@ from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import protocol
+from slinky_iac.drain import one_look, protocol
 from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
 from slinky_iac.drain.observe import Answers, Look, look
@@ -102,9 +102,16 @@ class Session(Connection):
         return bool(pods) and (unseen or any(pod.revision != state.revision for pod in pods))
 
     def observe(self, settings: GateSettings, *, queue: bool = False) -> Observation:
-        """One look: pods first, then Slurm's nodes, then its jobs; with ``queue``, for a plan, jobs that wait too. Slurm's
-        silence is part of what is seen; Kubernetes' is an error, for without pods nothing can be said at all."""
-        return self._look(settings, None, queue=queue).observation
+        """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes' is
+        an error, for without pods nothing can be said at all.
+
+        ``queue``: for a plan, with jobs that wait too, and from one look of this process for all NodeSets
+        (:mod:`slinky_iac.drain.one_look`). What acts rests on a look of its own.
+        """
+        if not queue:
+            return self._look(settings, None).observation
+        state = self.nodeset(settings.resource)
+        return one_look.observed(self, settings, state) if state else Observation(self.now(), settings.version)
 
     def glance(self, settings: GateSettings) -> tuple[Observation, bool]:
         """One look, cheap where no drained node of the NodeSet has changed since the last one; and whether it is as good as
@@ -112,8 +119,8 @@ class Session(Connection):
         seen = self._look(settings, self._answers)
         return seen.observation, seen.whole
 
-    def _look(self, settings: GateSettings, last: Answers | None, *, queue: bool = False) -> Look:
-        seen = look(self.kube, lambda: self.slurm, settings, self.now(), last, queue=queue)
+    def _look(self, settings: GateSettings, last: Answers | None) -> Look:
+        seen = look(self.kube, lambda: self.slurm, settings, self.now(), last)
         self._require_last(seen.observation.nodeset)
         self._seen = seen.observation
         self._pods = seen.observation.pods_by_name

@@ -6,7 +6,7 @@ resourceVersion, so that it lands on the pod we looked at and only if it hasn't 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 import httpx
@@ -23,6 +23,8 @@ PAGE = 500
 """Pods a page, as kubectl asks."""
 LIST_TIMES = 4
 """A list of pods may take so many times what one call may, all its pages together."""
+WORKERS: Final = "app.kubernetes.io/name=slurmd"
+"""Labels that the pods of every NodeSet have, as a selector."""
 MAX_LIST = 1 << 30
 """Bytes of all pages of a list: 10,000 pods are 200 MB."""
 PASSING = frozenset({429, 500, 502, 503, 504})
@@ -97,9 +99,15 @@ class KubeClient(Caller):
 
     def pods_of(self, namespace: str, nodeset: NodeSet) -> tuple[Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
+        selector = nodeset.status.selector or f"{WORKERS},{LABEL_INSTANCE}={nodeset.name}"
+        return controlled(nodeset, self._pods(namespace, selector, f"pods of NodeSet {namespace}/{nodeset.name}"))
+
+    def worker_pods(self, namespace: str) -> tuple[Pod, ...]:
+        """The pods of all NodeSets of a namespace; :func:`controlled` has those of each."""
+        return tuple(self._pods(namespace, WORKERS, f"worker pods of {namespace}"))
+
+    def _pods(self, namespace: str, selector: str, what: str) -> list[Pod]:
         path = place("Pod", namespace)
-        what = f"pods of NodeSet {namespace}/{nodeset.name}"
-        selector = nodeset.status.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
         pods: list[Pod] = []
         proceed, size = "", 0
         ends = self._sender.clock.monotonic() + LIST_TIMES * self._budget_s
@@ -118,10 +126,10 @@ class KubeClient(Caller):
                 pods, proceed = [], ""
                 continue
             size += len(answer.content)
-            pods.extend(pod for pod in page.items if _controlled(pod, nodeset.metadata.uid))
+            pods.extend(page.items)
             proceed = page.metadata.continue_
             if not proceed:
-                return tuple(sorted(pods, key=lambda pod: (pod.ordinal if pod.ordinal >= 0 else 1 << 31, pod.name)))
+                return pods
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """One pod; None where there is none (any more)."""
@@ -198,7 +206,11 @@ class KubeClient(Caller):
 
         :raises KubeForbidden: they can't be seen, which isn't the same as none.
         """
-        found: list[str] = []
+        return tuple(name for name, each in self.scalers(namespace) if each.scales(nodeset, GROUP))
+
+    def scalers(self, namespace: str) -> tuple[tuple[str, resources.Scaler], ...]:
+        """All autoscalers of a namespace, by ``kind/name``. Raises as :meth:`scalers_of`."""
+        found: list[tuple[str, resources.Scaler]] = []
         for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
             try:
                 listed = self._get(place(kind, namespace), Listed[resources.Scaler], f"{kind}s of {namespace}").items
@@ -206,7 +218,7 @@ class KubeClient(Caller):
                 if kind == "HorizontalPodAutoscaler":  # every Kubernetes has it; KEDA may be missing
                     raise
                 continue
-            found += [f"{kind}/{each.metadata.name}" for each in listed if each.scales(nodeset, GROUP)]
+            found += [(f"{kind}/{each.metadata.name}", each) for each in listed]
         return tuple(found)
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
@@ -340,9 +352,11 @@ def _is_passing(answer: httpx.Response) -> bool:
     return answer.status_code in PASSING
 
 
-def _controlled(pod: Pod, owner_uid: str) -> bool:
-    """Whether the NodeSet with this uid controls the pod; same labels alone don't make it its own."""
-    return any(each.controller and each.uid == owner_uid for each in pod.metadata.owner_references)
+def controlled(nodeset: NodeSet, pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """The pods that the NodeSet controls, by ordinal; same labels alone don't make a pod its own."""
+    uid = nodeset.metadata.uid
+    own = (pod for pod in pods if any(each.controller and each.uid == uid for each in pod.metadata.owner_references))
+    return tuple(sorted(own, key=lambda pod: (pod.ordinal if pod.ordinal >= 0 else 1 << 31, pod.name)))
 
 
 def _exactly(found: WrittenMeta) -> dict[str, str]:

@@ -84,7 +84,7 @@ def api() -> Iterator[ApiServer]:
         server.objects[f"/apis/slinky.slurm.net/v1beta1/namespaces/slurm/nodesets/{name}"] = {
             "metadata": {"name": name, "uid": name, "resourceVersion": "1", "generation": 1, "creationTimestamp": AT},
             "spec": {"replicas": 1, "controllerRef": {"name": "hpc"}},
-            "status": {"replicas": 1, "selector": f"app={name}"},
+            "status": {"replicas": 1, "selector": f"app.kubernetes.io/instance={name},app.kubernetes.io/name=slurmd"},
         }
     for path in ("api/v1/namespaces/slurm/pods", *SCALERS, "apis/slinky.slurm.net/v1beta1/controllers"):
         server.objects[f"/{path}"] = {"metadata": {}, "items": []}

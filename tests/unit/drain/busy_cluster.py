@@ -151,8 +151,8 @@ class BusySession(Session):
         self.w.sync(refresh=True)
         return False
 
-    def _look(self, settings, last, *, queue=False):
-        del settings, last, queue
+    def _look(self, settings, last):
+        del settings, last
         self.w.now = int(self.w.now)
         if self.look_s:
             self.w.sync(refresh=True)  # the operator looked during the last one

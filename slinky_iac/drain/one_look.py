@@ -1,0 +1,115 @@
+"""One look for the plans of all NodeSets: 100 gates of a preview ask 111 questions, not 1,100.
+
+A plan rests on what any of them has seen within the last :data:`FRESH_S`, but for its own NodeSet, which each reads itself:
+in an update that may have been written a moment ago. The order is that of every look: pods, then nodes, then jobs. What
+failed is an error to all who waited for it, or an unknown, and never an empty list; the next one asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from slinky_iac.cluster.connection import LISTS_S
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.observe import Answers, ask_slurm, shown, with_cordoned
+from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.scaler import rivals
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.errors import KubeError
+from slinky_iac.kube.client import WORKERS, KubeClient, controlled
+from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.resources import Scaler
+from slinky_iac.names import GROUP
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.shared import Shared
+
+if TYPE_CHECKING:
+    from slinky_iac.drain.session import Session
+
+FRESH_S: Final = 15.0
+"""Age up to which a plan rests on a look of another gate: a program takes some seconds to register 100 NodeSets."""
+
+
+@dataclass(frozen=True)
+class OneLook:
+    """What one look shows of all NodeSets."""
+
+    answered: float
+    pods: tuple[Pod, ...]
+    scalers: tuple[tuple[str, Scaler], ...] | KubeError
+    """By ``kind/name``; the error where they can't be seen."""
+    answers: Answers | None
+    """Slurm's side, users' names included; None: ``problem`` says why."""
+    problem: str
+    restapi_ready: bool
+    _views: dict[str, ClusterView] = field(default_factory=dict)
+    """By what users' names are made unreadable with."""
+
+    def view(self, hide: str) -> ClusterView | None:
+        """Slurm's side with users' names as a NodeSet's plan may show them."""
+        if self.answers is None or not hide:
+            return None if self.answers is None else self.answers.view
+        if hide not in self._views:
+            plain = self.answers.view
+            self._views[hide] = ClusterView.of(
+                plain.nodes.values(),
+                (shown(job, hide) for job in self.answers.jobs.jobs),
+                plain.reservations,
+                name=plain.name,
+                queue_left_out=plain.queue_left_out,
+            )
+        return self._views[hide]
+
+    def scalers_of(self, settings: GateSettings) -> tuple[str, ...]:
+        """Autoscalers that write the number of a NodeSet that is the stack's. Raises why they can't be seen."""
+        if settings.scaler == "autoscaler":
+            return ()
+        if isinstance(self.scalers, KubeError):
+            raise self.scalers
+        every = tuple(name for name, each in self.scalers if each.scales(settings.resource, GROUP))
+        return rivals(every, settings.leaving)
+
+
+LOOKS: Final = Shared[OneLook]("the look at pods, nodes and jobs")
+
+
+def taken(kube: KubeClient, slurm: Callable[[], SlurmrestClient], reach: Reach, steady: Callable[[], float]) -> OneLook:
+    """Look. Raises what the clients raise, but for Slurm's passing silence and autoscalers that can't be seen."""
+    pods = kube.worker_pods(reach.namespace)
+    scalers: tuple[tuple[str, Scaler], ...] | KubeError
+    try:
+        scalers = kube.scalers(reach.namespace)
+    except KubeError as error:
+        scalers = error
+    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in pods], None, "", queue=True)
+    ready = kube.deployment_available(reach.namespace, reach.restapi_service) > 0
+    return OneLook(steady(), pods, scalers, answers, problem, ready)
+
+
+def observed(session: Session, settings: GateSettings, state: NodeSet) -> Observation:
+    """A NodeSet, read a moment ago, with its pods and Slurm's side of the one look."""
+    reach = settings.reach
+    found = LOOKS.after(
+        float("-inf"),
+        reach,
+        lambda _left: taken(session.kube, lambda: session.slurm, reach, session.steady),
+        budget_s=LISTS_S,
+        monotonic=session.steady,
+        fresh_s=FRESH_S,
+    )
+    if state.status.selector and WORKERS not in state.status.selector.split(","):
+        raise KubeError(f"NodeSet {reach.namespace}/{state.name} selects {state.status.selector!r} and not {WORKERS}")
+    seen = Observation(
+        now=session.now(),
+        version=settings.version,
+        pods=controlled(state, found.pods),
+        nodeset=state,
+        autoscalers=found.scalers_of(settings),
+        cluster=found.view(settings.hide),
+        restapi_ready=found.restapi_ready,
+        problem=found.problem,
+    )
+    return with_cordoned(seen, session.kube, settings)
