@@ -1,4 +1,5 @@
-"""Lines of slurm.conf that slurmctld 26.05.5 takes, and lines over which it refuses its file: run, one by one.
+"""Lines of slurm.conf that slurmctld 26.05.5 without slurmdbd takes, and lines over which it refuses its file or ends: run,
+one by one, up to "Running as primary controller".
 
 tests/unit/config holds the rules to them, tests/faults/test_slurm_words.py slurmctld itself.
 """
@@ -12,7 +13,9 @@ CONF = """
 - SelectType=select/Cons_tres
 + SelectTypeParameters=CR_Core_Memory
 + SelectTypeParameters=cr_core
-+ SelectTypeParameters=CR_LLN
+- SelectTypeParameters=CR_LLN
+- SelectTypeParameters=CR_Memory
++ SelectTypeParameters=CR_Core_Memory,CR_LLN
 + SelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE
 - SelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE
 - SelectTypeParameters=CR_Core,CR_Socket
@@ -59,7 +62,6 @@ CONF = """
 + JobAcctGatherParams=UsePSS
 - JobAcctGatherParams=UsePSS,NoShared
 + CommunicationParameters=block_null_hash
-+ CommunicationParameters=DisableIPv4,EnableIPv6
 - CommunicationParameters=DisableIPv4
 - MCSParameters=ondemand
 + MCSParameters=ondemand MCSPlugin=mcs/none
@@ -118,6 +120,40 @@ CONF = """
 - UsePAM=on
 - PriorityWeightAge=abc
 + HealthCheckTimeout=5
+- PriorityCalcPeriod=0
+- PriorityMaxAge=seven
+- PropagateResourceLimits=memlock
++ PropagateResourceLimits=NONE
++ PropagateResourceLimits=RLIMIT_MEMLOCK,CORE
+- DebugFlags=Gang,Foo
+- AccountingStorageEnforce=assoc,limit
+- SchedulerParameters=max_script_size=600000000
++ SchedulerParameters=max_script_size=500000000
+- SchedulerParameters=max_submit_line_size=3000000
+- JobSubmitPlugins=lua
+- JobSubmitPlugins=all_partitions,require_timelimt
++ JobSubmitPlugins=all_partitions
++ TopologyPlugin=topology/default
+- TopologyPlugin=topology/hypercube
+- PreemptType=preempt/partition_priority
+- PriorityType=priority/multifctor
+- PrEpPlugins=prep/foo
+- MCSPlugin=mcs/foo
+- SwitchType=switch/foo
+- MetricsType=metrics/foo
+- NodeFeaturesPlugins=node_features/helpers
+- NodeFeaturesPlugins=node_features/foo
+- AcctGatherEnergyType=acct_gather_energy/foo
+- PrioritySiteFactorPlugin=site_factor/foo
+- SchedulerType=sched/bacfill
+- HashPlugin=hash/sha1
+- NamespaceType=namespace/foo
+- SlurmctldParameters=enable_configless,enable_stepmgr
+- AccountingStorageTRES=gres/gpu
+- AccountingStorageTRES=gpu
+- PriorityWeightTRES=CPU=1000,gres/foo=1
+- GresTypes=shard
++ GresTypes=gpu,shard
 + ExtSensorsType=x
 - SelectTypo=x
 - SlurmctldTimeOuts=30
@@ -147,6 +183,10 @@ PARTITION = """
 - PriorityTier=70000
 - DefMemPerCPU=4G
 + Exclusive=NODE
+- QOS=none
+- AllowQos=high
+- TRESBillingWeights=CPU=1,GRES/gpu=2
++ TRESBillingWeights=CPU=1.0,Mem=0.25G
 """
 NODE = """
 + CPUs=2

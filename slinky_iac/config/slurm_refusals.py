@@ -81,7 +81,8 @@ Row = tuple[str, Callable[[Conf], bool], str]
 """A parameter, when slurmctld refuses it, and why or what to do."""
 REFUSED: Final[tuple[Row, ...]] = (
     ("SelectType", lambda c: c.exact("SelectType") not in ("", "select/cons_tres"), "doesn't go with MaxNodeCount, without which no pod can register, nor with any plugin but select/cons_tres: leave it out. On a live cluster a change of it would also lose all jobs"),
-    ("SelectTypeParameters", lambda c: c.twice("SelectTypeParameters", _SELECT), "says twice what is consumed: keep one of CR_CPU, CR_Core, CR_Socket (each with _Memory or without) and CR_Memory"),
+    ("SelectTypeParameters", lambda c: c.twice("SelectTypeParameters", _SELECT), "says twice what is consumed: keep one of CR_CPU, CR_Core and CR_Socket, each with _Memory or without"),
+    ("SelectTypeParameters", lambda c: not c.has("SelectTypeParameters", *(_SELECT - {"cr_memory"})), "needs one of CR_CPU, CR_Core and CR_Socket, each with _Memory or without (select_cons_tres.c)"),
     ("SelectTypeParameters", lambda c: c.has("SelectTypeParameters", "cr_one_task_per_core") and c.has("SelectTypeParameters", "cr_cpu", "cr_cpu_memory"), "has CR_ONE_TASK_PER_CORE, which doesn't go with CR_CPU: use CR_Core or CR_Core_Memory"),
     ("PreemptMode", lambda c: c.twice("PreemptMode", _MODES) or (c.has("PreemptMode", "gang") and c.has("PreemptMode", "within", "priority")), "takes one of OFF, CANCEL, REQUEUE and SUSPEND, with GANG, or with WITHIN or PRIORITY"),
     ("PreemptMode", lambda c: set(c.words("PreemptMode")) in ({"suspend"}, {"on"}), "is SUSPEND alone: write SUSPEND,GANG"),

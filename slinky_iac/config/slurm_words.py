@@ -33,8 +33,7 @@ _FORMS: Final = {
 }
 """Forms of values in lower case, and their names: parse_config.c, ``time_str2secs``, ``slurmdb_parse_purge``."""
 _TIMES: Final = frozenset(
-    {"preemptexempttime", "prioritymaxage", "prioritycalcperiod", "prioritydecayhalflife"}
-    | {"suspendtime", "maxtime", "defaulttime"}
+    {"preemptexempttime", "prioritymaxage", "prioritycalcperiod", "prioritydecayhalflife", "maxtime", "defaulttime"}
 )
 _LEVELS: Final = frozenset(
     ["slurmctlddebug", "slurmddebug", "slurmctldsyslogdebug", "slurmdsyslogdebug", "debuglevel", "debuglevelsyslog"]

@@ -16,6 +16,7 @@ from slinky_iac.preflight import (
     check_reach,
     check_resources,
     check_tokens,
+    check_trial,
     check_versions,
 )
 from slinky_iac.preflight.check import At, Check, Expect, Run, Verdict
@@ -30,6 +31,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_munge.EXPECTED,
     *check_versions.EXPECTED,
     *check_encryption.STATE,
+    *check_trial.EXPECTED,
     *check_conf.EXPECTED,
     *check_lines.EXPECTED,
     *check_resources.EXPECTED,

@@ -220,6 +220,29 @@ class HostFacts:
 
 
 @dataclass(frozen=True)
+class DaemonTrial:
+    """What a daemon that nothing depends on said of the files that the stack would give it."""
+
+    daemon: str
+    verdict: str
+    """taken: it read all and was about to serve. refused: it ended. silent: neither, in time."""
+    release: str = ""
+    said: tuple[str, ...] = ()
+    """Its own errors, in order."""
+    left: tuple[str, ...] = ()
+    """Parameters that could not be tried without what lives: slurmdbd, programs."""
+
+
+@dataclass(frozen=True)
+class TrialFacts:
+    """One trial of all daemons."""
+
+    daemons: tuple[DaemonTrial, ...] = ()
+    trouble: str = ""
+    """Why there was none, or not of each; empty where there was."""
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that one preflight has seen."""
 
@@ -235,6 +258,8 @@ class Facts:
     """The public set that the configuration's token keys make; None where it has none, or they could not be read."""
     certificates: tuple[CertificateFacts, ...] = ()
     """Of each slurmrestd at an https address."""
+    trial: TrialFacts | None = None
+    """What the daemons said of their files; None where no `--try` was given."""
     host: HostFacts | None = None
     """slurmctld's host; None where no `--via` was given."""
     foreign: tuple[str, ...] | None = None

@@ -353,7 +353,7 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare")]
-    pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report")]
+    pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report", "trial")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/commands/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/cost.py", "slinky_iac/drain/free.py", "slinky_iac/drain/words.py"]
     pure += [f"slinky_iac/drain/{name}.py" for name in ("protocol", "conf_steps", "members", "rollout", "scale_in_state")]

@@ -1,6 +1,6 @@
-"""slurmctld itself, asked about every line of :mod:`tests.slurm_conf_cases`.
+"""slurmctld itself, asked about every line of :mod:`tests.slurm_conf_cases` by the hand-off's ``try.sh``.
 
-It reads its whole file before its key, which it looks for beside the file: one that ends for want of the key takes the file.
+It is cut off from the living slurmctld of its host, comes to serve or ends, and leaves no trace.
 """
 
 from __future__ import annotations
@@ -10,38 +10,41 @@ from collections.abc import Iterator
 import pytest
 
 from lab.slurm.cluster import Cluster
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.forms import try_script
+from slinky_iac.commands.handoff.model import Role
+from slinky_iac.commands.handoff.role_sheets import handoff
 from tests.e2e.own_hosts import hosts_up
 from tests.slurm_conf_cases import CONF, NODE, PARTITION, cases
+from tests.stacks import form
 
 HOST = "ctl"
-FILE = "/tmp/words/slurm.conf"
-STATE = "/tmp/words/state"
-READ = "cannot stat '/tmp/words/slurm.key'"
-PROBE = f"install -d -o slurm -g slurm {STATE} && timeout -s KILL 20 slurmctld -D -i -f {FILE}"
+FOLDER = "/tmp/words"
+TRACES = "ls -la /run /run/slurmctld /tmp; ip -br address; cat /etc/hosts; pgrep -c slurmctld"
 
 
 @pytest.fixture(scope="module")
 def slurmctlds_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Hosts of these tests' own, whose slurmctld is stopped."""
+    """Hosts of these tests' own."""
     with hosts_up(tmp_path_factory.mktemp("site")) as made:
-        made.stop(HOST, "slurmctld")
+        (sheet,) = handoff(form("all-outside"), Known(), [Role.SLURMCTLD]).sheets
+        made.hosts.run(HOST, ["sh", "-c", f"mkdir -p {FOLDER} && cat > /root/try.sh"], stdin=try_script(sheet))
         yield made
 
 
 def taken(cluster: Cluster, conf: dict[str, str], node: dict[str, str], partition: dict[str, str]) -> tuple[bool, str]:
     """Whether slurmctld takes the file that it had, with these in it, and what it says."""
     lines = cluster.hosts.run(HOST, ["cat", "/etc/slurm/slurm.conf"]).stdout.splitlines()
-    own = {"statesavelocation", "nodename", "partitionname", "nodeset", *(key.lower() for key in conf)}
+    own = {"nodename", "partitionname", "nodeset", "accountingstoragetype", *(key.lower() for key in conf)}
     kept = [line for line in lines if line.partition("=")[0].strip().lower() not in own]
     pairs = {"CPUs": "2"} | node
-    kept += [f"{key}={value}" for key, value in conf.items()] + [f"StateSaveLocation={STATE}"]
+    kept += [f"{key}={value}" for key, value in conf.items()]
     kept.append("NodeName=words-1 " + " ".join(f"{key}={value}" for key, value in pairs.items()))
     kept.append("PartitionName=words Nodes=words-1 " + " ".join(f"{key}={value}" for key, value in partition.items()))
-    write = f"install -d -m 755 /tmp/words && cat > {FILE}"
-    cluster.hosts.run(HOST, ["sh", "-c", write], stdin="\n".join(kept) + "\n")
-    done = cluster.hosts.run(HOST, ["sh", "-c", PROBE], check=False)
-    said = done.stdout + done.stderr
-    return READ in said, said[-800:]
+    cluster.hosts.run(HOST, ["sh", "-c", f"cat > {FOLDER}/slurm.conf"], stdin="\n".join(kept) + "\n")
+    done = cluster.hosts.run(HOST, ["bash", "/root/try.sh", FOLDER], check=False, timeout=120)
+    assert done.returncode in (0, 6), done.stdout + done.stderr
+    return done.returncode == 0, done.stdout[-800:]
 
 
 def test_slurmctld_takes_and_refuses_what_the_rules_say(slurmctlds_host: Cluster) -> None:
@@ -56,3 +59,15 @@ def test_slurmctld_takes_and_refuses_what_the_rules_say(slurmctlds_host: Cluster
         got, said = taken(slurmctlds_host, {}, parameters, {})
         wrong += [(parameters, said)] if got != wanted else []
     assert wrong == []
+
+
+def test_a_trial_leaves_the_living_slurmctld_as_it_is(slurmctlds_host: Cluster) -> None:
+    def look() -> tuple[str, str]:
+        where = slurmctlds_host.hosts.run(HOST, ["sh", "-c", TRACES]).stdout
+        living = slurmctlds_host.hosts.run(HOST, ["scontrol", "show", "config"]).stdout
+        return where, "\n".join(line for line in living.splitlines() if not line.startswith("Configuration data"))
+
+    before = look()
+    assert taken(slurmctlds_host, {"KillWait": "17"}, {}, {})[0]
+    assert not taken(slurmctlds_host, {"SelectTypo": "x"}, {}, {})[0]
+    assert look() == before

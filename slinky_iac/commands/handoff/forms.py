@@ -20,13 +20,15 @@ from slinky_iac.commands.handoff.model import (
     KeyPlace,
     Placed,
     Rendered,
+    Role,
     Sheet,
     key_files,
     rendered,
 )
-from slinky_iac.commands.host_shell import TRUSTED
+from slinky_iac.commands.host_shell import TRIAL, TRUSTED
 
 INSTALL: Final = Path(__file__).with_name("install.sh")
+TRY: Final = Path(__file__).with_name("try.sh")
 LIMIT: Final = 16384
 """Bytes of user data that clouds take at the least (EC2)."""
 Keys = Mapping[str, bytes]
@@ -121,6 +123,8 @@ def _folder(handed: Handoff, keys: Keys | None) -> Iterator[Rendered]:
         yield rendered(f"{sheet.role}/install.sh", install_script(sheet, handed.cluster), 0o755)
         for each in sheet.files:
             yield rendered(f"{sheet.role}/files/{each.below}", each.text, each.mode)
+        if sheet.role is Role.SLURMCTLD:
+            yield rendered(f"{sheet.role}/try.sh", try_script(sheet), 0o755)
         if sheet.edits:
             yield rendered(f"{sheet.role}/{sheet.edits.rsplit('/', 1)[1]}.lines", sheet.wanted)
         yield from key_files(sheet, keys, str(sheet.role))
@@ -143,6 +147,11 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         last=f'edit {sheet.edits} "$@"' if sheet.edits else f"start {sheet.service}",
         check=sheet.check_path,
     )
+
+
+def try_script(sheet: Sheet) -> str:
+    """try.sh of slurmctld's host: slurmctld's own verdict on slurm.conf with the lines of the hand-off."""
+    return _Shell(TRY.read_text()).substitute(trial=TRIAL, slurm=SLURM_FOLDER, check=sheet.check_path)
 
 
 class _Shell(Template):

@@ -131,6 +131,8 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         edits=conf,
         wanted=outside_slurm_conf(config),
         notes=(
+            "Before an edit: `try.sh` of this folder lets a slurmctld of the installed release, cut off from the living"
+            " one, read slurm.conf with the lines that it lacks, and shows its own words (folder form only).",
             "Lines are added to slurm.conf, never changed: a line with another value is reported, and you decide.",
             "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
             " refuses its whole configuration over a node that is there twice.",

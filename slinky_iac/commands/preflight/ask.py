@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import children
-from slinky_iac.commands.preflight.ask_pods import ask_pods
+from slinky_iac.commands.preflight.ask_pods import ask_pods, ask_trials
 from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
 from slinky_iac.commands.preflight.pod import inside_places
 from slinky_iac.config.stack import StackConfig
@@ -39,7 +39,7 @@ from slinky_iac.preflight.ask_slurm import (
 )
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
-from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts
+from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts, TrialFacts
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.endpoints import Direct
@@ -62,6 +62,8 @@ class Scope:
     pod: bool = True
     daemons: bool = True
     """Ask Kubernetes and Slurm; else only connections from here are tried."""
+    trial: bool = False
+    """Try the stack's files on daemons in short-lived pods."""
     pod_namespace: str | None = None
     """Where short-lived pods are made; None: in the cluster's own namespace, whose Secrets the maker of a pod may mount."""
 
@@ -98,6 +100,11 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             inside = inside_places(config, external, made=bool(kube_facts.restapi_pods))
             pod = ask_pods(kube, config, inside, clock=clock, namespace=scope.pod_namespace)
         facts = replace(facts, pod=pod)
+        if scope.trial:
+            tried = TrialFacts(trouble=pod.trouble)
+            if kube is not None and not kube_facts.trouble:
+                tried = ask_trials(kube, config, clock=clock, namespace=scope.pod_namespace)
+            facts = replace(facts, trial=tried)
         if config.keys.auth == "auth/munge":
             return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)

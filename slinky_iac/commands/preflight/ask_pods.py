@@ -5,15 +5,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac.commands.preflight.pod import LIFE_S, SELECTOR, Placement, placements, pod_body, report_of
+from slinky_iac.commands.preflight.trial import LIFE_S as TRIAL_S
+from slinky_iac.commands.preflight.trial import Trial, trial_of, trial_pod, trials
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.objects import PodStatus
 from slinky_iac.kube.pods import ShortMeta, ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
-from slinky_iac.preflight.facts import Place, PodFacts, PodReport
+from slinky_iac.preflight.facts import DaemonTrial, Place, PodFacts, PodReport, TrialFacts
 
 LOOK_EVERY_S: Final = 0.5
 HOPELESS: Final = ("ErrImageNeverPull", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerError")
@@ -49,6 +52,38 @@ def ask_pods(
     except KubeError as error:
         return PodFacts(trouble=f"no pod could look: {error}")
     return PodFacts(reports=tuple(reports), trouble="; ".join(troubles))
+
+
+def ask_trials(
+    kube: ShortPodClient, config: StackConfig, *, clock: Clock, wait_s: float = TRIAL_S, namespace: str | None = None
+) -> TrialFacts:
+    """What daemons of the stack's images say of its files, each in a pod of its own; likewise gone afterwards."""
+    made: dict[str, Trial] = {}
+    found: list[DaemonTrial] = []
+    trouble = ""
+    try:
+        if namespace is None:
+            namespace = config.cluster.namespace if kube.namespace_exists(config.cluster.namespace) else ELSEWHERE
+        _sweep(kube, namespace)
+        try:
+            for each in trials(config):
+                name = f"slinky-trial-{secrets.token_hex(4)}"
+                made[name] = each
+                kube.make_pod(namespace, trial_pod(config, each, name))
+            deadline = clock.monotonic() + wait_s
+            for name, each in made.items():
+                pod = _read_pod(kube, namespace, name)
+                while not (pod.ended or any(word in pod.trouble for word in HOPELESS) or clock.monotonic() >= deadline):
+                    clock.sleep(LOOK_EVERY_S)
+                    pod = _read_pod(kube, namespace, name)
+                said = trial_of(pod.message, each.daemon)
+                why = (pod.trouble or "the pod wrote nothing",) if not pod.message else said.said
+                found.append(replace(said, said=why))
+        finally:
+            _delete(kube, namespace, list(made))
+    except (KubeError, ValueError) as error:
+        trouble = str(error)
+    return TrialFacts(tuple(found), trouble)
 
 
 @contextmanager

@@ -52,6 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="command that runs a shell on slurmctld's host, such as 'ssh root@{host} sh -s': answers before the first `up`"
         " what slurmrestd answers later; it reads and changes nothing",
     )
+    parser.add_argument(
+        "--try",
+        dest="trial",
+        action="store_true",
+        help="let slurmctld and slurmdbd of the stack's images read the files that they would get, in short-lived pods that"
+        " reach no living daemon; they say what they refuse",
+    )
     less = parser.add_mutually_exclusive_group()
     less.add_argument("--no-pod", action="store_true", help="make no short-lived pod: nothing is tried from inside")
     less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
@@ -73,7 +80,10 @@ def run(
         if arguments.from_here_only:
             raise ProjectError("--from-here-only asks no host; leave it or --via out")
         require_host(values.config, arguments.via)
+    if arguments.trial and (arguments.no_pod or arguments.from_here_only):
+        raise ProjectError("--try needs a short-lived pod; leave it, --no-pod or --from-here-only out")
     scope = Scope(
+        trial=arguments.trial,
         pod=not (arguments.no_pod or arguments.from_here_only),
         daemons=not arguments.from_here_only,
         pod_namespace=arguments.pod_namespace,

@@ -275,6 +275,7 @@ SOUND = {
     "a value with blanks": minimal(
         controller={"extraConf": {"InteractiveStepOptions": "--interactive --preserve-env --pty $SHELL"}}
     ),
+    "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),

@@ -39,7 +39,7 @@ def errors(data: dict[str, Any], path: str) -> list[str]:
 def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(parameters: dict[str, str], taken: bool) -> None:
     said = errors(of_conf(parameters), "controller.extraConf")
     assert (not said) == taken, said
-    assert all("refuses its whole file" in each for each in said)
+    assert all("refuses" in each or "ends" in each for each in said)
 
 
 @pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.PARTITION), ids=str)

@@ -1,0 +1,55 @@
+"""What slurmctld and slurmdbd themselves said of the files that they would be given (`preflight --try`). Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.check import Answers, At, Expect, fine, problem, unknown
+from slinky_iac.preflight.facts import Facts
+
+_UNSEEN: Final = "; what slurmd alone reads (TaskPlugin, ProctrackType, prologs) isn't tried"
+TRY_OUTSIDE: Final = "slinky handoff --role slurmctld --out handoff"
+
+
+def _trial(config: StackConfig, facts: Facts) -> Answers:
+    """Each daemon read all of its files and was about to serve, or said what it refuses."""
+    trial = facts.trial
+    if trial is None:
+        return
+    if config.controller.external is not None:
+        yield unknown(
+            "slurmctld is outside, and its slurm.conf isn't this program's to read",
+            "Its admin tries the lines beside the file: make the hand-off, then run `try.sh` of its folder slurmctld",
+            TRY_OUTSIDE,
+            at=At.SLURMCTLD,
+        )
+        return
+    if trial.trouble:
+        yield unknown(f"no trial: {trial.trouble}", "See to it, then run it again")
+    for each in trial.daemons:
+        about, said = f"files of {each.daemon}", "; ".join(each.said)
+        left = f"; not tried: {', '.join(each.left)}" if each.left else ""
+        if each.verdict == "taken":
+            yield fine(
+                f"{each.release or each.daemon} takes them{f' and says: {said}' if said else ''}{left}{_UNSEEN}", about=about
+            )
+        elif each.verdict == "refused":
+            yield problem(
+                f"{each.release or each.daemon} refuses them: {said or 'it ended without a word'}",
+                _change(each.daemon),
+                about=about,
+            )
+        else:
+            why = said or "it neither ended nor came to serve in time"
+            yield unknown(f"not known: {why}{left}", "Run it again, or look at the daemon's image", about=about)
+
+
+def _change(daemon: str) -> str:
+    where = (
+        "accounting.extraConf" if daemon == "slurmdbd" else "controller (extraConf, configFiles) or the partition's config"
+    )
+    return f"Correct what it names in {where}: with these files it wouldn't start"
+
+
+EXPECTED: Final = (Expect("trial", "files of slurmctld", "a pod of its image", _trial),)
