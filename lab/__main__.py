@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
         halves = add(name, help=meaning)
         halves.add_argument("--only", choices=("kubernetes", "slurm"), help="one half")
         if name == "up":
-            _operator_source(halves)
+            _given(halves)
     add("status", help="what runs").add_argument("--json", action="store_true", help="for programs")
     shell = add("shell", help="a shell, or a command, on an outside host (ctl, metal-1, …) or a node (node-1, …)")
     shell.add_argument("host", metavar="HOST")
@@ -35,16 +35,22 @@ def parser() -> argparse.ArgumentParser:
     docs.add_argument(
         "--out", type=Path, default=paths.CACHE / "docs", metavar="DIR", help="the site's folder, which it replaces"
     )
-    add("tools", help="only get or build the tools and the Python environments")
+    _language_host(add("tools", help="only get or build the tools and the Python environments"))
     shown = add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal")
     shown.add_argument("--jupyter", action="store_true", help="a JupyterHub as well; the last line is its address")
-    _operator_source(shown)
+    _given(shown)
     return top
 
 
-def _operator_source(command: argparse.ArgumentParser) -> None:
+def _given(command: argparse.ArgumentParser) -> None:
     meaning = "a source tree of slurm-operator with its manager built in it, in place of the lab's own operator"
     command.add_argument("--operator-source", metavar="DIR", help=meaning)
+    _language_host(command)
+
+
+def _language_host(command: argparse.ArgumentParser) -> None:
+    meaning = "a folder with Pulumi's official language host and its two scripts, in place of the stand-ins"
+    command.add_argument("--language-host", metavar="DIR", help=meaning)
 
 
 def main(argv: Sequence[str]) -> int:

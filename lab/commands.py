@@ -29,6 +29,8 @@ from lab import (
     supervise,
 )
 from lab.errors import LabError
+from lab.given_host import HOST
+from lab.given_operator import SOURCE
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.kubernetes.cluster import remove_mount_points
@@ -39,7 +41,8 @@ def run(asked: argparse.Namespace) -> int:
     """Dispatch a parsed command line."""
     match asked.command:
         case "up":
-            up(asked.only, asked.operator_source)
+            _take(asked)
+            up(asked.only)
         case "down":
             down(asked.only)
         case "status":
@@ -50,15 +53,22 @@ def run(asked: argparse.Namespace) -> int:
             logs(asked.name, follow=asked.follow)
         case "env":
             wanted = engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))
-            print(engine.exports(wanted | given_operator.exported()), end="")
+            print(engine.exports(wanted | SOURCE.exported() | HOST.exported()), end="")
         case "docs":
             print(docs_site.build(asked.out))
         case "tools":
+            HOST.take(asked.language_host)
             tools()
         case "demo":
-            up(None, asked.operator_source)
+            _take(asked)
+            up(None)
             demo.run(say=say, notebooks=asked.jupyter)
     return 0
+
+
+def _take(asked: argparse.Namespace) -> None:
+    SOURCE.take(asked.operator_source)
+    HOST.take(asked.language_host)
 
 
 def say(line: str) -> None:
@@ -77,10 +87,9 @@ def tools() -> dict[str, Path]:
     return programs
 
 
-def up(only: str | None, operator_source: str | None = None) -> None:
+def up(only: str | None) -> None:
     """Bring up both halves, or one. Raises LabError in another network namespace than this lab's."""
     _must_be_root()
-    given_operator.take(operator_source)
     begun = monotonic()
     if not own_network.LAB.claim():
         forwarding.forget()

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from lab import charts, paths, tools
+from lab import charts, given_host, paths, tools
 from lab.errors import LabError
 from lab.standins import install as standins
 
@@ -36,14 +36,14 @@ def prepare(programs: Mapping[str, Path], *, say: Say = print) -> None:
         new.write_text(secrets.token_urlsafe(24))
         new.rename(PASSPHRASE)
     wanted = standins.random_version((paths.REPO / "requirements.txt").read_text())
-    standins.install(standins.plan(pulumi.parent, HOME, Path.home(), os.environ.get("PATH", ""), wanted))
+    standins.install(standins.plan(given_host.beside(pulumi), HOME, Path.home(), os.environ.get("PATH", ""), wanted))
     _install_provider(pulumi, programs["pulumi-resource-kubernetes"], say)
     _link(CHARTS_LINK, charts.chart_dir())
 
 
 def environment(pulumi: Path, path: str) -> dict[str, str]:
     """What to export: pulumi first on `path`, kubeconfig, and settings that keep the engine offline."""
-    folder = str(pulumi.resolve().parent)
+    folder = str(given_host.beside(pulumi))
     return {
         "PATH": path if path.split(":", maxsplit=1)[0] == folder else f"{folder}:{path}",
         "KUBECONFIG": str(paths.KUBECONFIG),

@@ -2,7 +2,6 @@
 
 The module proxy doesn't serve every release. DIR is a source tree of the operator whose owner has built ``manager`` in it
 (``CGO_ENABLED=0 go build ./cmd/manager``); chart and CRDs come from the same tree. Nothing of it is built or kept here.
-The environment variable carries the folder to everything that the lab starts; `lab env` prints it.
 """
 
 import os
@@ -14,13 +13,18 @@ from typing import Final
 
 from lab import paths, tools
 from lab.errors import LabError
+from lab.given import Given
 
-VARIABLE: Final = "SLINKY_LAB_OPERATOR_SOURCE"
 REPOSITORY: Final = "slinky-lab/slurm-operator-given"
 MANAGER: Final = "manager"
 CHART: Final = "helm/slurm-operator"
 NEEDED: Final = (MANAGER, f"{CHART}/Chart.yaml", "helm/slurm-operator-crds/Chart.yaml")
-_NOTE: Final = paths.STATE / "operator-source"
+SOURCE: Final = Given(
+    "SLINKY_LAB_OPERATOR_SOURCE",
+    "operator-source",
+    NEEDED,
+    f"be a source tree of slurm-operator with its manager built: `CGO_ENABLED=0 go build -o {MANAGER} ./cmd/manager`",
+)
 
 
 @dataclass(frozen=True)
@@ -57,17 +61,9 @@ class GivenOperator:
 
 def given(environment: Mapping[str, str] = os.environ) -> GivenOperator | None:
     """The operator that the user names, or None. Raises LabError where the folder lacks something."""
-    named = environment.get(VARIABLE)
-    if not named:
+    folder = SOURCE.folder(environment.get(SOURCE.variable, ""))
+    if folder is None:
         return None
-    folder = Path(named)
-    missing = [name for name in NEEDED if not (folder / name).is_file()]
-    if not folder.is_absolute() or missing:
-        lacks = f"has no {', '.join(missing)}" if missing else "is not an absolute path"
-        raise LabError(
-            f"{VARIABLE}={named}: the folder {lacks}. It must be a source tree of slurm-operator with its manager built: "
-            f"`CGO_ENABLED=0 go build -o {MANAGER} ./cmd/manager`. Nothing was started"
-        )
     found = re.search(r"^version: *[\"']?([^\s\"']+)", (folder / CHART / "Chart.yaml").read_text(), re.MULTILINE)
     if found is None:
         raise LabError(f"{folder / CHART / 'Chart.yaml'} has no version. Nothing was started")
@@ -79,25 +75,3 @@ def dev_settings() -> str:
     text = (paths.REPO / "Pulumi.dev.yaml").read_text()
     operator = given()
     return text if operator is None else operator.in_settings(text)
-
-
-def take(folder: str | None) -> None:
-    """Make ``folder`` the operator of this lab until `lab down`; without one, the folder that this lab was begun with."""
-    named = _named() if folder is None else str(Path(folder).resolve())
-    if not named:
-        return
-    os.environ[VARIABLE] = named
-    given()
-    _NOTE.parent.mkdir(parents=True, exist_ok=True)
-    _NOTE.write_text(named)
-
-
-def exported() -> dict[str, str]:
-    """What `lab env` prints of it."""
-    named = _named()
-    return {VARIABLE: named} if named else {}
-
-
-def _named() -> str:
-    """The folder that the environment names, or that this lab was begun with; ``""`` where neither does."""
-    return os.environ.get(VARIABLE) or (_NOTE.read_text() if _NOTE.is_file() else "")

@@ -9,7 +9,7 @@ import yaml
 
 from lab import paths
 from lab.errors import LabError
-from lab.given_operator import NEEDED, REPOSITORY, VARIABLE, given
+from lab.given_operator import NEEDED, REPOSITORY, SOURCE, given
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def tree(tmp_path: Path) -> Path:
 
 def test_without_a_folder_the_lab_runs_its_own_operator() -> None:
     assert given({}) is None
-    assert given({VARIABLE: ""}) is None
+    assert given({SOURCE.variable: ""}) is None
 
 
 def test_version_is_that_of_the_trees_chart(tree: Path) -> None:
-    operator = given({VARIABLE: str(tree)})
+    operator = given({SOURCE.variable: str(tree)})
     assert operator is not None
     assert operator.version == "1.2.1"
     assert operator.image == f"{REPOSITORY}:1.2.1"
@@ -36,16 +36,16 @@ def test_version_is_that_of_the_trees_chart(tree: Path) -> None:
 def test_a_tree_that_lacks_a_part_is_refused_with_its_name(tree: Path, missing: str) -> None:
     (tree / missing).unlink()
     with pytest.raises(LabError, match=missing):
-        given({VARIABLE: str(tree)})
+        given({SOURCE.variable: str(tree)})
 
 
 def test_a_relative_path_is_refused() -> None:
     with pytest.raises(LabError, match=r"not an absolute path|has no manager"):
-        given({VARIABLE: "operator"})
+        given({SOURCE.variable: "operator"})
 
 
 def test_every_place_that_names_the_operator_is_changed_in_the_dev_stack(tree: Path) -> None:
-    operator = given({VARIABLE: str(tree)})
+    operator = given({SOURCE.variable: str(tree)})
     assert operator is not None
     text = (paths.REPO / "Pulumi.dev.yaml").read_text()
     before, after = (yaml.safe_load(each)["config"] for each in (text, operator.in_settings(text)))
@@ -58,7 +58,7 @@ def test_every_place_that_names_the_operator_is_changed_in_the_dev_stack(tree: P
 
 
 def test_a_dev_stack_that_names_the_operator_elsewhere_is_refused(tree: Path) -> None:
-    operator = given({VARIABLE: str(tree)})
+    operator = given({SOURCE.variable: str(tree)})
     assert operator is not None
     with pytest.raises(LabError, match="0 lines"):
         operator.in_settings("config: {}\n")
