@@ -7,8 +7,8 @@
 - `pulumi-resource-random`: RandomPassword of pulumi-random; any other type is refused.
 
 `lab.standins.install` puts them where an engine looks, and does nothing where the official ones are at hand. Each is a
-shell launcher (`with-python` finds a Python that has grpc and pulumi) and a typed module here; all of them end when
-their engine dies.
+shell launcher (`with-python` finds a Python that has grpc and pulumi) and a typed module here. Where their engine is killed,
+they live on as the official ones do: the language host for five minutes at most, the providers for ever.
 """
 
 MARK = "lab-standin"

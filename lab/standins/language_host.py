@@ -10,10 +10,11 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
@@ -24,10 +25,12 @@ from google.protobuf import empty_pb2, json_format
 from pulumi.runtime.proto import language_pb2 as proto
 from pulumi.runtime.proto import language_pb2_grpc, plugin_pb2
 
-from lab.standins import BAIL, VERSION, interpreter, lifeline
+from lab.standins import BAIL, VERSION, interpreter
 from lab.standins.programs import Programs
 
 RUNNER = Path(__file__).with_name("pulumi-language-python-exec")
+HEALTH = 300.0
+"""Seconds between two looks at the engine's health: rpcutil.Healthcheck in the official host's main."""
 MAX_MESSAGE = 400 << 20
 """Bytes; as the engine and the SDK set it."""
 
@@ -54,7 +57,6 @@ def run_argv(request: proto.RunRequest, python: Path, engine: str) -> list[str]:
         "dry_run": str(request.dryRun).lower(),
         "parallel": str(request.parallel),
         "organization": request.organization,
-        "host-pid": str(os.getpid()),
     }
     words = [word for name, value in flags.items() for word in (f"--{name}", value)]
     return [str(python), "-u", str(RUNNER), *words, request.info.entry_point or ".", *request.args]
@@ -173,7 +175,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         yield proto.RunPluginResponse(exitcode=self._programs.wait(process))
 
     def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:
-        """Ctrl-C, and the end of each operation: SIGTERM now, SIGKILL after the grace. The answer does not wait for it.
+        """Ctrl-C, and the end of each operation: SIGINT now, SIGKILL after the grace. The answer does not wait for it.
 
         The kill matters: a program whose hook hangs would keep the engine waiting for ever.
         """
@@ -198,6 +200,21 @@ def _chunks(process: subprocess.Popen[bytes]) -> Iterator[proto.RunPluginRespons
             yield chunk
 
 
+def engine_address(argv: Sequence[str]) -> str:
+    """The engine's host:port among the host's arguments: the last one that is no flag; empty when there is none."""
+    return next((arg for arg in reversed(argv) if not arg.startswith("-")), "")
+
+
+def follow(engine: str, stopping: threading.Event, period: float = HEALTH) -> None:
+    """Set `stopping` when the engine takes no connection any more; looked at once a `period`, as the official host does."""
+    host, _, port = engine.rpartition(":")
+    while not stopping.wait(period):
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+        except OSError:
+            stopping.set()
+
+
 def main() -> None:
     """Serve until told to stop (SIGINT, SIGTERM) or until the engine is gone; then end every child, then ourselves."""
     stopping = threading.Event()
@@ -207,11 +224,10 @@ def main() -> None:
 
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, stop)
-    # One second under the engine's own grace: it kills this host's process group when that is over.
-    programs = Programs(grace=lifeline.GRACE - 1)
-    engine = lifeline.engine_address(sys.argv[1:])
+    programs = Programs()
+    engine = engine_address(sys.argv[1:])
     if engine:
-        lifeline.watch_engine(engine, stopping.set)
+        threading.Thread(target=follow, args=(engine, stopping), daemon=True).start()
     server = grpc.server(
         ThreadPoolExecutor(max_workers=32),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)],

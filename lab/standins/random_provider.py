@@ -6,7 +6,6 @@ whether or not the SDK asks for it, and the ID is always "none". Protocol: pulum
 # ruff: noqa: ARG002 - gRPC hands request and context to every method
 
 import importlib.metadata
-import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from google.protobuf import empty_pb2, json_format, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
 from pulumi.runtime.proto import provider_pb2 as proto
 
-from lab.standins import MARK, lifeline, random_password
+from lab.standins import MARK, random_password
 
 TYPE = "random:index/randomPassword:RandomPassword"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -151,10 +150,7 @@ def _refuse_other_types(urn: str, context: grpc.ServicerContext) -> None:
 
 
 def main() -> None:
-    """Serve until the engine stops us or dies."""
-    address = lifeline.engine_address(sys.argv[1:])
-    if address:
-        lifeline.watch_engine(address, lifeline.leave)
+    """Serve until the engine stops us. Where it dies, this lives on, as the official one does."""
     server = grpc.server(ThreadPoolExecutor(max_workers=16))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(RandomProvider(), server)
     port = server.add_insecure_port("127.0.0.1:0")

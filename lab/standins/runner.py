@@ -18,17 +18,16 @@ from pathlib import Path
 import pulumi
 import pulumi.runtime
 
-from lab.standins import BAIL, lifeline
+from lab.standins import BAIL
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The runner's command line. `--host-pid` is ours: the program ends with the host that started it."""
+    """The runner's command line."""
     parser = argparse.ArgumentParser(prog="pulumi-language-python-exec", description="Run a Pulumi program in Python.")
     for flag in ("project", "root_directory", "stack", "pwd", "monitor", "engine", "tracing", "organization"):
         parser.add_argument(f"--{flag}")
     parser.add_argument("--parallel", type=int, default=0)
     parser.add_argument("--dry_run", choices=("true", "false"), default="false")
-    parser.add_argument("--host-pid", type=int, default=0)
     parser.add_argument("program")
     parser.add_argument("args", nargs=argparse.REMAINDER)
     return parser.parse_args(argv)
@@ -97,8 +96,6 @@ def _execute(program: str) -> None:
 def main(argv: Sequence[str]) -> None:
     """Run, and exit with the code that the host understands."""
     args = parse(argv)
-    if args.host_pid:
-        lifeline.watch_parent(args.host_pid, lifeline.leave)
     configure(args)
     sys.argv = [args.program, *args.args]
     if args.pwd:

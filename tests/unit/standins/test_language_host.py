@@ -1,7 +1,9 @@
 """The commands that the language host runs, and the Python that it runs them with."""
 
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,31 @@ def test_the_command_line_is_what_the_runner_reads():
     assert (args.monitor, args.engine, args.project, args.stack) == ("127.0.0.1:1", "127.0.0.1:2", "p", "s")
     assert (args.organization, args.root_directory, args.pwd) == ("o", "/root-dir", "/tmp")
     assert (args.dry_run, args.parallel, args.program, args.args) == ("true", 8, ".", ["--flag", "x"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["127.0.0.1:1"], "127.0.0.1:1"),
+        (["--tracing", "x", "-v=3", "127.0.0.1:1"], "127.0.0.1:1"),
+        (["127.0.0.1:1", "--logtostderr"], "127.0.0.1:1"),
+        (["--logtostderr"], ""),
+        ([], ""),
+    ],
+)
+def test_the_engine_s_address_is_the_last_argument_that_is_no_flag(argv, expected):
+    assert language_host.engine_address(argv) == expected
+
+
+def test_a_host_goes_on_while_its_engine_listens_and_ends_when_it_does_not():
+    stopping = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as engine:
+        address = f"127.0.0.1:{engine.getsockname()[1]}"
+        threading.Thread(target=language_host.follow, args=(address, stopping, 0.01), daemon=True).start()
+        for _ in range(2):
+            engine.accept()[0].close()
+        assert not stopping.is_set()
+    assert stopping.wait(10)
 
 
 def test_no_configuration_is_on_the_command_line():

@@ -1,48 +1,34 @@
-"""The host's children end whole, within the grace."""
+"""The host's children end within the grace, and know that they are asked to."""
 
 import os
 import signal
 import subprocess
 import sys
-import threading
 
-from lab.standins import lifeline
 from lab.standins.programs import Programs
 
-STUBBORN = """
-import signal, subprocess, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-child = subprocess.Popen(["sleep", "60"])
-print(child.pid, flush=True)
-time.sleep(60)
-"""
+STUBBORN = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint(1, flush=True)\ntime.sleep(60)"
+POLITE = STUBBORN.replace("signal.SIG_IGN", "lambda *_: exit(7)")
 
 
 def start(programs, code):
     return programs.start([sys.executable, "-c", code], cwd="/", env=os.environ, stdout=subprocess.PIPE)
 
 
-def ended(pid):
-    gone = threading.Event()
-    lifeline.watch_parent(pid, gone.set)
-    return gone.wait(5)
-
-
-def test_a_program_ends_on_sigterm_with_its_children():
+def test_a_program_is_asked_by_sigint():
     programs = Programs(grace=30)
-    process = start(programs, "import subprocess\nprint(1, flush=True)\nsubprocess.run(['sleep', '60'])")
+    process = start(programs, POLITE)
     process.stdout.readline()
     programs.stop(process)
-    assert programs.wait(process) == -signal.SIGTERM
+    assert programs.wait(process) == 7
 
 
-def test_a_program_that_ignores_sigterm_is_killed_after_the_grace_with_its_children():
+def test_a_program_that_ignores_sigint_is_killed_after_the_grace():
     programs = Programs(grace=0.2)
     process = start(programs, STUBBORN)
-    child = int(process.stdout.readline())
+    process.stdout.readline()
     programs.stop_all()
     assert programs.wait(process) == -signal.SIGKILL
-    assert ended(child)
 
 
 def test_stopping_what_has_ended_does_nothing():
@@ -54,9 +40,9 @@ def test_stopping_what_has_ended_does_nothing():
     assert process.returncode == 0
 
 
-def test_a_program_leads_its_own_session_so_that_ctrl_c_does_not_reach_it():
+def test_a_program_is_in_the_hosts_process_group_which_the_engine_ends():
     programs = Programs()
-    process = start(programs, "import os\nprint(os.getsid(0) == os.getpid(), os.getpgid(0) == os.getpid())")
+    process = start(programs, "import os\nprint(os.getpgid(0))")
     out, _ = process.communicate()
-    assert out == b"True True\n"
+    assert int(out) == os.getpgid(0)
     programs.wait(process)
