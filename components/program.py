@@ -9,6 +9,7 @@ import pulumi
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.reader import read_stack
 from slinky_iac.config.topology import text_of
+from slinky_iac.engine.program_process import end_silently
 from slinky_iac.preflight import notices
 from slinky_iac.taken import lost
 
@@ -18,6 +19,7 @@ from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     """The cluster of the current stack, with all outputs exported. Raises
     :class:`slinky_iac.config.reader.StackRefused` if the stack's configuration has errors."""
+    end_silently()
     collect_seldom()
     settings = read_stack()
     config, home = settings.config, Path.home()

@@ -30,6 +30,10 @@ class ConfigError(SlinkyError):
         super().__init__(f"the stack's configuration has {len(faults)} {many}:\n" + "\n".join(f"  {f}" for f in faults))
 
 
+class PluginRefused(SlinkyError):
+    """A call that the plugin of dynamic resources doesn't serve: of a stranger, or with a stranger's provider."""
+
+
 class HostlistError(SlinkyError):
     """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read."""
 

@@ -16,10 +16,7 @@ The pickle is read by its opcodes and never loaded.
 from __future__ import annotations
 
 import argparse
-import base64
-import binascii
 import json
-import pickletools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +31,7 @@ from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import REACH_PROPS, reach_props
+from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.reach import reach
@@ -64,9 +62,6 @@ _COMPARED: Final = (
     *("secret", "entry", "otherSecret", "otherEntry", "controller", "resourceName", "cluster", "clusterName"),
 )
 """Properties of a gate that say where it goes, whom it asks there, which keys it reads, whose nodes it drains."""
-_LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
-"""Opcodes that frame and number, and make nothing."""
-_TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
 _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 
 
@@ -232,21 +227,6 @@ def _decrypted(value: object) -> object:
         return json.loads(value["plaintext"])
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
-
-
-def reference(text: str) -> str | None:
-    """Dotted name of the class, where ``text`` is the pickle of an instance without attributes; None for all else."""
-    try:
-        steps = [(op.name, arg) for op, arg, _ in pickletools.genops(base64.b64decode(text, validate=True))]
-    except (ValueError, binascii.Error, IndexError, OverflowError):
-        return None
-    steps = [step for step in steps if step[0] not in _LABELS]
-    shape, values = tuple(name for name, _ in steps), [arg for _, arg in steps]
-    if len(shape) == 6 and {shape[0], shape[1]} <= _TEXTS and shape[2:] == ("STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
-        return f"{values[0]}.{values[1]}"
-    if shape == ("GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
-        return str(values[0]).replace(" ", ".", 1)
-    return None
 
 
 def _name(resource: Json) -> str:

@@ -1,31 +1,46 @@
 """What a gate can know and do about the process it runs in: Pulumi's dynamic provider plugin, one an engine phase.
 
-That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has five limits that matter to a drain which takes hours: it
+That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has seven limits that matter to a drain which takes hours: it
 serves four calls at a time, its ``Cancel`` does nothing, its log calls have no engine, it puts a traceback before every
-error, and it knows nothing of a resource that is half made. Each is met here by a small, guarded step into what SDK 3.272
-leaves reachable; where a later SDK looks different, the step is not taken and the documented limit holds: four at a time,
-the deadline as the only bound, progress on stderr, the message as the last line of a traceback, no gate in the state after
-a failed wait for its nodes. A test with the real engine pins all five.
+error, it knows nothing of a resource that is half made, it outlives its engine, and it takes calls, with pickles in them,
+from every user of the machine. Each is met here by a small step into what SDK 3.272 leaves reachable. Where a later SDK
+looks different, the step is not taken and the documented limit holds: four at a time, the deadline as the only bound,
+progress on stderr, the message as the last line of a traceback, no gate in the state after a failed wait for its nodes. The
+last two are of safety: without their step no call is served. A test with the real engine pins all seven.
+
+The steps are taken in the first call for a provider of this project. Until then, for the seconds from the plugin's start to
+that call, the plugin is as Pulumi made it.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import sys
 import threading
+import time
 import traceback
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, Protocol
 
-from slinky_iac.errors import SlinkyError
-from slinky_iac.text import printable
+from slinky_iac.engine import engine_process
+from slinky_iac.engine.engine_process import EngineProcess
+from slinky_iac.engine.provider_pickle import is_ours, reference
+from slinky_iac.errors import PluginRefused, SlinkyError
+from slinky_iac.text import plain, printable
 
 _CANCELLED: Final = threading.Event()
 """Set when the engine tells the plugin to cancel (first Ctrl-C, SIGTERM to pulumi)."""
+_WAKE: Final = threading.Event()
+"""Set then, and when the engine has ended: no wait goes on."""
 
+GRACE_S: Final = 30.0
+"""Longest time that a call may go on after the engine's end: it ends a write that it has begun, and begins none."""
+OWN_PROVIDERS: Final = "SLINKY_IAC_PROVIDERS"
+"""Environment variable: dotted names of the providers of a site's own dynamic resources, with commas between them."""
 UNKNOWN: Final = 2
 """gRPC's status code with which the plugin ends a call that raised."""
 WORKERS: Final = 64
@@ -33,8 +48,9 @@ WORKERS: Final = 64
 
 
 def pause(seconds: float) -> bool:
-    """Wait, but not past a cancel; returns whether there was one."""
-    return _CANCELLED.wait(seconds)
+    """Wait, but not past a cancel or the engine's end; returns whether there was a cancel."""
+    _WAKE.wait(seconds)
+    return _CANCELLED.is_set()
 
 
 def engine_address() -> str | None:
@@ -46,11 +62,20 @@ def engine_address() -> str | None:
     return sys.argv[1]
 
 
+@functools.cache
+def _engine() -> EngineProcess | None:
+    address = engine_address()
+    return None if address is None else engine_process.found(address)
+
+
 def engine_lives(timeout: float = 1.0) -> bool:
-    """Whether the engine still listens. After a SIGKILL of pulumi the plugin lives on; it must not continue acting."""
+    """Whether the engine that started this plugin has not ended. After its SIGKILL the plugin must not go on acting."""
     address = engine_address()
     if address is None:
         return True
+    if engine_process.KNOWN:
+        engine = _engine()
+        return engine is not None and engine.lives()
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host or "127.0.0.1", int(port)), timeout):
@@ -74,12 +99,86 @@ def watched() -> bool:
 
 
 def prepare() -> None:
-    """Let more than four gates wait at once, hear of Ctrl-C, and let errors stand alone. Called at the beginning of every
-    provider call."""
+    """Let more than four gates wait at once, hear of Ctrl-C, let errors stand alone, end with the engine, and serve only
+    it. Called at the beginning of every provider call. Raises PluginRefused where the last two can't be."""
     if engine_address() is not None:
-        _widen_pool()
-        _hear_cancel()
         _shorten_errors()
+        _admit()
+        _end_with_engine()
+        _widen_pool()
+        _hear()
+
+
+@functools.cache
+def _admit() -> None:
+    """Let every later call be looked at before its provider is unpickled. Raises PluginRefused, also for this call."""
+    main: Any = sys.modules["__main__"]
+    serve = getattr(main, "get_provider", None)
+    if not isinstance(serve, types.FunctionType):
+        raise PluginRefused(
+            "this release of Pulumi's Python SDK serves providers in a way that this program doesn't know, so it can't tell"
+            " who calls. Nothing was changed. Install the pulumi that the project's requirements name"
+        )
+
+    def admitted(props: dict[str, Any], config: dict[str, Any]) -> object:
+        require_engine(_context())
+        require_known(props.get("__provider"))
+        return serve(props, config)
+
+    require_engine(_context())
+    main.get_provider = admitted
+
+
+def require_engine(context: Any) -> None:  # noqa: ANN401 - gRPC's, which has no type of its own here
+    """Raises PluginRefused where the call of this gRPC context comes from another process than the engine."""
+    if why := stranger(context):
+        raise PluginRefused(why)
+
+
+def stranger(context: Any) -> str:  # noqa: ANN401
+    """Why a call isn't served, where it comes from another process than the engine or the kernel doesn't say; else empty."""
+    if not engine_process.KNOWN:
+        return ""  # docs/security.md says so
+    engine = _engine()
+    try:
+        if engine is not None and context is not None and engine.calls_from(context.peer()):
+            return ""
+    except OSError as fault:
+        return f"the kernel doesn't say who calls this plugin ({fault}). Nothing was changed"
+    return (
+        "this call doesn't come from the pulumi process that started this plugin, and was not served. If it does, /proc of"
+        " this machine doesn't show the sockets of one's own processes: run `pulumi` where it does"
+    )
+
+
+def require_known(pickled: object) -> None:
+    """Raises PluginRefused where a ``__provider`` is not one of this project's, nor one that the site names."""
+    name = reference(pickled) if isinstance(pickled, str) else None
+    if name is not None and (is_ours(name) or name in os.environ.get(OWN_PROVIDERS, "").split(",")):
+        return
+    what = "holds code, or values" if name is None else f"names {plain(name, 80)!r}"
+    raise PluginRefused(
+        f"the state or the program has a dynamic provider that isn't this project's ({what}); it was not loaded. Run"
+        " `slinky verify-state`. If it is your own: put its class, without attributes, into a module, and name it:"
+        f" {OWN_PROVIDERS}=MODULE.CLASS"
+    )
+
+
+@functools.cache
+def _end_with_engine() -> None:
+    engine = _engine()
+    if engine is not None:
+        threading.Thread(target=_follow, args=(engine,), name="end-with-engine", daemon=True).start()
+
+
+def _follow(engine: EngineProcess) -> None:
+    while engine.lives():
+        time.sleep(1)
+    _WAKE.set()
+    end = time.monotonic() + GRACE_S
+    while time.monotonic() < end and any(_contexts()):
+        time.sleep(0.1)
+    os._exit(1)
 
 
 def _widen_pool() -> None:
@@ -91,21 +190,46 @@ def _widen_pool() -> None:
         executor._max_workers = WORKERS
 
 
-def _cancel_heard(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
-    from google.protobuf import empty_pb2  # noqa: PLC0415 - the code runs with another module's globals
-
-    from slinky_iac.engine.plugin_process import _CANCELLED  # noqa: PLC0415
-
+def cancel() -> None:
+    """End every wait of this process, as interrupted."""
     _CANCELLED.set()
+    _WAKE.set()
+
+
+def _cancel_heard(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
+    import grpc  # noqa: PLC0415 - the code runs with another module's globals
+    from google.protobuf import empty_pb2  # noqa: PLC0415
+
+    import slinky_iac.engine.plugin_process as ours  # noqa: PLC0415, PLW0406
+
+    if why := ours.stranger(context):
+        context.abort(grpc.StatusCode.PERMISSION_DENIED, why)
+    ours.cancel()
     return empty_pb2.Empty()
 
 
-def _hear_cancel() -> None:
-    # gRPC holds the bound method since registration, so its class attribute is too late to change; its code is not.
+def _configure_heard(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    import grpc  # noqa: PLC0415
+
+    import slinky_iac.engine.plugin_process as ours  # noqa: PLC0415, PLW0406
+
+    if why := ours.stranger(context):
+        context.abort(grpc.StatusCode.PERMISSION_DENIED, why)
+    return ours.REPLACED["Configure"](self, request, context)
+
+
+REPLACED: Final[dict[str, Callable[..., object]]] = {}
+"""The plugin's own methods, by name."""
+
+
+def _hear() -> None:
+    # gRPC holds the bound methods since registration, so their class's attributes are too late to change; their code isn't.
     servicer = getattr(sys.modules["__main__"], "DynamicResourceProviderServicer", None)
-    method = getattr(servicer, "Cancel", None)
-    if isinstance(method, types.FunctionType) and not method.__code__.co_freevars:
-        method.__code__ = _cancel_heard.__code__
+    for name, heard in (("Cancel", _cancel_heard), ("Configure", _configure_heard)):
+        method = getattr(servicer, name, None)
+        if name not in REPLACED and isinstance(method, types.FunctionType) and not method.__code__.co_freevars:
+            REPLACED[name] = types.FunctionType(method.__code__, method.__globals__, name)
+            method.__code__ = heard.__code__
 
 
 class PlainErrors:
@@ -144,8 +268,16 @@ def keep_made(identity: str, outs: Mapping[str, Any], props: Mapping[str, Any]) 
 
 
 def _context() -> Any:  # noqa: ANN401 - gRPC's, which has no type of its own here
-    """The gRPC context of the call that this thread serves."""
-    frame: types.FrameType | None = sys._getframe()
+    """The gRPC context of the call that this thread serves; None for no call."""
+    return _context_of(sys._getframe())
+
+
+def _contexts() -> Iterator[object]:
+    """Those of all calls that are being served."""
+    return filter(None, map(_context_of, sys._current_frames().values()))
+
+
+def _context_of(frame: types.FrameType | None) -> Any:  # noqa: ANN401
     while frame is not None:
         found = frame.f_locals.get("context")
         if hasattr(found, "set_trailing_metadata"):

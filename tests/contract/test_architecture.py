@@ -59,6 +59,7 @@ EXTRA = {
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/engine/provider.py": {"pulumi"},
+    "slinky_iac/engine/provider_pickle.py": {"pulumi"},
     "slinky_iac/jobs/gates.py": {"pulumi"},
     "slinky_iac/node_table/gates.py": {"pulumi"},
     "slinky_iac/engine/plugin_process.py": {"google", "grpc", "pulumi"},

@@ -1,11 +1,13 @@
-"""Interrupted operations leave a state that the next one understands, no lock, and no process behind.
+"""Interrupted operations leave a state that the next one understands, no lock, and no process behind. A killed engine
+leaves a lock, and processes of Pulumi's own; ours ends.
 
 Programs and hooks that don't end: tests/faults/test_interrupted_programs.py.
 """
 
 import pytest
 
-from tests.integration.engine import Project, Running, eventually, processes_of
+from slinky_iac.engine.plugin_process import OWN_PROVIDERS
+from tests.integration.engine import REPO, Project, Running, eventually, processes_of
 
 SLOW = """
     import time
@@ -14,11 +16,18 @@ SLOW = """
 
     class SlowProvider(ResourceProvider):
         def create(self, props):
+            prepare()
             Path("started").touch()
             deadline = time.monotonic() + 300
-            while not Path("release").exists() and time.monotonic() < deadline:
+            while not Path("release").exists() and time.monotonic() < deadline and lives():
                 time.sleep(0.05)
             return CreateResult("slow", {"value": 1})
+
+    def prepare():
+        pass
+
+    def lives():
+        return True
 
     class Slow(Resource):
         def __init__(self, name, opts=None):
@@ -30,6 +39,15 @@ MAIN = """
     first = Slow("first")
     Slow("second", pulumi.ResourceOptions(depends_on=[first]))
 """
+GATE = (
+    SLOW.partition("    def prepare")[0]
+    + f"""
+    import sys
+    sys.path.insert(0, {str(REPO)!r})
+    from slinky_iac.engine.plugin_process import engine_lives as lives, prepare
+"""
+)
+"""The same, as a gate of this project: it knows its engine."""
 BOUND = 40.0
 """Seconds within which everything must have ended: the engine's and our own grace are 5 s each, a busy machine has more."""
 
@@ -99,15 +117,28 @@ def test_two_interrupts_end_it_and_the_next_up_resumes(slow: Project) -> None:
     forget_pending_creates(slow)
 
 
-def test_a_killed_engine_leaves_no_process_behind(slow: Project) -> None:
+def test_a_killed_engine_s_gate_ends_with_it_and_the_next_up_resumes(slow: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The language host looks at its engine once in five minutes, and Pulumi's other plugins never: they are left."""
+    monkeypatch.setenv(OWN_PROVIDERS, "slow.SlowProvider")
+    slow.write(slow=GATE)
     running = begun(slow)
-    names = sorted(name for name in processes_of(slow.engine).values() if "standins" in name)
-    assert len(names) >= 2, names
+    assert len(ours(slow)) >= 3, "the plugin, its shell and the program"
     running.kill()
-    nobody_left(slow)
+    eventually("gate and program have ended", lambda: not ours(slow), BOUND)
     assert len(slow.locks()) == 1, "a killed engine can't take its lock with it"
     assert "locked" in slow.up(ok=False).stderr
     slow.run("cancel", "--yes")
     assert slow.locks() == []
     finish(slow)
     forget_pending_creates(slow)
+
+
+def ours(project: Project) -> list[str]:
+    """Command lines of what runs the program and the dynamic providers, official or the stand-in."""
+    parts = (
+        "pulumi-language-python-exec",
+        "pulumi-resource-pulumi-python",
+        "pulumi.dynamic",
+        "lab.standins.dynamic_provider",
+    )
+    return [command for command in processes_of(project.engine).values() if any(part in command for part in parts)]

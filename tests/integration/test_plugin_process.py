@@ -7,11 +7,16 @@ Each leans on something that the SDK leaves reachable but doesn't promise, so ea
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.integration.engine import REPO, Project
+from slinky_iac.engine.plugin_process import OWN_PROVIDERS
+from tests.integration.engine import REPO, Project, processes_of
+from tests.unit.engine import played_engine
 
 WAITER = f"""
     import sys
@@ -64,6 +69,11 @@ def main(count: int, seconds: float, enough: int) -> str:
     """
 
 
+@pytest.fixture(autouse=True)
+def _named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OWN_PROVIDERS, "waiter.WaiterProvider,half.HalfProvider")
+
+
 @pytest.fixture
 def waiting(project: Project) -> Project:
     project.write(waiter=WAITER)
@@ -103,6 +113,34 @@ def test_a_gate_whose_engine_was_killed_stops_acting(waiting: Project) -> None:
     running.process.send_signal(signal.SIGKILL)
     running.process.wait()
     _await_file(waiting, "orphaned-w0")
+
+
+def test_while_a_gate_waits_another_user_of_the_machine_is_not_served(waiting: Project) -> None:
+    """Such a user sees every port that listens in /proc/net/tcp. Before this was refused, the pickle ran as whoever ran
+    `pulumi up`, with the passphrase in its environment."""
+    waiting.write(main=main(1, 120, enough=99))
+    running = waiting.engine.spawn("up", "--yes", "--skip-preview", cwd=waiting.folder)
+    _await_begun(waiting)
+    waiting.folder.chmod(0o777)
+    for what in ("code", "Cancel", "Configure"):
+        argv = [sys.executable, played_engine.__file__, "3401", str(_port(waiting)), str(waiting.folder), what, "0"]
+        said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+        assert "doesn't come from the pulumi process" in said
+    assert not (waiting.folder / "code-was-run").exists()
+    running.interrupt()
+    assert running.wait(60) != 0
+    assert "interrupted in w0" in running.output, "nobody but the engine has ended the wait"
+
+
+def _port(project: Project) -> int:
+    """Where the plugin listens."""
+    of_plugin = ("pulumi.dynamic", "standins.dynamic_provider")
+    running = processes_of(project.engine).items()
+    (pid,) = [pid for pid, command in running if any(part in command for part in of_plugin) and "/bin/sh" not in command]
+    held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    (port,) = [int(row[1].partition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+    return port
 
 
 @pytest.mark.parametrize("raised", ["ours", "a fault of the program"])

@@ -21,6 +21,7 @@ import slinky_iac
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands import cli, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
+from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.contract.test_wire_formats import JOBS, STORE, TABLE
@@ -70,7 +71,7 @@ def test_every_provider_of_this_project_is_known_and_passes() -> None:
     assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
     for each in usable:
         text = serialize_provider(each())
-        assert verify_state.reference(text) == f"{each.__module__}.{each.__qualname__}"
+        assert reference(text) == f"{each.__module__}.{each.__qualname__}"
         assert found(resource(__provider=text)) == ()
 
 
@@ -292,7 +293,7 @@ def test_what_an_own_program_uses_can_be_allowed() -> None:
 @given(st.binary(max_size=200), st.sampled_from([0, 1, 8, 40]))
 def test_no_bytes_are_loaded_and_none_are_too_odd(raw: bytes, begin: int) -> None:
     text = base64.b64encode(base64.b64decode(OURS)[:begin] + raw).decode()
-    assert (verify_state.reference(text) in CLASSES) == (found(resource(__provider=text)) == ())
+    assert (reference(text) in CLASSES) == (found(resource(__provider=text)) == ())
 
 
 def test_names_of_a_state_move_no_cursor() -> None:

@@ -1,0 +1,32 @@
+"""What a program can do about the process that it runs in: Pulumi's executor (``pulumi-language-python-exec``).
+
+When a resource has failed, and at Ctrl-C, the language host sends that process SIGINT and waits for its end
+(``cmd.Cancel`` in pulumi-language-python's ``Run``). Python answers with two tracebacks of KeyboardInterrupt, below the
+one sentence that matters. A terminal's Ctrl-C doesn't come here: the engine starts plugins in process groups of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import PurePath
+from types import FrameType
+from typing import Final
+
+EXECUTOR: Final = "pulumi-language-python-exec"
+SHOWN: Final = 32
+"""Exit code by which the executor says that the error has been shown: the language host adds no sentence of its own."""
+
+
+def end_silently() -> None:
+    """From now on, SIGINT ends the program at once and without a word. Only in Pulumi's executor, and in its main thread:
+    elsewhere the process is somebody else's (a test, an inline program of the Automation API)."""
+    script = sys.orig_argv[:4]  # python, -u, the executor
+    if any(PurePath(word).name == EXECUTOR for word in script) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    os._exit(SHOWN)
