@@ -13,8 +13,30 @@ from typing import Final
 _MAJOR: Final = re.compile(r"(\d\d)\.(\d\d)")
 _OLDEST_PROTOCOL: Final = 40 << 8
 """23.11's, from which on every major release has the next multiple of 256 (slurm_protocol_common.h)."""
-SUPPORTED = ("1.0", "1.1", "1.2")
-"""Minor releases this program writes specs for."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A minor line of slurm-operator that this program writes specs for."""
+
+    newest: int
+    """Patch number of the newest release that this program knows of."""
+    slurm: str
+    """Release of Slurm in the images that Slinky ships with it."""
+    image_tag: str
+    """Tag of those images."""
+    seen: str = ""
+    """What of the line was read and run, where that isn't a release of it."""
+
+
+LINES: Final = {
+    0: Line(6, "25.11", "25.11-ubuntu24.04"),
+    1: Line(2, "25.11", "25.11-ubuntu24.04"),
+    2: Line(2, "26.05", "26.05-ubuntu26.04"),
+    3: Line(0, "26.05", "26.05-ubuntu26.04", seen="its sources of 20 August 2026 (1.3.0-rc1)"),
+}
+"""By minor number. A release that comes out is a row or a number here, once its sources were read."""
+NEWEST: Final = f"1.{max(LINES)}"
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 
@@ -29,15 +51,21 @@ class OperatorVersion:
 
     @classmethod
     def parse(cls, text: str) -> OperatorVersion:
-        """Read ``1.2.1`` or ``v1.2.1``. Raises ValueError with the allowed form and the supported releases."""
+        """Read ``1.2.1`` or ``v1.2.1``. Raises ValueError with the allowed form, or with what to do about a release of an
+        unknown line."""
         match = _VERSION.fullmatch(text)
         if match is None:
             raise ValueError(f"got {text!r}; a release of slurm-operator is three numbers, for example 1.2.1")
         version = cls(int(match[1]), int(match[2]), int(match[3]))
-        if version.line not in SUPPORTED:
+        if version < cls(1, min(LINES), 0):
             raise ValueError(
-                f"got {text!r}; this program writes specs for slurm-operator {', '.join(SUPPORTED)} "
-                "and would guess for any other: choose one of these"
+                f"got {text!r}; slurm-operator before 1.0 has other kinds of objects: upgrade it to 1.0 or newer, by its own"
+                " upgrade guide, then set that release"
+            )
+        if version.major != 1 or version.minor not in LINES:
+            raise ValueError(
+                f"got {text!r}; this program knows slurm-operator up to {NEWEST}, and would guess how a newer one drains"
+                " nodes: take a newer release of this program, or stay with an operator that it knows, for example 1.2.1"
             )
         return version
 
@@ -48,6 +76,21 @@ class OperatorVersion:
     def line(self) -> str:
         """Major and minor, e.g. ``1.2``."""
         return f"{self.major}.{self.minor}"
+
+    @property
+    def seen(self) -> str:
+        """What this program rests on where not on this very release: words for a finding; empty where there is no more to
+        say."""
+        known = LINES[self.minor]
+        if self.patch > known.newest:
+            return f"{self.line}.{known.newest} and older"
+        return known.seen
+
+    @property
+    def renewal_stops(self) -> bool:
+        """Whether it can stop to renew a Token's JWT (slurm-operator issue 240; mended on the branches of 1.1 and 1.2 after
+        1.1.2 and 1.2.1 and on 1.3's, not on that of 1.0)."""
+        return self < OperatorVersion(1, 2, 2) and not (self.minor == 1 and self.patch >= 3)
 
     @property
     def refs_have_namespace(self) -> bool:
@@ -122,12 +165,12 @@ class OperatorVersion:
     @property
     def slurm_release(self) -> str:
         """The Slurm release of the images that Slinky ships with this operator."""
-        return "26.05" if self.minor >= 2 else "25.11"
+        return LINES[self.minor].slurm
 
     @property
     def image_tag(self) -> str:
         """Tag of Slinky's images that goes with this operator."""
-        return "26.05-ubuntu26.04" if self.minor >= 2 else "25.11-ubuntu24.04"
+        return LINES[self.minor].image_tag
 
 
 MINIMUM_SLURM = (25, 11)

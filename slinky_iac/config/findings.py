@@ -72,6 +72,8 @@ KINDS: Final[Mapping[str, str]] = {
     " to enforce them. Acknowledge it once `slinky preflight` says that they hold.",
     "nothing-to-acknowledge": "The stack's file acknowledges a finding that is no longer there. Remove the line.",
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
+    "operator-unwatched": "This release of slurm-operator is newer than what this program was run with"
+    " ([releases.md](releases.md)). Acknowledge it once a scale-in and a rollout have shown what you expect.",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",

@@ -266,6 +266,12 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "with 1.1.0 its webhook is called for every pod of the cluster and can stop all scheduling (slurm-operator issue"
             " 189); use 1.1.1 or newer, or leave it off: this program checks the same"
         )
+    if seen := operator.parsed.seen:
+        yield at("operator.version").warning(
+            f"{operator.version}: of slurm-operator {operator.parsed.line} this program knows {seen}. Try a scale-in and a"
+            " rollout with this release before jobs that matter run, or set one that is known, for example 1.2.1",
+            id="operator-unwatched",
+        )
     if operator.install and operator.namespace == config.cluster.namespace:
         yield at("operator.namespace").error("is the cluster's namespace too; destroying one would remove the other")
 

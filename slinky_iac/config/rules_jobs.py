@@ -14,10 +14,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.jobs import Job
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.releases import OperatorVersion
 
-RENEWAL_STOPS: Final = OperatorVersion(1, 2, 1)
-"""Last release that is known to have it; the fix is in no release yet (internal/controller/token, requeueAfter)."""
 _AS_ROOT: Final = "a job of that user could do all that root can"
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
@@ -116,7 +113,7 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
             yield at(f"{path}.lifetime").error(f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
-        if each.refresh and config.operator_version <= RENEWAL_STOPS:
+        if each.refresh and config.operator_version.renewal_stops:
             yield at(f"{path}.refresh").warning(
                 f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"
                 " one that has expired. Delete the Secret, and the operator makes it again",

@@ -21,12 +21,14 @@ ABILITIES = (
     "confuses_equal_names",
     "drops_empty_values",
     "has_topology",
+    "renewal_stops",
 )
 TABLE = {
-    "1.0.0": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names"},
-    "1.0.3": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names"},
-    "1.0.4": {"needs_service_monitor_crd", "confuses_equal_names"},
-    "1.0.5": {"confuses_equal_names"},
+    "1.0.0": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
+    "1.0.3": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
+    "1.0.4": {"needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
+    "1.0.5": {"confuses_equal_names", "renewal_stops"},
+    "1.0.6": {"confuses_equal_names", "renewal_stops"},
     "1.1.0": {
         "refs_have_namespace",
         "needs_service_monitor_crd",
@@ -36,9 +38,39 @@ TABLE = {
         "binding_webhook_is_cluster_wide",
         "drops_empty_values",
         "has_topology",
+        "renewal_stops",
     },
-    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_node_ports", "drops_empty_values", "has_topology"},
+    "1.1.1": {
+        "has_jwks",
+        "has_ssh",
+        "has_scaling_mode",
+        "has_node_ports",
+        "drops_empty_values",
+        "has_topology",
+        "renewal_stops",
+    },
     "1.2.1": {
+        "has_jwks",
+        "has_ssh",
+        "has_scaling_mode",
+        "has_node_ports",
+        "prunes_slurm_conf",
+        "leaves_records",
+        "drops_empty_values",
+        "has_topology",
+        "renewal_stops",
+    },
+    "1.2.2": {
+        "has_jwks",
+        "has_ssh",
+        "has_scaling_mode",
+        "has_node_ports",
+        "prunes_slurm_conf",
+        "leaves_records",
+        "drops_empty_values",
+        "has_topology",
+    },
+    "1.3.0": {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
@@ -61,7 +93,7 @@ def test_the_table_covers_every_ability() -> None:
     flags = {
         name for name, value in vars(OperatorVersion).items() if isinstance(value, property) and name.split("_")[0] != "line"
     }
-    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag"}
+    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag", "seen"}
 
 
 @pytest.mark.parametrize(
@@ -77,13 +109,37 @@ def test_key_reference_and_images_go_with_the_release(version: str, jwt: str, sl
     assert (parsed.jwt_ref_field, parsed.slurm_release, parsed.image_tag) == (jwt, slurm, tag)
 
 
-@pytest.mark.parametrize("text", ["0.4.1", "1.3.0", "2.0.0", "1.2", "latest", "", "1.2.x", "1.2.1 "])
+@pytest.mark.parametrize("text", ["0.4.1", "1.4.0", "2.0.0", "1.2", "latest", "", "1.2.x", "1.2.1 "])
 def test_a_release_that_is_not_known_is_refused_not_guessed(text: str) -> None:
     with pytest.raises(ValueError, match="slurm-operator"):
         OperatorVersion.parse(text)
 
 
-@given(minor=st.integers(min_value=0, max_value=2), patch=st.integers(min_value=0, max_value=99))
+@pytest.mark.parametrize(
+    ("version", "way_out"),
+    [("0.4.1", "upgrade it to 1.0 or newer"), ("1.4.0", "take a newer release of this program"), ("2.0.0", "stay with")],
+)
+def test_an_unknown_release_is_refused_with_a_way_out(version: str, way_out: str) -> None:
+    with pytest.raises(ValueError, match=way_out):
+        OperatorVersion.parse(version)
+
+
+@pytest.mark.parametrize(
+    ("version", "seen"),
+    [
+        ("1.0.6", ""),
+        ("1.2.2", ""),
+        ("1.2.3", "1.2.2 and older"),
+        ("1.3.0", "its sources of 20 August 2026 (1.3.0-rc1)"),
+        ("1.3.0-rc1", "its sources of 20 August 2026 (1.3.0-rc1)"),
+        ("1.3.1", "1.3.0 and older"),
+    ],
+)
+def test_a_release_that_was_not_run_says_what_was(version: str, seen: str) -> None:
+    assert OperatorVersion.parse(version).seen == seen
+
+
+@given(minor=st.integers(min_value=0, max_value=3), patch=st.integers(min_value=0, max_value=99))
 def test_text_and_value_are_the_same_release(minor: int, patch: int) -> None:
     version = OperatorVersion(1, minor, patch)
     assert OperatorVersion.parse(str(version)) == version

@@ -80,7 +80,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
         ["gpu:8", "gpu:a100:8", "mps:0"],
         ["", "gpu:", ":8", "gpu:a100:x:y", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1"],
     ),
-    (fields.Version, ["1.2.1", "v1.0.1", "1.1.0"], ["1.3.0", "0.4.0", "latest", "1.2"]),
+    (fields.Version, ["1.2.1", "v1.0.1", "1.1.0"], ["1.4.0", "0.4.0", "latest", "1.2"]),
     (
         fields.NodeConf,
         [{}, {"Weight": 10}, {"RealMemory": "1000", "Gres": "gpu:1,mps:2"}],
