@@ -9,10 +9,13 @@ import pytest
 from slinky_iac.engine.plugin_process import OWN_PROVIDERS
 from tests.integration.engine import REPO, Project, Running, eventually, processes_of
 
-SLOW = """
+_SLOW = """
+    import sys
     import time
     from pathlib import Path
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider
+
+    KNOWS
 
     class SlowProvider(ResourceProvider):
         def create(self, props):
@@ -22,12 +25,6 @@ SLOW = """
             while not Path("release").exists() and time.monotonic() < deadline and lives():
                 time.sleep(0.05)
             return CreateResult("slow", {"value": 1})
-
-    def prepare():
-        pass
-
-    def lives():
-        return True
 
     class Slow(Resource):
         def __init__(self, name, opts=None):
@@ -39,13 +36,10 @@ MAIN = """
     first = Slow("first")
     Slow("second", pulumi.ResourceOptions(depends_on=[first]))
 """
-GATE = (
-    SLOW.partition("    def prepare")[0]
-    + f"""
-    import sys
-    sys.path.insert(0, {str(REPO)!r})
-    from slinky_iac.engine.plugin_process import engine_lives as lives, prepare
-"""
+SLOW = _SLOW.replace("KNOWS", "prepare = lives = lambda: True")
+GATE = _SLOW.replace(
+    "KNOWS",
+    f"sys.path.insert(0, {str(REPO)!r})\n    from slinky_iac.engine.plugin_process import engine_lives as lives, prepare",
 )
 """The same, as a gate of this project: it knows its engine."""
 BOUND = 40.0

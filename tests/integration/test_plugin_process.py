@@ -27,8 +27,10 @@ WAITER = f"""
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider
     from slinky_iac.engine import plugin_process
     from slinky_iac.engine.plugin_process import engine_report
+    from slinky_iac.engine.program_process import end_silently
     from slinky_iac.errors import DrainBlocked
 
+    end_silently()
     ERRORS = {{"ours": DrainBlocked, "a fault of the program": KeyError}}
     HERE = Path(__file__).resolve().parent
 
@@ -120,15 +122,18 @@ def test_while_a_gate_waits_another_user_of_the_machine_is_not_served(waiting: P
     `pulumi up`, with the passphrase in its environment."""
     waiting.write(main=main(1, 120, enough=99))
     running = waiting.engine.spawn("up", "--yes", "--skip-preview", cwd=waiting.folder)
-    _await_begun(waiting)
-    waiting.folder.chmod(0o777)
-    for what in ("code", "Cancel", "Configure"):
-        argv = [sys.executable, played_engine.__file__, "3401", str(_port(waiting)), str(waiting.folder), what, "0"]
-        said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
-        assert "doesn't come from the pulumi process" in said
-    assert not (waiting.folder / "code-was-run").exists()
-    running.interrupt()
-    assert running.wait(60) != 0
+    try:
+        _await_begun(waiting)
+        waiting.folder.chmod(0o777)
+        for what in ("code", "Cancel", "Configure"):
+            argv = [sys.executable, played_engine.__file__, "3401", str(_port(waiting)), str(waiting.folder), what, "0"]
+            said = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, timeout=60).stdout
+            assert "doesn't come from the pulumi process" in said
+        assert not (waiting.folder / "code-was-run").exists()
+        running.interrupt()
+    finally:
+        code = running.wait(60)
+    assert code != 0
     assert "interrupted in w0" in running.output, "nobody but the engine has ended the wait"
 
 
@@ -138,8 +143,9 @@ def _port(project: Project) -> int:
     running = processes_of(project.engine).items()
     (pid,) = [pid for pid, command in running if any(part in command for part in of_plugin) and "/bin/sh" not in command]
     held = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    (port,) = [int(row[1].partition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+    tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+    rows = [row for row in map(str.split, tables.splitlines()) if row[3] == "0A" and f"socket:[{row[9]}]" in held]
+    (port,) = [int(row[1].rpartition(":")[2], 16) for row in rows]
     return port
 
 
@@ -158,8 +164,10 @@ HALF = f"""
     sys.path.insert(0, {str(REPO)!r})
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider, UpdateResult
     from slinky_iac.engine import plugin_process
+    from slinky_iac.engine.program_process import end_silently
     from slinky_iac.errors import DrainDeadline
 
+    end_silently()
     HERE = Path(__file__).resolve().parent
 
     class HalfProvider(ResourceProvider):
