@@ -180,6 +180,22 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "an operator newer than what was read of its line",
+        minimal(operator={"version": "1.3.0"}),
+        "warning",
+        "operator.version",
+        ("1.3.0-rc1", "Try a scale-in and a rollout"),
+        {"operator": {"version": "1.2.2"}},
+    ),
+    Case(
+        "a patch of the operator that is not known here",
+        minimal(operator={"version": "1.2.9"}),
+        "warning",
+        "operator.version",
+        ("1.2.2 and older",),
+        {"operator": {"version": "1.2.2"}},
+    ),
+    Case(
         "pods that slurm-operator replaces itself",
         nodeset(updateStrategy={"type": "RollingUpdate"}),
         "warning",
