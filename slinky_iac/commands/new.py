@@ -21,13 +21,20 @@ FILES: Final = ("Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="the project's folder; it is created if it doesn't exist")
-    parser.add_argument("--wheel", type=Path, metavar="FILE", help=f"{WHEEL}, to copy into DIR/wheels")
+    wheel = f"{WHEEL}, to copy into DIR/wheels; by default a project made in a checkout is installed from there"
+    parser.add_argument("--wheel", type=Path, metavar="FILE", help=wheel)
 
 
 def shipped(folder: str) -> Path:
     """A folder of this release: in the package where that was installed from a wheel, else in the checkout."""
     library = Path(__file__).parents[1]
     return library / folder if (library / folder).is_dir() else library.parent / folder
+
+
+def checkout() -> Path | None:
+    """The folder of this project's source, where this runs from one; None in an installed package."""
+    root = Path(__file__).parents[2]
+    return root if (root / "pyproject.toml").is_file() and (root / "templates").is_dir() else None
 
 
 def require_room(folder: Path, names: Iterable[str]) -> None:
@@ -39,7 +46,7 @@ def require_room(folder: Path, names: Iterable[str]) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Make the project. Raises :class:`ProjectError` before anything is written; returns the exit code."""
     make(arguments.folder, arguments.wheel)
-    print("\n".join(next_steps(arguments.folder, has_wheel=arguments.wheel is not None)))
+    print("\n".join(next_steps(arguments.folder, needs_wheel=arguments.wheel is None and checkout() is None)))
     return 0
 
 
@@ -55,6 +62,8 @@ def make(folder: Path, wheel: Path | None) -> None:
             text = (shipped("templates/site") / name).read_text(encoding="utf-8")
             if name == "Pulumi.yaml":
                 text = text.partition("template:\n")[0]  # what is behind it `pulumi new` alone reads
+            if name == "requirements.txt" and wheel is None and (source := checkout()) is not None:
+                text = f"# slinky-iac from this checkout; `slinky new --wheel` makes a project that needs none.\n{source}\n"
             (folder / name).write_text(text, encoding="utf-8")
         if wheel is not None:
             (folder / "wheels").mkdir(exist_ok=True)
@@ -63,10 +72,10 @@ def make(folder: Path, wheel: Path | None) -> None:
         raise ProjectError(f"{wrong.filename}: can't be written ({wrong.strerror})") from None
 
 
-def next_steps(folder: Path, *, has_wheel: bool) -> list[str]:
+def next_steps(folder: Path, *, needs_wheel: bool) -> list[str]:
     """What to do in the new folder."""
     lines = [f"made {folder}. Next:", f"  cd {folder}"]
-    lines += [] if has_wheel else [f"  mkdir -p wheels   # and put {WHEEL} into it"]
+    lines += [] if not needs_wheel else [f"  mkdir -p wheels   # and put {WHEEL} into it"]
     return [
         *lines,
         "  pulumi install && . venv/bin/activate",

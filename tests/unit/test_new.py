@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.cli import main
-from slinky_iac.commands.new import FILES, WHEEL, shipped
+from slinky_iac.commands.new import FILES, WHEEL, next_steps, shipped
 from tests.stacks import ROOT
 
 
@@ -22,7 +22,10 @@ def test_a_new_project_is_the_template_without_what_pulumi_new_alone_reads(
     assert set(project) == {"name", "description", "runtime"}
     assert project["name"] == "slinky-iac", "settings belong to this name"
     out = capsys.readouterr().out
-    assert f"put {WHEEL} into it" in out
+    assert "put " not in out
+    named = [line for line in (folder / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    assert named == [str(ROOT)], "a checkout is what it is installed from"
+    assert any("put " in line for line in next_steps(folder, needs_wheel=True)), "an installed package has no source"
     order = ["pulumi install", "pulumi login", "PULUMI_CONFIG_PASSPHRASE_FILE", "slinky init", "slinky check", "pulumi up"]
     assert sorted(order, key=out.index) == order, "a user who pastes the lines meets no step that isn't there"
 
