@@ -3,11 +3,16 @@
 Under RollingUpdate it may count every worker pod as outdated, and replaces them in its first moments, in which it has no
 Slurm client and takes busy nodes for drained. Worker pods that 1.0 made lack a label that 1.1 and newer look for, and go
 whatever the strategy. Login pods may get another template, and with it end.
+
+It also returns nodes that are drained or DOWN: it notes each pod in the comment of its node, and where that text differs
+from what is there, it takes the pod for one that has moved, and sets the node IDLE (``UpdateNodeWithPodInfo``, 1.0 to 1.2).
+1.2 notes the NodeSet too, so the text differs for every node. An earlier operator reads the longer text as its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,8 +23,14 @@ from slinky_iac.reach import kube_connection, reach
 
 if TYPE_CHECKING:  # few updates change the operator, and the clients take 0.1 s to import
     from slinky_iac.kube.client import KubeClient
+    from slinky_iac.kube.objects import NodeSet, Pod
+    from slinky_iac.releases import OperatorVersion
+    from slinky_iac.slurmrest.objects import Node
 
 BUDGET_S: Final = 20.0
+OUT_OF_SERVICE: Final = frozenset({"DRAIN", "DOWN", "FAIL"})
+SHOWN: Final = 8
+"""Nodes that are named at once."""
 
 
 def changes_release(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
@@ -38,7 +49,7 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     try:
         with kube_connection(config, env, home) as way:
             kube = way.kube(BUDGET_S)
-            found = [*_rolling(config, kube), *_unlabelled(config, kube)]
+            found = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube)]
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.controller.external is None and not config.controller.persistence.enabled:
@@ -82,3 +93,66 @@ def _unlabelled(config: StackConfig, kube: KubeClient) -> Iterator[str]:
             f" would replace them all, whatever the update strategy. First `kubectl label pods -n {space} -l"
             f" app.kubernetes.io/name=slurmd {names.LABEL_SCALING_MODE}=StatefulSet`"
         )
+
+
+def _returned(config: StackConfig, kube: KubeClient) -> Iterator[str]:
+    """Nodes that are out of service and that the new operator would set IDLE, each with what to write first."""
+    from slinky_iac.cluster.connection import connected  # noqa: PLC0415
+    from slinky_iac.drain.observe import require_cluster  # noqa: PLC0415
+
+    pods = list(_workers(config, kube))
+    if not pods:
+        return
+    with connected(reach(config), budget_s=BUDGET_S) as session:
+        require_cluster(session.slurm.controller_cluster(), config.cluster.name)
+        nodes = session.slurm.nodes(allow_none=True).by_name()
+    yield from returned(config.operator_version, pods, nodes)
+
+
+def _workers(config: StackConfig, kube: KubeClient) -> Iterator[tuple[NodeSet, Pod]]:
+    for name in config.nodesets:
+        try:
+            state = kube.nodeset(config.cluster.namespace, names.nodeset_resource(config.cluster.resource_name, name))
+        except KubeNotFound:
+            continue
+        yield from ((state, pod) for pod in kube.pods_of(config.cluster.namespace, state))
+
+
+def returned(version: OperatorVersion, pods: Sequence[tuple[NodeSet, Pod]], nodes: Mapping[str, Node]) -> Iterator[str]:
+    """A sentence where this operator would return nodes that are out of service."""
+    found = [
+        (record, wanted)
+        for state, pod in pods
+        if (record := nodes.get(pod.slurm_node)) is not None and (record.unreadable or record.state & OUT_OF_SERVICE)
+        if _moved(record.comment, wanted := pod_note(version, state, pod))
+    ]
+    if not found:
+        return
+    named = ", ".join(f"{record.name} ({record.reason or record.state_text})" for record, _ in found[:SHOWN])
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    commands = "; ".join(f"`scontrol update nodename={record.name} comment='{wanted}'`" for record, wanted in found[:SHOWN])
+    yield (
+        f"slurm-operator {version} would set {len(found)} node(s) IDLE that are drained or DOWN, in its first moments:"
+        f" {named}{more}. Return them to service, or first write what it writes into their comments, and run `pulumi up`"
+        f" again: {commands}"
+    )
+
+
+def pod_note(version: OperatorVersion, state: NodeSet, pod: Pod) -> str:
+    """What this operator notes of a pod in its node's comment, byte by byte (``podinfo.go``)."""
+    note = {"namespace": pod.metadata.namespace, "podName": pod.name, "node": pod.spec.node_name}
+    if version.notes_nodesets:
+        note |= {"nodeSetName": state.name, "nodeSetUID": state.metadata.uid}
+    return json.dumps({key: text for key, text in note.items() if text or "nodeSet" not in key}, separators=(",", ":"))
+
+
+def _moved(comment: str, wanted: str) -> bool:
+    """Whether the operator takes the pod for one that has moved: another note of its own is there, with a machine in it."""
+    try:
+        there = json.loads(comment)
+    except (ValueError, RecursionError):
+        return False
+    ours = json.loads(wanted)
+    if not isinstance(there, dict) or not there.get("node"):
+        return False
+    return any(there.get(key, "") != text for key, text in ours.items())

@@ -148,6 +148,11 @@ class OperatorVersion:
         return self.minor >= 2
 
     @property
+    def notes_nodesets(self) -> bool:
+        """Whether the operator notes a node's NodeSet in its comment (1.2.0 on; before, only pod and Kubernetes node)."""
+        return self.minor >= 2
+
+    @property
     def needs_service_monitor_crd(self) -> bool:
         """Whether the operator's reconcile fails where the ServiceMonitor CRD is absent (up to 1.0.4 and 1.1.0)."""
         return self <= OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)

@@ -96,8 +96,8 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     reason_changed_at: Number = UNSET
     slurmd_start_time: Number = UNSET
     version: str = ""
-    effective_cpus: int = 0
-    """CPUs that jobs may have, those of the system left out; 0 where Slurm doesn't say."""
+    comment: str = ""
+    effective_cpus: int = 0  # CPUs that jobs may have, those of the system left out; 0 where Slurm doesn't say
     real_memory: int = 0  # MiB
     specialized_memory: int = 0
     """MiB of it that jobs may not have (MemSpecLimit)."""

@@ -100,7 +100,7 @@ _PARTS = {
     "external_keys": "cluster engine errors keys kube names",
     "node_table": "cluster drain engine errors hostlist kube",
     "restarts": "cluster drain errors kube slurmrest",
-    "operator_change": "config errors kube names reach restarts",
+    "operator_change": "cluster config drain errors kube names reach releases restarts slurmrest",
     "preflight": "auth_alt closing cluster config demand errors keys kube names reach releases slurmrest specs",
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",

@@ -2,102 +2,17 @@
 
 from __future__ import annotations
 
-import collections
-import re
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import one_look, preview
-from slinky_iac.drain.plan import Seen
+from slinky_iac.drain import one_look
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import DrainPolicy
-from tests.api_server import ApiServer
+from tests.gate_site import EACH, HPAS, NODESETS, PODS, Site, kind, nodeset_body
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import KEY, NOW, FakeSlurm, Ticks, answer, error, job, node
-
-AT = "2026-01-01T00:00:00Z"
-PODS = "/api/v1/namespaces/slurm/pods"
-SCALED = "/apis/keda.sh/v1alpha1/namespaces/slurm/scaledobjects"
-HPAS = "/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers"
-NODESETS = "/apis/slinky.slurm.net/v1beta1/namespaces/slurm/nodesets"
-EACH = 3
-"""Pods of each NodeSet."""
-
-
-def nodeset_body(number: int, **meta: object) -> dict[str, object]:
-    name = f"hpc-worker-g{number}"
-    plain = {"name": name, "uid": name, "resourceVersion": "1", "generation": 1, "creationTimestamp": AT}
-    return {
-        "metadata": {**plain, **meta},
-        "spec": {"replicas": EACH, "controllerRef": {"name": "hpc"}},
-        "status": {
-            "replicas": EACH,
-            "observedGeneration": 1,
-            "selector": f"app.kubernetes.io/instance={name},app.kubernetes.io/name=slurmd",
-        },
-    }
-
-
-def pod_body(number: int, ordinal: int) -> dict[str, object]:
-    owner = f"hpc-worker-g{number}"
-    return {
-        "metadata": {
-            "name": f"{owner}-{ordinal}",
-            "uid": f"{owner}-{ordinal}",
-            "resourceVersion": "1",
-            "creationTimestamp": AT,
-            "labels": {"nodeset.slinky.slurm.net/pod-hostname": f"g{number}-{ordinal}"},
-            "ownerReferences": [{"uid": owner, "controller": True}],
-        },
-        "spec": {"nodeName": "machine", "hostname": f"g{number}-{ordinal}"},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": AT}]},
-    }
-
-
-class Site:
-    """N NodeSets of :data:`EACH` pods, and a job that runs on the second node of each."""
-
-    def __init__(self, count: int) -> None:
-        self.slurm = FakeSlurm(ticks=Ticks(now=time.time() - NOW + 1000))
-        self.server = ApiServer(slurm=self.slurm.handle)
-        self.server.put("jwt", {"jwt.key": KEY}, at=AT)
-        self.server.objects |= {HPAS: {"items": []}, SCALED: {"items": []}}
-        self.server.objects[PODS] = {
-            "metadata": {},
-            "items": [pod_body(number, ordinal) for number in range(count) for ordinal in range(EACH)],
-        }
-        for number in range(count):
-            self.server.objects[f"{NODESETS}/hpc-worker-g{number}"] = nodeset_body(number)
-            self.slurm.add(*(node(f"g{number}-{ordinal}") for ordinal in range(EACH)))
-            self.slurm.add(job(number + 1, nodes=f"g{number}-1"))
-
-    def reach(self, folder: Path) -> Reach:
-        return Reach("slurm", "hpc-restapi", "jwt", "jwt.key", kubeconfig=self.server.kubeconfig(folder))
-
-    def preview(self, folder: Path, count: int, target: int, **changes: object) -> list[Seen]:
-        reach = self.reach(folder)
-
-        def one(number: int) -> Seen:
-            found = settings(target, resource=f"hpc-worker-g{number}", reach=reach, **changes)
-            return preview.nodeset_scale(found, {"replicas": EACH})
-
-        with ThreadPoolExecutor(16) as pool:
-            return list(pool.map(one, range(count)))
-
-    def asked(self) -> collections.Counter[str]:
-        return collections.Counter(kind(path) for path in self.server.asked)
-
-
-def kind(path: str) -> str:
-    _, proxied, rest = path.partition("/proxy/")
-    if proxied:
-        return re.sub(r"v0\.0\.\d+", "v", rest)
-    return "NodeSet" if path.startswith(NODESETS) else path.rpartition("/")[2]
+from tests.unit.slurmrest.fake import answer, error
 
 
 @pytest.fixture
