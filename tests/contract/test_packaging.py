@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Any
 
@@ -46,6 +47,17 @@ def test_our_own_program_is_the_one_call_of_the_template() -> None:
     call = "from {}components.program import hybrid_cluster\n\ncluster = hybrid_cluster()\n"
     assert call.format("") in own
     assert call.format("slinky_iac.") in template
+
+
+def test_an_example_names_an_image_by_digest_or_says_where_to_get_it() -> None:
+    public = re.compile(r"(?:docker\.io|ghcr\.io|quay\.io)/[\w./-]+:[\w.-]+")
+    texts = {
+        path: path.read_text() for path in (ROOT / "examples").rglob("*") if path.suffix in {".yaml", ""} and path.is_file()
+    }
+    named = {path.name: text for path, text in texts.items() if public.search(text)}
+    assert {"Containerfile", "job.yaml"} <= named.keys()
+    assert [name for name, text in named.items() if "@sha256:" not in text] == []
+    assert "### Images by digest" in (ROOT / "docs" / "ci.md").read_text()
 
 
 def test_the_licence_is_the_one_that_is_named() -> None:

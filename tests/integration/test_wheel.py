@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +37,26 @@ SETTINGS = {
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     folder = tmp_path_factory.mktemp("site")
     return made(build(folder / "dist"), folder / "cluster")
+
+
+def test_a_wheel_has_its_digest_and_the_commit_that_it_is_made_of(tmp_path: Path) -> None:
+    """What README tells to run; by the tests' own backend, which the lock holds too, so that nothing is fetched."""
+    env = {**os.environ, "BUILD_PYTHON": sys.executable}
+    digests = set()
+    for name in ("one", "two"):
+        out = tmp_path / name
+        subprocess.run([str(ROOT / "build-wheel"), str(out)], env=env, check=True, capture_output=True, timeout=120)
+        (wheel,) = out.glob("*.whl")
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        assert (out / f"{wheel.name}.sha256").read_text() == f"{digest}  {wheel.name}\n"
+        said = json.loads((out / f"{wheel.name}.provenance.json").read_text())
+        git = ["git", "-C", str(ROOT)]
+        head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+        changed = subprocess.run([*git, "status", "--porcelain"], check=True, capture_output=True, text=True).stdout
+        assert (said["file"], said["sha256"], said["commit"]) == (wheel.name, digest, head)
+        assert said["clean"] == (changed == "")
+        digests.add(digest)
+    assert len(digests) == 1, "the same commit gives the same bytes"
 
 
 def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
