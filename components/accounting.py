@@ -37,7 +37,8 @@ class Accounting(Component):
         super().__init__("Accounting", name, args.config, opts)
         config = args.config
         secret = None
-        if args.database_password is not None and config.accounting.database is not None:
+        database = config.accounting.database
+        if args.database_password is not None and database is not None and database.password_from is None:
             secret = Secret(
                 f"{name}-database",
                 metadata=metadata(config, database_secret(config)),

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, Host, Image
+from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
 
 
@@ -56,6 +57,8 @@ class RestApi(Section):
     """Pods of slurmrestd. Never 0: without an answer the operator deletes busy pods undrained."""
     service: Service = Service()
     """Service of slurmrestd."""
+    resources: ContainerResources | None = None
+    """CPU and memory of slurmrestd."""
     pod: PodSettings = PodSettings()
     """Placement."""
     tls: RestApiTls | None = None

@@ -52,7 +52,13 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
         )
     if accounting.external is not None and accounting.database is not None:
         yield at("accounting").error("has external and database; an outside slurmdbd has its own database: remove one")
-    if accounting.database is not None and "databasePassword" not in secrets:
+    given = accounting.database is not None and accounting.database.password_from is not None
+    if given and "databasePassword" in secrets:
+        yield at("accounting.database.passwordFrom").error(
+            "is set together with the secret databasePassword, and slurmdbd has one password: remove passwordFrom, or run"
+            " `pulumi config rm slinky-iac:databasePassword`"
+        )
+    if accounting.database is not None and not given and "databasePassword" not in secrets:
         yield at("accounting.database").error(
             "needs a password; run `pulumi config set --secret slinky-iac:databasePassword`"
         )
@@ -119,7 +125,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:
-    fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod")
+    fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "resources", "pod")
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
     yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]

@@ -20,6 +20,8 @@ _COUNTED: Final = frozenset(
 )
 _DEVICES: Final = re.compile(r"requests\.[a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_.-]+")
 """A limit of a device plugin's resource, as requests.nvidia.com/gpu: pods that ask for none pass it."""
+_COMPUTE: Final = frozenset({"requests.cpu", "requests.memory", "limits.memory", "cpu", "memory"})
+"""Limits of what all containers ask for: Kubernetes refuses a pod with one that asks for nothing."""
 _SPARE: Final = 2
 """Pods beside those that a stack keeps: one of a Deployment that is rolled, and one of preflight."""
 
@@ -48,11 +50,17 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A quota that is too small refuses pods of a scale-out, or all of them."""
     limits = config.cluster.quota
     for name in limits:
-        if name not in _COUNTED and not name.startswith("count/") and _DEVICES.fullmatch(name) is None:
+        if name in _COMPUTE and config.cluster.default_resources:
+            for each, nodeset in config.nodesets.items():
+                if nodeset.resources.cpus is None or nodeset.resources.memory is None:
+                    yield at(f"nodesets.{each}.resources").error(
+                        f"must have cpus and memory with cluster.quota {name}: Kubernetes would refuse its pods"
+                    )
+        elif name not in _COUNTED and not name.startswith("count/") and _DEVICES.fullmatch(name) is None:
             yield at(f"cluster.quota.{name_of(name)}").error(
                 f"is none of {', '.join(sorted(_COUNTED))}, count/RESOURCE.GROUP and requests.DOMAIN/DEVICE. With limits of"
-                " CPU or memory Kubernetes refuses each pod whose containers don't ask for them, as the operator's"
-                " sidecars: no daemon would start. Remove it"
+                " CPU or memory Kubernetes refuses each pod with a container that asks for none: set"
+                " cluster.defaultResources: true, with which requests.cpu, requests.memory and limits.memory are taken"
             )
     wanted = pods(config)
     given = limits.get("pods", "")

@@ -27,6 +27,7 @@ from slinky_iac.config.fields import (
     SlurmRelease,
     Version,
 )
+from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.releases import OperatorVersion
 
 
@@ -75,8 +76,14 @@ class Cluster(Section):
     where the cluster's default is stricter. baseline: for a stack without NodeSets. By default the cluster's own;
     warnings and audit are at restricted in any case, which none of the operator's pods meets."""
     quota: dict[str, Quantity] = Field(default_factory=dict)
-    """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1}: a limit for others who create objects
-    there. CPU and memory are refused: the operator's sidecars ask for none, and Kubernetes would refuse their pods."""
+    """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1, requests.nvidia.com/gpu: 8}: a limit for
+    others who create objects there. CPU and memory need defaultResources: Kubernetes refuses pods that ask for none."""
+    default_resources: bool = False
+    """Give each container of a daemon, login pod or sidecar that has no `resources` a request and a limit of memory, and a
+    request of CPU (docs/operations.md has the sizes). Namespaces with a quota of CPU or memory, and policies that ask for
+    requests, admit no pod without. A change replaces the pods; NodeSets have `resources` of their own."""
+    sidecar_resources: ContainerResources | None = None
+    """CPU and memory of each log, reconfigure and init sidecar of the operator's pods."""
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
     1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""
@@ -316,6 +323,8 @@ class Controller(Section):
     """Service of slurmctld (in Kubernetes only); outside slurmd and sackd hosts need to reach it."""
     metrics: bool = False
     """Serve /metrics for Prometheus (in Kubernetes only)."""
+    resources: ContainerResources | None = None
+    """CPU and memory of slurmctld (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
 
@@ -330,7 +339,10 @@ class Database(Section):
     name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_]+$")
     """Database."""
     username: DatabaseUser = "slurm"
-    """User. The password is the secret configuration value databasePassword."""
+    """User. The password is the secret configuration value databasePassword, or that of `passwordFrom`."""
+    password_from: SecretReference | None = None
+    """A Secret that has the password, in the place of databasePassword: mariadb-operator's, for instance. slurmdbd's pod
+    waits until it is there. Its value must be readable in slurmdbd.conf: no space, quote, '#' or '\\'."""
     tls: DatabaseTls | None = None
     """TLS to the server; none by default: what slurmdbd asks and stores is then readable on the way."""
 
@@ -357,6 +369,8 @@ class Accounting(Section):
     """More slurmdbd.conf parameters (in Kubernetes only)."""
     service: Service = Service()
     """Service of slurmdbd (in Kubernetes only)."""
+    resources: ContainerResources | None = None
+    """CPU and memory of slurmdbd (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
 

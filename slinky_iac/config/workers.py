@@ -23,6 +23,7 @@ from slinky_iac.config.fields import (
     SlurmName,
     Url,
 )
+from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
 
 _LEAST_MEMORY: Final = 64 << 20
@@ -273,6 +274,8 @@ class LoginSet(Section):
     """Entry of that Secret."""
     service: Service = Service()
     """Service of sshd."""
+    resources: ContainerResources | None = None
+    """CPU and memory of a login pod: what its users' shells share."""
     pod: PodSettings = PodSettings()
     """Placement."""
     volumes: tuple[Volume, ...] = ()

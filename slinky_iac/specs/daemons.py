@@ -10,7 +10,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.jobs import UserToken
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
-from slinky_iac.config.sections import DatabaseTls
+from slinky_iac.config.sections import Database, DatabaseTls
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT
 from slinky_iac.releases import OperatorVersion
@@ -30,6 +30,7 @@ from slinky_iac.specs.shared import (
     secret_files,
     service,
     sidecar,
+    sized,
     slinky_image,
     template,
     token_set_reference,
@@ -57,8 +58,8 @@ def _inside_controller(config: StackConfig) -> Spec:
     slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
     spec: Spec = {
         **token_set_reference(config),
-        "slurmctld": container(config, slurmctld, _users(config)),
-        "reconfigure": container(config, slurmctld),
+        "slurmctld": container(config, slurmctld, _users(config) | sized(config, "slurmctld", controller.resources)),
+        "reconfigure": container(config, slurmctld, sized(config, "sidecar", config.cluster.sidecar_resources)),
         "logfile": sidecar(config),
         "persistence": _persistence(config),
         "service": service(controller.service, names.SLURMCTLD_PORT),
@@ -129,13 +130,17 @@ def accounting_spec(config: ClusterConfig) -> Spec:
     spec: Spec = {
         **key_references(config),
         **token_set_reference(config),
-        "slurmdbd": container(config, config.cluster.images.slurmdbd or slinky_image(config, "slurmdbd")),
+        "slurmdbd": container(
+            config,
+            config.cluster.images.slurmdbd or slinky_image(config, "slurmdbd"),
+            sized(config, "slurmdbd", accounting.resources),
+        ),
         "storageConfig": {
             "host": database.host,
             "port": database.port,
             "database": database.name,
             "username": database.username,
-            "passwordKeyRef": {"name": database_secret(config), "key": DATABASE_PASSWORD_ENTRY},
+            "passwordKeyRef": password_reference(config, database),
         },
         "service": service(accounting.service, names.SLURMDBD_PORT),
     }
@@ -169,6 +174,14 @@ def _database_tls(tls: DatabaseTls) -> tuple[str, Spec, list[Spec]]:
     return ",".join(parameters), {"volumes": volumes}, mounts
 
 
+def password_reference(config: ClusterConfig, database: Database) -> Spec:
+    """Where the operator finds the password of slurmdbd's database."""
+    given = database.password_from
+    if given is not None:
+        return {"name": given.secret, "key": given.key}
+    return {"name": database_secret(config), "key": DATABASE_PASSWORD_ENTRY}
+
+
 def database_secret(config: ClusterConfig) -> str:
     """Name of the Secret with the database password."""
     return names.shorten(f"{config.cluster.resource_name}-database")
@@ -186,7 +199,7 @@ def restapi_spec(config: ClusterConfig) -> Spec:
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": config.restapi.replicas,
-        "slurmrestd": container(config, image, {"env": [ONE_HEAP]}),
+        "slurmrestd": container(config, image, {"env": [ONE_HEAP]} | sized(config, "slurmrestd", config.restapi.resources)),
         "service": service(config.restapi.service, names.SLURMRESTD_PORT),
     }
     tls = config.restapi.tls

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import JWT, SLURM
@@ -77,7 +78,27 @@ def container(config: ClusterConfig, image: str, more: Mapping[str, Any] | None 
 
 def sidecar(config: ClusterConfig) -> Spec:
     """A log or init sidecar."""
-    return container(config, config.cluster.images.sidecar)
+    return container(config, config.cluster.images.sidecar, sized(config, "sidecar", config.cluster.sidecar_resources))
+
+
+DEFAULT_RESOURCES: Final[Mapping[str, tuple[str, str, str]]] = {
+    "slurmctld": ("500m", "512Mi", "4Gi"),
+    "slurmdbd": ("250m", "256Mi", "2Gi"),
+    "slurmrestd": ("250m", "256Mi", "2Gi"),
+    "login": ("250m", "512Mi", "8Gi"),
+    "sidecar": ("10m", "16Mi", "128Mi"),
+}
+"""With ``cluster.defaultResources``: CPUs and memory that a container of each kind asks for, and its limit of memory. A
+daemon has no limit of CPU: one that is throttled answers late, and gates wait."""
+
+
+def sized(config: ClusterConfig, kind: str, own: ContainerResources | None) -> Spec:
+    """``resources`` of a container that runs no jobs: its own, else those of its kind where the cluster has defaults."""
+    if own is None:
+        return {"resources": requests(*DEFAULT_RESOURCES[kind])} if config.cluster.default_resources else {}
+    limits = filled({"cpu": own.cpus, "memory": own.memory})
+    asked = filled({"cpu": own.requests.cpus or own.cpus, "memory": own.requests.memory or own.memory})
+    return filled({"resources": filled({"requests": asked, "limits": limits})})
 
 
 def locked(user: int | None = None, group: int | None = None, *, read_only: bool = True) -> Spec:

@@ -13,7 +13,18 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.specs.directory import conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.identity import users_mounts, users_pod
-from slinky_iac.specs.shared import Spec, container, filled, mount, reference, service, sidecar, slinky_image, template
+from slinky_iac.specs.shared import (
+    Spec,
+    container,
+    filled,
+    mount,
+    reference,
+    service,
+    sidecar,
+    sized,
+    slinky_image,
+    template,
+)
 from slinky_iac.specs.slurm_conf import pairs
 
 JWKS_VOLUME = "slurm-jwks"
@@ -151,7 +162,7 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,
-        "login": container(config, image, filled({"volumeMounts": mounts})),
+        "login": container(config, image, filled({"volumeMounts": mounts}) | sized(config, "login", login.resources)),
         "initconf": sidecar(config),
         "sssdConfRef": _sssd_conf(config, login),
         "service": service(login.service, 22),

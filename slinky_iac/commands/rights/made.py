@@ -81,7 +81,8 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
                 yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"
     if config.accounting.enabled:
         yield names.GROUP, "accountings", base
-        if config.accounting.database is not None:
+        database = config.accounting.database
+        if database is not None and database.password_from is None:
             yield CORE, "secrets", database_secret(config)
     yield names.GROUP, "controllers", base
     if config.controller.external is None:

@@ -232,6 +232,35 @@ FIELD = [
         {"nodesets": {"gpu": {"resources": {"extended": {"gpu": None}}}}},
     ),
 ]
+FIELD += [
+    Case(
+        "a quota of CPUs in a namespace whose sidecars ask for none",
+        minimal(cluster={"name": "c", "quota": {"requests.cpu": "64"}}),
+        "error",
+        "cluster.quota.requests.cpu",
+        ("cluster.defaultResources",),
+        {"cluster": {"defaultResources": True}},
+    ),
+    Case(
+        "the same with a NodeSet that asks for none",
+        minimal(
+            cluster={"name": "c", "quota": {"limits.memory": "640Gi"}, "defaultResources": True},
+            nodesets={"a": {"replicas": 1, "resources": {"cpus": 4}}},
+        ),
+        "error",
+        "nodesets.a.resources",
+        ("cpus and memory", "limits.memory"),
+        {"nodesets": {"a": {"resources": {"memory": "8Gi"}}}},
+    ),
+    Case(
+        "two passwords of one database",
+        minimal(accounting={"database": {"host": "db.example.org", "passwordFrom": {"secret": "mariadb"}}}),
+        "error",
+        "accounting.database.passwordFrom",
+        ("databasePassword", "pulumi config rm"),
+        {"accounting": {"database": {"passwordFrom": None}}},
+    ),
+]
 FIELD_TOLD = [
     Case(
         "a QOS that slurmdbd must have first",
@@ -278,6 +307,10 @@ SOUND = {
     "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
+    "resources of a daemon": minimal(controller={"resources": {"cpus": 2, "memory": "4Gi"}}),
+    "a password in a Secret of others": minimal(
+        accounting={"database": {"host": "db.example.org", "passwordFrom": {"secret": "mariadb", "key": "password"}}}
+    ),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
     "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),
 }

@@ -114,7 +114,7 @@ NETWORKS += [
         minimal(cluster={"name": "lab", "quota": {"requests.memory": "64Gi"}}),
         "error",
         "cluster.quota.requests.memory",
-        ("sidecars", "count/"),
+        ("defaultResources", "count/"),
         {"cluster": {"quota": None}},
     ),
     Case(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.daemons import controller_spec, restapi_spec, script_maps
+from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec, script_maps
 from slinky_iac.specs.operator import chart, merge, operator_values, service_monitor_stub
 from slinky_iac.specs.workers import loginset_spec, mebibytes, nodeset_spec, whole_cpus
 from tests.stacks import minimal
@@ -176,6 +176,71 @@ def test_the_stacks_own_topology_reaches_slurmctld() -> None:
 
 def test_a_slurmctld_without_files_has_no_note() -> None:
     assert "template" not in controller_spec(config())
+
+
+FULL = {"cpus": 2, "memory": "4Gi", "requests": {"cpus": "500m"}}
+FULL_SPEC = {"requests": {"cpu": "500m", "memory": "4Gi"}, "limits": {"cpu": "2", "memory": "4Gi"}}
+
+
+def test_each_container_gets_the_resources_that_are_asked_for_it() -> None:
+    made = config(
+        cluster={"name": "c", "sidecarResources": {"requests": {"cpus": "5m"}}},
+        controller={"resources": FULL},
+        restapi={"resources": FULL},
+        accounting={"database": {"host": "db"}, "resources": FULL},
+        logins={"l": {"sssdConfSecret": "s", "resources": FULL}},
+        nodesets={"gpu": {"replicas": 1}},
+    )
+    sidecar = {"requests": {"cpu": "5m"}}
+    controller = controller_spec(made)
+    assert controller["slurmctld"]["resources"] == FULL_SPEC
+    assert [controller[name]["resources"] for name in ("reconfigure", "logfile")] == [sidecar, sidecar]
+    assert accounting_spec(made)["slurmdbd"]["resources"] == FULL_SPEC
+    assert restapi_spec(made)["slurmrestd"]["resources"] == FULL_SPEC
+    login = loginset_spec(made, made.logins["l"])
+    assert (login["login"]["resources"], login["initconf"]["resources"]) == (FULL_SPEC, sidecar)
+    nodeset = nodeset_spec(made, "gpu", made.nodesets["gpu"])
+    assert (nodeset["logfile"]["resources"], "resources" in nodeset["slurmd"]) == (sidecar, False)
+
+
+def containers(spec: Any) -> list[dict[str, Any]]:
+    """Everything with an image in a spec."""
+    if isinstance(spec, list):
+        return [found for each in spec for found in containers(each)]
+    if not isinstance(spec, dict):
+        return []
+    return ([spec] if "image" in spec else []) + [found for each in spec.values() for found in containers(each)]
+
+
+def all_specs(**cluster: Any) -> list[Any]:
+    made = config(
+        cluster={"name": "c", **cluster},
+        accounting={"database": {"host": "db"}},
+        logins={"l": {"sssdConfSecret": "s"}},
+        nodesets={"gpu": {"replicas": 1, "resources": {"cpus": 4, "memory": "8Gi"}}},
+    )
+    login, nodeset = made.logins["l"], made.nodesets["gpu"]
+    daemons = [controller_spec(made), accounting_spec(made), restapi_spec(made)]
+    return [*daemons, loginset_spec(made, login), nodeset_spec(made, "gpu", nodeset)]
+
+
+def test_with_defaults_no_container_asks_for_nothing() -> None:
+    """Else a quota of CPU or memory, or a policy that asks for requests, admits no pod of the stack's."""
+    found = containers(all_specs(defaultResources=True))
+    assert len(found) == 9
+    assert all({"cpu", "memory"} <= each["resources"]["requests"].keys() for each in found)
+    assert all("memory" in each["resources"]["limits"] for each in found)
+
+
+def test_without_a_setting_of_it_no_pod_changes() -> None:
+    bare = [each for each in containers(all_specs()) if "resources" in each]
+    assert [each["image"].partition(":")[0].rpartition("/")[2] for each in bare] == ["slurmd"]
+
+
+def test_the_databases_password_may_be_in_a_secret_of_others() -> None:
+    database = {"host": "db", "passwordFrom": {"secret": "mariadb", "key": "root-password"}}
+    spec = accounting_spec(config(accounting={"database": database}))
+    assert spec["storageConfig"]["passwordKeyRef"] == {"name": "mariadb", "key": "root-password"}
 
 
 def test_a_services_node_port_and_annotations_are_set_at_creation() -> None:
