@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from slinky_iac.commands import mend, output
 from slinky_iac.commands.output import FOUND, Paint, terminal
+from slinky_iac.config.chart import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
-from slinky_iac.config.load import examined
+from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse, project_of, text_of
@@ -117,6 +118,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors, unless they are acknowledged")
     fix = "write FILE.new with all that can be put right without a question, and show the difference; FILE stays as it is"
     parser.add_argument("--fix", action="store_true", help=fix)
+    parser.add_argument(
+        "--resolved", action="store_true", help="print the NodeSets and login sets as they are with their defaults, as YAML"
+    )
     output.add_json(parser)
 
 
@@ -127,6 +131,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise StateError(
             "no Pulumi.<stack>.yaml in this folder; name a file, or let `slinky init STACK` write one from the running Slurm"
         )
+    if arguments.resolved:
+        print("".join(as_resolved(file) for file in files), end="")
+        return 0
     colour, width = terminal(UNWRAPPED)
     paint = Paint(colour)
     texts = {file: text_of(file) for file in files}
@@ -162,6 +169,15 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
             print(paint(line, shades[line[0]]) if line[:1] in shades else line)
         print(f"\nWritten: {place}. To take it: mv {place} {file}. What is left to do in it:\n")
     return new
+
+
+def as_resolved(file: Path) -> str:
+    """NodeSets and login sets of a file with what their defaults add. Raises :class:`StateError` where it isn't sound."""
+    text, project = text_of(file), project_of(file)
+    if judge(text, project)[0] is None:
+        raise StateError(f"{file}: has errors, so nothing is resolved; `slinky check {file}` names them")
+    settings = resolved(_read(parse(text, project))[0])
+    return f"# {file}\n" + as_yaml({name: settings[name] for name in ("nodesets", "logins") if settings.get(name)})
 
 
 def as_text(

@@ -40,6 +40,8 @@ _LARGE = 10**SHORT
 """Longer numbers aren't shown: no setting has one, it may be a key, and Python makes no text of 4,300 digits."""
 _CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
+_DEEPEST = 40
+"""Levels of nesting that a setting has at the most."""
 _LIKE = 0.72
 """Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
 _WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
@@ -74,13 +76,49 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     misplaced = tuple(at(name).error(in_plain_text(name)) for name in SECRET_KEYS if name in data)
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
-        return applied(StackConfig.model_validate(rest, by_alias=True, by_name=False)), misplaced
+        return applied(StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)), misplaced
     except ValidationError as invalid:
-        errors = invalid.errors(include_url=False)
+        every = invalid.errors(include_url=False)
+        errors = [each for each in every if not _of_defaults(each, every)]
         found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
         return None, misplaced + found
     except RecursionError:
         return None, (*misplaced, at("config").error("is nested too deeply to be a configuration"))
+
+
+_DEFAULTS = {"nodesets": "nodesetDefaults", "logins": "loginDefaults"}
+"""Sections that have one part for each name, and where the defaults of the parts are."""
+
+
+def resolved(data: Mapping[str, object]) -> dict[str, object]:
+    """The sections with defaults laid under each NodeSet and login set; what isn't a mapping is the schema's to refuse."""
+    found = dict(data)
+    for section, defaults in _DEFAULTS.items():
+        parts, under = found.get(section), found.get(defaults)
+        if isinstance(parts, Mapping) and isinstance(under, Mapping):
+            found[section] = {
+                name: _laid(under, part) if isinstance(part, Mapping) else part for name, part in parts.items()
+            }
+    return found
+
+
+def _laid(under: Mapping[str, object], over: Mapping[str, object], depth: int = 0) -> dict[str, object]:
+    """``over`` laid over ``under``, mapping by mapping."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    both = {
+        name: _laid(lower, upper, depth + 1)
+        for name, upper in over.items()
+        if isinstance(upper, Mapping) and isinstance(lower := under.get(name), Mapping)
+    }
+    return {**under, **over, **both}
+
+
+def _of_defaults(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
+    """Whether an error of a NodeSet or login set is that of the defaults, which names the place where it stands."""
+    section, *rest = invalid["loc"]
+    defaults = _DEFAULTS.get(str(section))
+    return defaults is not None and any(each["loc"] == (defaults, *rest[1:]) for each in errors)
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -17,7 +17,17 @@ from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
-from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions, SlurmrestdAddress
+from slinky_iac.config.workers import (
+    Drain,
+    External,
+    LoginSetDefaults,
+    LoginSets,
+    NodeSet,
+    NodeSetDefaults,
+    NodeSets,
+    Partitions,
+    SlurmrestdAddress,
+)
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.releases import OperatorVersion, release_numbers
 
@@ -112,10 +122,14 @@ class ClusterConfig(Section):
 class StackConfig(ClusterConfig):
     """Everything that one stack says about its hybrid cluster."""
 
+    nodeset_defaults: NodeSetDefaults | None = None
+    """What all NodeSets have, unless their own section says another. `slinky check --resolved` shows what comes of it."""
     nodesets: NodeSets = Field(default_factory=dict)
     """NodeSets by name."""
     partitions: Partitions = Field(default_factory=dict)
     """Partitions over several NodeSets, by name."""
+    login_defaults: LoginSetDefaults | None = None
+    """What all login sets have, in the same way."""
     logins: LoginSets = Field(default_factory=dict)
     """Login sets by name."""
     clients: Clients = Field(default_factory=dict)

@@ -247,6 +247,14 @@ class NodeSet(Section):
         return parameters
 
 
+class NodeSetDefaults(NodeSet):
+    """What NodeSets have that say nothing else: the fields of a NodeSet. A mapping of a NodeSet's own is laid over it
+    field by field; a list or a single value replaces it."""
+
+    replicas: int = Field(default=0, ge=0)
+    """Number of pods of a NodeSet that names none."""
+
+
 class Partition(Section):
     """A partition over several NodeSets or outside hosts."""
 
@@ -283,6 +291,10 @@ class LoginSet(Section):
     interrupt_sessions: bool = False
     """Let an update replace login pods while srun or salloc runs in them. By default it stops before the login set, since
     their jobs end with the pod. Shells without a job are not seen."""
+
+
+class LoginSetDefaults(LoginSet):
+    """What login sets have that say nothing else, laid under them in the same way."""
 
 
 class SlurmdHost(Section):

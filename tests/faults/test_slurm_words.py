@@ -20,7 +20,9 @@ from tests.stacks import form
 
 HOST = "ctl"
 FOLDER = "/tmp/words"
-TRACES = "ls -la /run /run/slurmctld /tmp; ip -br address; cat /etc/hosts; pgrep -c slurmctld"
+TRACES = (
+    "ls -A /run /run/slurmctld /tmp; stat -c %i /run/slurmctld/sack.socket; ip -br address; cat /etc/hosts; pgrep slurmctld"
+)
 
 
 @pytest.fixture(scope="module")

@@ -231,3 +231,18 @@ def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, ca
     (tmp_path / "Pulumi.a.yaml").write_text("config:\n  cluster: {name: lab}\n")
     assert main(["check", str(tmp_path / "Pulumi.a.yaml")]) == 6
     assert "belongs to project hpc" in capsys.readouterr().out
+
+
+def test_nodesets_are_shown_with_what_their_defaults_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    text = "config:\n  slinky-iac:cluster: {name: c}\n  slinky-iac:accounting: {enabled: false}\n"
+    text += "  slinky-iac:nodesetDefaults: {replicas: 2, features: [x]}\n  slinky-iac:nodesets: {a: {}, b: {replicas: 5}}\n"
+    file.write_text(text)
+    assert main(["check", "--resolved", str(file)]) == 0
+    shown = yaml.safe_load(capsys.readouterr().out)
+    assert shown == {
+        "slinky-iac:nodesets": {"a": {"replicas": 2, "features": ["x"]}, "b": {"replicas": 5, "features": ["x"]}}
+    }
+    file.write_text(text.replace("features: [x]", "feature: [x]"))
+    assert main(["check", "--resolved", str(file)]) == 1
+    assert "has errors" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
+from slinky_iac.config.load import examined, load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
 from slinky_iac.errors import ConfigError
@@ -204,3 +204,56 @@ def test_the_project_name_is_the_namespace_of_the_configuration() -> None:
 def test_a_number_without_end_where_a_text_is_meant_is_a_fault_as_others() -> None:
     with pytest.raises(ConfigError, match=r"cluster\.slurmVersion: got a number of many digits"):
         load(minimal(cluster={"name": "lab", "slurmVersion": 10**400}))
+
+
+DEFAULTS = {
+    "replicas": 1,
+    "resources": {"cpus": 8, "memory": "32Gi"},
+    "pod": {"nodeSelector": {"pool": "hpc"}, "labels": {"a": "1"}},
+}
+
+
+def test_defaults_are_laid_under_each_nodeset_and_login_set() -> None:
+    own = {"resources": {"cpus": 4}, "pod": {"nodeSelector": {"pool": "gpu", "zone": "b"}}, "features": ["x"]}
+    nodesets = {"cpu": {}, "gpu": own}
+    found = load(
+        minimal(
+            nodesetDefaults=DEFAULTS | {"features": ["y", "z"]},
+            nodesets=nodesets,
+            loginDefaults={"sssdConfSecret": "s"},
+            logins={"l": {}},
+        )
+    )
+    cpu, gpu = found.nodesets["cpu"], found.nodesets["gpu"]
+    assert (cpu.replicas, cpu.resources.cpus, cpu.features, dict(cpu.pod.node_selector)) == (
+        1,
+        "8",
+        ("y", "z"),
+        {"pool": "hpc"},
+    )
+    assert (gpu.replicas, gpu.resources.cpus, gpu.resources.memory, gpu.features) == (1, "4", "32Gi", ("x",))
+    assert (gpu.pod.node_selector, gpu.pod.labels) == ({"pool": "gpu", "zone": "b"}, {"a": "1"})
+    assert found.logins["l"].sssd_conf_secret == "s"
+
+
+def test_defaults_of_drain_hold_as_each_nodesets_own() -> None:
+    data = minimal(drain={"deadline": 5}, nodesetDefaults={"drain": {"deadline": "2h"}}, nodesets={"a": {"replicas": 1}})
+    assert load(data).drain_of("a").deadline == 7200
+    assert load(minimal(drain={"deadline": 5}, nodesets={"a": {"replicas": 1}})).drain_of("a").deadline == 5
+
+
+def test_a_fault_of_the_defaults_is_named_once_where_it_stands() -> None:
+    data = minimal(nodesetDefaults={"resources": {"cpu": 8}}, nodesets={"a": {"replicas": 1}, "b": {"replicas": 1}})
+    found, faults = examined(data)
+    assert found is None
+    assert [each.path for each in faults] == ["nodesetDefaults.resources.cpu"]
+
+
+def test_defaults_alone_make_no_nodeset() -> None:
+    assert load(minimal(nodesetDefaults=DEFAULTS)).nodesets == {}
+
+
+def test_a_nodeset_still_names_its_replicas_where_the_defaults_do_not() -> None:
+    found, faults = examined(minimal(nodesetDefaults={"features": ["x"]}, nodesets={"a": {}}))
+    assert found is None
+    assert [each.path for each in faults] == ["nodesets.a.replicas"]
