@@ -90,7 +90,7 @@ def refusal(olds: Props, news: Props, found: Found | None, running: str = "") ->
         f" daemons read it when they start. {running or 'What runs'}, and every outside host, has the key from before; a pod"
         " that starts now has the new one, and can't talk to them. Nothing was changed. Either put the old key back"
         f" ({made_by(news)}); or carry out a planned stop with the new one: `slinky keys rotate {news['key']}"
-        " --stop` (docs/keys.md)"
+        " --stop` (`slinky docs keys`)"
     )
     accept = f". Where all daemons have the new key already, by a stop of your own, set keys.acceptedChange: {found.since}"
     return text + (accept if found.since else "")

@@ -99,7 +99,6 @@ def _encrypted(value: object, path: str, depth: int) -> Iterator[str]:
             yield from _encrypted(inner, f"{path}.{at}", depth + 1)
 
 
-HELP = "check a stack's file: errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
 CODES = (
     "exit codes: 0 no error; 1 a file can't be read or written, or there is none; 2 wrong arguments; 6 errors (with"
     " --strict: or warnings; with --fix: in the new file). A secret that isn't set yet is a warning"

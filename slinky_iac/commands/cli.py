@@ -7,34 +7,27 @@ has more says so in its help.
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from typing import Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
-from slinky_iac.commands import command_page
+from slinky_iac.commands.listing import COMMANDS, MODULE, no_command, overview
 from slinky_iac.commands.output import INTERRUPTED, UNREAD
 from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
 
-MODULE: Final = "python -m slinky_iac"
-"""How the command line is called in a checkout, where nothing is installed."""
 WRONG_ARGUMENTS: Final = 2
-OWN: Final = ("schema", "reference", "completion")
-"""Commands that this module carries out itself."""
 PAGES: Final = ("configuration", "findings", "cli")
 """Pages of docs/ that are made from the code."""
 
 
-class Command(Protocol):
+class Carried(Protocol):
     """A module that carries out one command."""
 
-    HELP: str
     CODES: str
     """``exit codes: 0 …; 2 …``, behind its help."""
 
@@ -45,70 +38,42 @@ class Command(Protocol):
         """Carry it out; returns the exit code."""
 
 
-COMMANDS: Final[dict[str, str]] = {
-    "new": "new",
-    "init": "init.cli",
-    "check": "check",
-    "import-chart": "import_chart",
-    "preflight": "preflight.cli",
-    "plan": "plan.cli",
-    "verify-state": "verify_state",
-    "drift": "drift.cli",
-    "drain": "drain",
-    "keys": "keys.cli",
-    "token": "token",
-    "handoff": "handoff.cli",
-    "client": "client",
-    "status": "status.cli",
-    "monitoring": "monitoring",
-    "rights": "rights.cli",
-    "policies": "policies",
-    "diagram": "diagram.cli",
-}
-"""The module of each command, below this folder. It is imported when it is called: all of them take a second."""
-
-
-def command(name: str) -> Command:
+def command(name: str) -> Carried:
     """The command of that name."""
-    return cast("Command", import_module(f"slinky_iac.commands.{COMMANDS[name]}"))
-
-
-class _Parser(argparse.ArgumentParser):
-    """Names the command that a wrong one resembles."""
-
-    def error(self, message: str) -> NoReturn:
-        """A line instead of all commands twice."""
-        wrong = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
-        if wrong is not None:
-            near = difflib.get_close_matches(wrong[1], [*COMMANDS, *OWN], n=1)
-            meant = f"did you mean {near[0]}? " if near else ""
-            self.exit(2, f"{self.prog}: there is no command {printable(wrong[1])}; {meant}`{self.prog} --help` lists all\n")
-        super().error(message)
+    return cast("Carried", import_module(f"slinky_iac.commands.{COMMANDS[name].module}"))
 
 
 def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     """All commands and their arguments, or ``only`` some."""
-    top = _Parser(prog=prog, description="Check, inspect and hand off a hybrid Slurm cluster. Use pulumi to change it.")
+    top = argparse.ArgumentParser(prog=prog)
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(
         dest="command", required=True, title="commands", metavar="COMMAND", parser_class=argparse.ArgumentParser
     )
-    for name in COMMANDS:
-        if name in only:
+    for name, each in COMMANDS.items():
+        if name not in only:
+            continue
+        own = commands.add_parser(name, help=each.text)
+        if each.module:
             found = command(name)
-            found.add_arguments(commands.add_parser(name, help=found.HELP, epilog=found.CODES))
-    printed = "exit codes: 0 printed; 2 wrong arguments"
-    commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
-    pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)
-    pages.add_argument("page", nargs="?", choices=PAGES, default="configuration")
-    shells = commands.add_parser("completion", help=command_page.HELP, epilog=command_page.CODES)
-    shells.add_argument("shell", choices=command_page.SHELLS)
+            found.add_arguments(own)
+            own.epilog = found.CODES
+            continue
+        from slinky_iac.commands import command_page  # noqa: PLC0415 - three commands need it
+
+        own.epilog = command_page.CODES
+        if name == "reference":
+            own.add_argument("page", nargs="?", choices=PAGES, default="configuration")
+        if name == "completion":
+            own.add_argument("shell", choices=command_page.SHELLS)
     _describe(top)
     return top
 
 
 def _describe(parser: argparse.ArgumentParser) -> None:
     """Let every command's own `--help` begin with what it is for, which argparse shows only one level above."""
+    from slinky_iac.commands import command_page  # noqa: PLC0415 - `--help` and `--version` do without it
+
     for text, below in command_page.commands(parser).values():
         below.description = text.replace("%%", "%")
         _describe(below)
@@ -121,6 +86,7 @@ def _schema() -> str:
 
 
 def _page(name: str) -> str:
+    from slinky_iac.commands import command_page  # noqa: PLC0415 - as in _schema
     from slinky_iac.config.reference import findings_page, reference  # noqa: PLC0415 - as in _schema
 
     made: dict[str, Callable[[], str]] = {
@@ -136,12 +102,28 @@ def console() -> NoReturn:
     sys.exit(main(sys.argv[1:], "slinky"))
 
 
+def _listed(first: str, prog: str) -> int | None:
+    """Answer what the list of commands alone can; the exit code, or None for a command."""
+    if first == "":
+        sys.stderr.write(overview(prog))
+        return WRONG_ARGUMENTS
+    if first in ("-h", "--help"):
+        sys.stdout.write(overview(prog))
+        return 0
+    if first == "--version":
+        print(f"slinky-iac {__version__}")
+        return 0
+    if first not in COMMANDS and not first.startswith("-"):
+        sys.stderr.write(no_command(prog, first))
+        return WRONG_ARGUMENTS
+    return None
+
+
 def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
-    top = parser(prog, argv[:1] if argv and argv[0] in {*COMMANDS, *OWN} else COMMANDS)
-    if not argv:
-        top.print_help(sys.stderr)
-        return WRONG_ARGUMENTS
+    if (known := _listed(argv[0] if argv else "", prog)) is not None:
+        return known
+    top = parser(prog, argv[:1])
     arguments = top.parse_args(argv)
     code = 0
     try:
@@ -150,6 +132,8 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
         elif arguments.command == "reference":
             print(_page(arguments.page), end="")
         elif arguments.command == "completion":
+            from slinky_iac.commands import command_page  # noqa: PLC0415 - as in _schema
+
             name = command_page.NAME if prog == MODULE else prog
             print(command_page.script(parser(name), arguments.shell), end="")
         else:

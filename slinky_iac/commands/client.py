@@ -14,7 +14,6 @@ from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.clients import client_pod, person_pod
 
-HELP = "print what a pod of your own needs to use the cluster (clients.NAME): the sidecar, volumes and mounts, as YAML"
 CODES = (
     "exit codes: 0 printed; 1 the configuration can't be read or has faults, or has no such client or person; 2 wrong"
     " arguments. No cluster is asked, and no key is printed"

@@ -92,7 +92,6 @@ def _cell(text: str) -> str:
 NAME: Final = "slinky-iac"
 """The shell function that is completed."""
 SHELLS: Final = ("bash", "zsh", "fish")
-HELP: Final = "print a completion script: source <(… completion bash)"
 CODES: Final = "exit codes: 0 printed; 2 wrong arguments"
 _CALLS: Final = {
     "bash": '{name}() {{ {python} -m slinky_iac "$@"; }}',

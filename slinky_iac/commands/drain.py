@@ -161,7 +161,6 @@ def _rows(nodes: Iterable[NodeView], now: int, limit: int | None) -> Iterable[tu
             yield ("", "", f"and {len(each.jobs) - MOST_JOBS} more", "", "", "", "")
 
 
-HELP = "show what scale-ins have drained and what a removal would wait for; return nodes"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
 ACTS = (
     ("status", "show drained nodes, whose drain it is, and the jobs on them"),

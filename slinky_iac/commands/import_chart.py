@@ -24,7 +24,6 @@ from slinky_iac.config.stack_file import Place
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import OperatorVersion
 
-HELP = "write a stack's file from the values of Slinky's Helm chart, and name what it has no setting for"
 CODES = (
     "exit codes: 0 written, every key is a setting and the file is sound; 1 a file can't be read or written; 2 wrong"
     " arguments; 3 written, and some keys are left out; 6 written, and `check` finds errors in it"
@@ -179,7 +178,7 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
     lines += ["", *as_text(Path(out), places, paint, width)]
     stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
     imported = found.taken.settings.get("keys", {}).get("source")
-    keys = [] if imported == "existing" else ["  read docs/chart.md: a running cluster keeps its keys"]
+    keys = [] if imported == "existing" else ["  slinky docs chart 'A cluster that runs'"]
     lines += [
         "",
         "Next:",

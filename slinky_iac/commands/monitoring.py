@@ -11,7 +11,6 @@ import yaml
 from slinky_iac.monitoring.rules import alerts, groups
 from slinky_iac.specs.monitoring import dashboard
 
-HELP: Final = "print the alert rules or the dashboard, for a Prometheus or Grafana that takes files"
 CODES: Final = "exit codes: 0 printed; 2 wrong arguments"
 
 

@@ -11,7 +11,6 @@ from typing import Final
 from slinky_iac import __version__
 from slinky_iac.errors import ProjectError
 
-HELP = "make a project folder of your own: Pulumi.yaml, __main__.py, requirements.txt; offline"
 CODES = "exit codes: 0 made; 1 a file is there already, or can't be written; 2 wrong arguments"
 WHEEL: Final = f"slinky_iac-{__version__}-py3-none-any.whl"
 """The file that the template's requirements.txt names."""

@@ -10,7 +10,6 @@ from typing import Final
 from slinky_iac.commands.new import require_room, shipped
 from slinky_iac.errors import ProjectError
 
-HELP = "write the policy pack into a folder, for `pulumi preview --policy-pack DIR`; offline"
 CODES = "exit codes: 0 written; 1 the folder has one already, or can't be written; 2 wrong arguments"
 FILES: Final = (
     *("PulumiPolicy.yaml", "__main__.py", "requirements.txt", "requirements.lock"),

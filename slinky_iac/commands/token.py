@@ -22,7 +22,6 @@ from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey, user_token
 from slinky_iac.slurmrest.level import ADMIN
 
-HELP = "print a token for an ordinary user, signed with the stack's token key"
 CODES = (
     "exit codes: 0 printed; 1 the user or the lifespan isn't allowed, or the key or slurmrestd could not be asked; 2 wrong"
     " arguments"

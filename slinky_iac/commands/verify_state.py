@@ -235,7 +235,6 @@ def _name(resource: Json) -> str:
     return f"{plain(urn.rpartition('::')[2], 80)} ({plain(str(resource.get('type', '')), 80)})"
 
 
-HELP = "check the stack's state for code that isn't this program's, before an engine loads a state that others can write"
 CODES = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"

@@ -81,7 +81,7 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not config.keys.has_token_keys:
         yield at("identity.oidc").error(
             "needs keys.tokens: rs256 or prepared: with hs256 slurmctld reads no set of public keys"
-            " (docs/token-keys.md says how to change over)"
+            " (`slinky docs token-keys` says how to change over)"
         )
     claim, inside = given.user_claim or "", config.controller.external is None or config.accounting.database is not None
     if claim != claim.lower() and inside and config.operator_version.prunes_slurm_conf:

@@ -18,8 +18,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS
 
 MOVE: Final = (
-    "Move to auth/slurm (docs/munge.md has each step): make /etc/slurm/slurm.key on every outside host, drain, stop all"
-    " daemons, set AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here"
+    "Move to auth/slurm (`slinky docs munge` has each step): make /etc/slurm/slurm.key on every outside host, drain, stop"
+    " all daemons, set AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here"
 )
 _UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies", "identity")
 
@@ -103,7 +103,7 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
     if config.controller.external is None:
         yield at("keys.jwks").error(
             "true, but slurmctld is in Kubernetes: its pod reads slurm.key only, so it couldn't take part. Leave it false;"
-            " docs/keys.md says how such a cluster changes its key"
+            " `slinky docs keys` says how such a cluster changes its key"
         )
     if config.logins:
         yield at("keys.jwks").error(

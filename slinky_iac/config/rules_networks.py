@@ -67,7 +67,7 @@ def _slurmrestd(config: StackConfig) -> Iterator[Finding]:
         if not policies.api_server:
             yield at(f"{_PATH}.apiServer").error(
                 "is needed: gates reach slurmrestd through the API server, and without it no node could be drained. Give the"
-                " addresses that it connects to pods from, or the pods of konnectivity's agent (docs/networks.md)"
+                " addresses that it connects to pods from, or the pods of konnectivity's agent (`slinky docs networks`)"
             )
     elif not (policies.clients.slurmrestd or through_services(config, "slurmrestd")):
         yield at(f"{_PATH}.clients.slurmrestd").error(

@@ -83,7 +83,7 @@ def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if key.lower() == "tlstype" and value.lower() != "tls/none":
                 yield at(f"{path}.extraConf.{key}").warning(
                     f"is {value}: a daemon whose image hasn't this plugin ends with `Failed to initialize tls plugin`, and"
-                    " Slinky's images haven't tls/s2n. docs/tls.md says what else encrypts the way between daemons",
+                    " Slinky's images haven't tls/s2n. `slinky docs tls` says what else encrypts the way between daemons",
                     id="tls-plugin-missing",
                 )
 
@@ -98,7 +98,7 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
         if access.allow_plain_http:
             yield at("slurmrest.url").warning(
-                f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)", id="plain-http"
+                f"{risk}. Give slurmrestd TLS and set an https address (`slinky docs tls`)", id="plain-http"
             )
         else:
             yield at("slurmrest.url").error(
@@ -117,7 +117,7 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
             yield at("external.slurmrestd.url").warning(
                 f"is plain http to another host: a listener can take the token of everybody who uses it, and submit jobs as"
-                f" they; {sent}. Give slurmrestd TLS and set an https address (docs/tls.md)",
+                f" they; {sent}. Give slurmrestd TLS and set an https address (`slinky docs tls`)",
                 id="plain-http",
             )
     for path, section in sections:

@@ -109,7 +109,7 @@ def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
     return (
         at(name).warning(
             "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
-            " where words can be tried against it. Replace it by random bytes: docs/keys.md",
+            " where words can be tried against it. Replace it by random bytes: `slinky docs keys`",
             id="key-looks-like-words",
         )
         for name, raw in found.items()

@@ -51,7 +51,7 @@ from slinky_iac.kube.objects import NodeSet, Pod
 
 FIRST_ANSWER_S: Final = 60
 """How long the first pods of a NodeSet wait for an answer from Slurm."""
-WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets while Slurm is unreachable"
+WITHOUT_SLURMRESTD = "`slinky docs operations 'Without slurmrestd'` says how to remove NodeSets while Slurm is unreachable"
 
 
 def next_step(seen: Observation, goal: Goal) -> Step:

@@ -153,7 +153,7 @@ def _unknown_user(settings: JobSettings, error: Exception) -> str:
     return (
         f"{settings.stack}/jobs.{settings.job}: slurmctld refuses jobs of user {settings.user}: {error}. No job was made."
         " The host or pod of slurmctld must know the user: check with `id` there. A slurmctld in Kubernetes knows the"
-        " users of its image and those of the setting identity (docs/identity.md)"
+        " users of its image and those of the setting identity (`slinky docs identity`)"
     )
 
 

@@ -263,7 +263,7 @@ def _key_age(config: StackConfig, facts: Facts) -> Answers:
         elif age > most:
             how = f"slinky keys rotate {key.name} --plan"
             got = f"{int(age // 86400)} days, and keys.maxAge is {most // 86400} days"
-            yield warning(got, "Replace it (docs/keys.md). This shows how", how, about=about)
+            yield warning(got, "Replace it (`slinky docs keys`). This shows how", how, about=about)
         else:
             yield fine(f"{int(age // 86400)} days", about=about)
 

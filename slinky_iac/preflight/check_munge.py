@@ -17,7 +17,7 @@ from slinky_iac.preflight.facts import Facts
 
 def _secret(config: StackConfig, facts: Facts) -> Answers:
     """The configuration's munge.key is the Secret's."""
-    todo = "The outside hosts' file decides which is right; docs/munge.md says how to change it (A new munge.key)"
+    todo = "The outside hosts' file decides which is right; `slinky docs munge` says how to change it (A new munge.key)"
     yield from same_key(config, facts, MUNGE, todo)
 
 

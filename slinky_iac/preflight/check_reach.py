@@ -83,7 +83,7 @@ def _refusal(config: StackConfig, facts: Facts, seen: Tried) -> Answer:
     return warning(
         "accepts connections from a pod outside the cluster, although networkPolicies.enabled is true",
         "Run `pulumi up` where the policies aren't made yet. Else the network plugin enforces none, or another policy lets"
-        " everybody in (docs/networks.md)",
+        " everybody in (`slinky docs networks`)",
         "kubectl get networkpolicies -A",
     )
 

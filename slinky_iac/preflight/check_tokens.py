@@ -108,7 +108,7 @@ def _set_held(facts: Facts) -> Answers:
         yield fine("is the set of the configuration's keys, byte for byte")
     elif found.foreign or not found.readable:
         said = f"{found.words}; the holder of such a key can act as any user of Slurm"
-        advice = "Find out who wrote it (docs/token-keys.md says how), then write the stack's own"
+        advice = "Find out who wrote it (`slinky docs token-keys` says how), then write the stack's own"
         yield problem(said, advice, "pulumi up --refresh")
     else:
         yield warning(found.words, "Write the stack's own", "pulumi up --refresh")

@@ -112,7 +112,7 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
             f" {config.operator.version} takes them for another mode's: whatever updateStrategy says, it drains and deletes"
             " them all at once, perhaps undrained in its first moments, and makes others under new node names. Before"
             f" `pulumi up`: `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
-            f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of docs/releases.md",
+            f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of `slinky docs releases`",
             id="operator-1-0-pods",
         )
 
@@ -127,7 +127,7 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Fin
     if known and not config.network_policies.enabled:
         yield at(POLICIES).info(
             f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
-            " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
+            " switched off: every pod may connect to the pods of this cluster. `slinky docs networks` has the steps for a"
             " cluster that runs",
             id="network-policies-off",
         )

@@ -22,7 +22,7 @@ LONG: Final = 64 << 20
 """Bytes of an answer that grows with the cluster and is held in memory: partitions, reservations, words about jobs."""
 LARGE: Final = (
     " slurmrestd builds the list of all job records before its first byte, in some 150 kB of its memory and 1 to 2 ms each:"
-    " where there are more than 20,000, see docs/evidence/performance.md, 'A look at many jobs'."
+    " where there are more than 20,000, see the page of evidence on performance, 'A look at many jobs'."
 )
 Body = TypeVar("Body", bound=Envelope)
 

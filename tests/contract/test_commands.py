@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import select
@@ -14,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands import cli, command_page, output
+from slinky_iac.commands import cli, command_page, docs, output
 from slinky_iac.commands.command_page import commands, exit_codes, page
 from tests.stacks import ROOT
+from tests.tree import python_modules, syntax_tree
 
 COMMANDS = commands(cli.parser())
 
@@ -146,3 +148,27 @@ def test_a_command_that_sets_a_secret_names_the_project() -> None:
     places = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.yaml")]
     places += [*(ROOT / "slinky_iac").rglob("*.py"), *(ROOT / "components").rglob("*.py")]
     assert {str(each): found for each in places if (found := bare.findall(each.read_text()))} == {}
+
+
+def test_no_message_points_to_a_page_that_an_installed_user_does_not_have() -> None:
+    """A wheel has no docs/ beside it: messages name `slinky docs PAGE`, and each page that they name is there."""
+    said = [(path, text) for path in python_modules() if path.parts[-2] != "tests" for text in texts_of(path)]
+    said = [(path, text) for path, text in said if path.relative_to(ROOT).parts[0] in ("slinky_iac", "components")]
+    assert [(str(path), text[:80]) for path, text in said if re.search(r"\bdocs/[\w/-]+\.md", text)] == []
+    named = {found for _, text in said for found in NAMED.findall(text)}
+    assert len(named) > 10
+    for name, heading in named:
+        text = (ROOT / "docs" / f"{name}.md").read_text()
+        assert not heading or docs.part(text, heading.strip("'"), name)
+
+
+NAMED = re.compile(r"slinky docs ([a-z][\w-]+)(?: ('[^']+'|[A-Z][\w/]*))?")
+
+
+def texts_of(path: Path) -> list[str]:
+    """The texts of a module that aren't docstrings."""
+    tree = syntax_tree(path)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+    notes = {id(each.value) for body in bodies for each in body if isinstance(each, ast.Expr)}
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in notes)
+    return [node.value for node in texts if isinstance(node.value, str)]

@@ -1,16 +1,46 @@
-"""The command line itself: help where nothing was asked for, and the command that a wrong one resembles."""
+"""The command line itself: help in groups, pages of the manual, and the command that a wrong one resembles."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from slinky_iac.commands.cli import COMMANDS, main
+from slinky_iac import __version__
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.docs import pages, part
+from slinky_iac.commands.listing import COMMANDS
+from slinky_iac.errors import ProjectError
+from tests.stacks import ROOT
 
 
 def test_without_a_command_it_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], "slinky") == 2
-    listed = {line.split()[0] for line in capsys.readouterr().err.splitlines() if line.startswith("    ") and line[4] != " "}
-    assert set(COMMANDS) <= listed
+    said = capsys.readouterr().err
+    assert main(["--help"], "slinky") == 0
+    assert capsys.readouterr().out == said
+    listed = [line.split()[0] for line in said.splitlines() if line.startswith("    ") and line[4] != " "]
+    assert listed == list(COMMANDS)
+    groups = [line.rstrip(":") for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert groups == list(dict.fromkeys(each.group for each in COMMANDS.values()))
+    assert max(map(len, said.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("asked", ["--version", "--help", "handof"])
+def test_what_the_list_alone_answers_imports_no_command(asked: str) -> None:
+    code = (
+        "import sys\nfrom slinky_iac.commands.cli import main\n"
+        f"try: main([{asked!r}], 'slinky')\nexcept SystemExit: pass\n"
+        "print([name for name in sys.modules if name in ('pulumi', 'pydantic', 'yaml', 'httpx', 'shtab', 'msgspec')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"], "slinky") == 0
+    assert capsys.readouterr().out == f"slinky-iac {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +52,27 @@ def test_without_a_command_it_prints_the_help(capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_a_wrong_command_is_one_line_with_the_nearest(typed: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([typed], "slinky")
-    assert ended.value.code == 2
+    assert main([typed], "slinky") == 2
     assert capsys.readouterr().err == said
+
+
+def test_a_page_of_the_manual_is_printed_whole_or_in_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs"], "slinky") == 0
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
+    assert listed == set(pages()) == {each.stem for each in (ROOT / "docs").glob("*.md")}
+    assert main(["docs", "munge"], "slinky") == 0
+    assert capsys.readouterr().out == (ROOT / "docs" / "munge.md").read_text()
+    assert main(["docs", "munge.md", "moving to auth/slurm"], "slinky") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("## Moving to auth/slurm\n")
+    assert said.count("\n## ") == 0
+    assert main(["docs", "mung"], "slinky") == 1
+    assert "there is no page mung; did you mean munge? `slinky docs` lists all" in capsys.readouterr().err
+
+
+def test_a_part_ends_at_the_next_heading_of_its_rank() -> None:
+    text = "# a\none\n## b\ntwo\n### c\nthree\n## d\nfour\n"
+    assert part(text, "b", "x") == "## b\ntwo\n### c\nthree\n"
+    assert part(text, "D", "x") == "## d\nfour\n"
+    with pytest.raises(ProjectError, match="no heading"):
+        part(text, "e", "x")

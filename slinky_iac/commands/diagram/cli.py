@@ -14,7 +14,6 @@ from slinky_iac.commands.diagram.svg import svg
 from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import DiagramError
 
-HELP = "draw the hybrid cluster: what is inside Kubernetes and what outside, ports, arrows, keys by name"
 CODES = (
     "exit codes: 0 drawn; 1 the configuration can't be read or has faults, or the file can't be written; 2 wrong arguments."
     " No cluster is asked"

@@ -147,7 +147,6 @@ def look(
     )
 
 
-HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
 CODES = "exit codes: 0 no drift; 1 something could not be asked; 2 wrong arguments; 5 drift"
 
 

@@ -272,7 +272,7 @@ def _token_set(expected: Expected, seen: Seen) -> Found:
     words = "differs" if found is None else found.words
     text = (
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
-        f" wrote it (docs/token-keys.md), then {write}"
+        f" wrote it (`slinky docs token-keys`), then {write}"
     )
     yield subject, text
 

@@ -134,7 +134,6 @@ def held_keys(values: Values) -> Keys:
         ) from None
 
 
-HELP = "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks"
 CODES = "exit codes: 0 written; 1 the stack could not be read, or the folder not be written; 2 wrong arguments"
 
 

@@ -39,7 +39,6 @@ from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.text import printable
 
-HELP = "write a stack's file that fits a running Slurm cluster, and import its keys as secrets of the stack"
 CODES = "exit codes: 0 written; 1 refused or not possible, and the message says what was written; 2 wrong arguments"
 VIA: Final = "ssh root@{host} sh -s"
 _STACK: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")

@@ -155,8 +155,8 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
     """Why no stack of this program fits the cluster as it is, each with what to change there."""
     if found.auth != "auth/slurm":
         yield (
-            f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (docs/munge.md,"
-            " Moving to auth/slurm); clients alone can stay with munge: keys.auth: auth/munge"
+            f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (`slinky docs"
+            " munge Moving`); clients alone can stay with munge: keys.auth: auth/munge"
         )
     release = tuple(int(part) for part in found.release.split(".")) if found.release else ()
     if release < MINIMUM_SLURM:
@@ -263,7 +263,7 @@ def _laid(over: Settings, base: Mapping[str, object]) -> Settings:
 _COMMENTS: Final = {
     "cluster": "ClusterName, release and MaxNodeCount as slurmctld has them. The name can't change later.",
     "keys": "The outside cluster's own keys; they are secrets of this stack: slurmKey and jwtKey.",
-    "controller": "DECIDE: pods must reach slurmctld under this address, without NAT (docs/outside-hosts.md).",
+    "controller": "DECIDE: pods must reach slurmctld under this address, without NAT (`slinky docs outside-hosts`).",
     "accounting": "DECIDE: pods must reach slurmdbd under this address.",
     "nodesets": "DECIDE: how many pods, each on a Kubernetes node of its own; resources: {cpus: …, memory: …}.",
 }
@@ -286,9 +286,9 @@ def unguarded(settings: Mapping[str, object], found: Found) -> str:
 
 
 _POLICIES: Final = f"""\
-# DECIDE: networkPolicies keep pods that aren't Slurm's from Slurm's pods (docs/networks.md). They are off: apiServer and the
-# outside hosts that run srun, sbatch or slurmd can't be read from slurmctld's host, and would be cut off. Fill in and
-# remove the #:
+# DECIDE: networkPolicies keep pods that aren't Slurm's from Slurm's pods (`slinky docs networks`). They are off:
+# apiServer and the outside hosts that run srun, sbatch or slurmd can't be read from slurmctld's host, and would be
+# cut off. Fill in and remove the #:
 # {PROJECT}:external:
 #   loginHosts: [{{name: …, address: …}}]
 #   slurmdHosts: [{{name: …, address: …}}]

@@ -31,7 +31,6 @@ from slinky_iac.errors import KeyMaterialError, KubeError, KubeNotFound, Rotatio
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 
-HELP = "make, import, show and verify slurm.key, the JWT key and the token key, and replace them under running jobs"
 WIDTH: Final = 100
 CODES = (
     "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"

@@ -57,7 +57,7 @@ def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
         differs = (
             "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
             " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
-            " there (docs/token-keys.md)"
+            " there (`slinky docs token-keys`)"
         )
         if each.ours is None:
             differs = "is missing: its daemons accept no token of that key"
@@ -73,7 +73,7 @@ def _of_set(facts: TokenFacts) -> str:
     if facts.foreign:
         advice = (
             "the holder of such a key can act as any user of Slurm. Where no rotation has just ended, find out who wrote it"
-            f" (docs/token-keys.md), then {advice}"
+            f" (`slinky docs token-keys`), then {advice}"
         )
     return f"the ConfigMap {facts.set_differs}: {advice}"
 

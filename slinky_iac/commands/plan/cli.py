@@ -46,7 +46,6 @@ def _verdict(verdict: Verdict) -> dict[str, object]:
 
 
 FORMS: Final = {"order.txt": "table", "order.md": "markdown", "order.html": "html", "order.json": "json"}
-HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"
 CODES = (
     "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
     " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge;"

@@ -23,7 +23,6 @@ from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts
 
-HELP = "check that both halves fit: names, ports, releases, keys, slurm.conf, clocks; from here and from a pod"
 CODES = (
     "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
     " 6 problems (with --strict: or warnings); 130 interrupted"

@@ -103,7 +103,6 @@ ALONE: Final = (
     "Read from a file alone: what earlier settings of the stack have made is not in here. Keep the Roles that are there"
     " until the next `pulumi up` has ended, or use --stack."
 )
-HELP = "print the Roles that an account needs in Kubernetes for review, apply, preflight or status of a stack, and no more"
 CODES = "exit codes: 0 printed; 1 the stack could not be read; 2 wrong arguments"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 

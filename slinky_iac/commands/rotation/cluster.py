@@ -188,8 +188,8 @@ def read(engine: Engine) -> Values:
     found = values_as_they_are(own)
     if found.config.keys.auth == "auth/munge":
         raise KeyMaterialError(
-            "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. docs/munge.md says"
-            " how to set it and how to replace it. Nothing was changed"
+            "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"
+            " says how to set it and how to replace it. Nothing was changed"
         )
     return found
 

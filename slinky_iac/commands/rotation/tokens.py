@@ -200,8 +200,8 @@ class TokenRotation(KeyRotation):
         if values.config.keys.tokens != names.RS256:
             raise RotationError(
                 f"keys.tokens is {values.config.keys.tokens}: no RSA key signs this stack's tokens, so there is none to"
-                " replace (docs/token-keys.md says how to change over). `keys rotate jwt` replaces the JWT key. Nothing was"
-                " changed"
+                " replace (`slinky docs token-keys` says how to change over). `keys rotate jwt` replaces the JWT key."
+                " Nothing was changed"
             )
         if TOKENS.config not in values.keys.rsa:
             raise RotationError(

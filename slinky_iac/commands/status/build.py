@@ -219,7 +219,7 @@ def _aged(key: Key, seen: Seen) -> Key:
     most = None if seen.config is None else seen.config.keys.max_age
     if most is None or key.made is None or seen.now - key.made <= most:
         return key
-    old = f"older than keys.maxAge ({most // 86400} d): docs/keys.md says how it is replaced"
+    old = f"older than keys.maxAge ({most // 86400} d): `slinky docs keys` says how it is replaced"
     return replace(key, text="; ".join(filter(None, [key.text, old])))
 
 

@@ -15,7 +15,6 @@ from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 from slinky_iac.commands.status.watched import read
 
-HELP = "show one screen: endpoints, versions, nodes, drains and their owners, fingerprints of keys, the last `up`"
 CODES = (
     "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state, or the file of --from, can't be read;"
     " 2 wrong arguments; 4 something could not be asked and is shown as unknown"

@@ -152,7 +152,7 @@ TLS_TOLD = [
         minimal(controller={"extraConf": {"TLSType": "tls/s2n"}}),
         "warning",
         "controller.extraConf.TLSType",
-        ("tls/s2n", "Failed to initialize tls plugin", "docs/tls.md"),
+        ("tls/s2n", "Failed to initialize tls plugin", "slinky docs tls"),
         {"controller": {"extraConf": {"TLSType": "tls/none"}}},
     ),
     Case(

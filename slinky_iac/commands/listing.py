@@ -1,0 +1,132 @@
+"""All commands: what each is for, where it is carried out, and the help that lists them in groups.
+
+`--help`, `--version` and a mistyped command are answered from here: importing every command takes a second.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.text import printable
+
+MODULE: Final = "python -m slinky_iac"
+"""How the command line is called in a checkout, where nothing is installed."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command."""
+
+    group: str
+    text: str
+    """What it is for."""
+    module: str = ""
+    """Its module below ``slinky_iac.commands``; empty: the command line itself carries it out."""
+
+
+COMMANDS: Final = {
+    "new": Command("Start", "make a project folder of your own: Pulumi.yaml, __main__.py, requirements.txt; offline", "new"),
+    "init": Command("Start", "write a stack's file from the Slurm that runs, and import its keys", "init.cli"),
+    "import-chart": Command("Start", "write a stack's file from the values of Slinky's Helm chart", "import_chart"),
+    "check": Command(
+        "Start", "check a stack's file offline: errors with their lines and YAML to paste; --fix mends", "check"
+    ),
+    "preflight": Command(
+        "Start",
+        "check that both halves fit: names, ports, releases, keys, slurm.conf, clocks; from here and from a pod",
+        "preflight.cli",
+    ),
+    "handoff": Command(
+        "Start",
+        "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks",
+        "handoff.cli",
+    ),
+    "plan": Command(
+        "Change", "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits", "plan.cli"
+    ),
+    "drain": Command("Change", "show what scale-ins have drained and what a removal would wait for; return nodes", "drain"),
+    "keys": Command(
+        "Change",
+        "make, import, show and verify slurm.key, the JWT key and the token key, and replace them under running jobs",
+        "keys.cli",
+    ),
+    "token": Command("Change", "print a token for an ordinary user, signed with the stack's token key", "token"),
+    "client": Command(
+        "Change",
+        "print what a pod of your own needs to use the cluster (clients.NAME): the sidecar, volumes and mounts, as YAML",
+        "client",
+    ),
+    "status": Command(
+        "Inspect",
+        "show one screen: endpoints, versions, nodes, drains and their owners, fingerprints of keys, the last `up`",
+        "status.cli",
+    ),
+    "drift": Command(
+        "Inspect",
+        "compare the running Slurm with the stack: nodes, records, drains, partitions, version, fence; repairs nothing",
+        "drift.cli",
+    ),
+    "verify-state": Command(
+        "Inspect",
+        "check the stack's state for code that isn't this program's, before an engine loads a state that others can write",
+        "verify_state",
+    ),
+    "rights": Command(
+        "Inspect",
+        "print the Roles that an account needs in Kubernetes for review, apply, preflight or status of a stack, and no more",
+        "rights.cli",
+    ),
+    "diagram": Command(
+        "Inspect",
+        "draw the hybrid cluster: what is inside Kubernetes and what outside, ports, arrows, keys by name",
+        "diagram.cli",
+    ),
+    "monitoring": Command(
+        "Set up", "print the alert rules or the dashboard, for a Prometheus or Grafana that takes files", "monitoring"
+    ),
+    "policies": Command(
+        "Set up", "write the policy pack into a folder, for `pulumi preview --policy-pack DIR`; offline", "policies"
+    ),
+    "completion": Command("Set up", "print a completion script: source <(… completion bash)"),
+    "docs": Command("Read", "print a page of the manual, or list them: no network, no checkout", "docs"),
+    "schema": Command("Read", "print the JSON schema of Pulumi.<stack>.yaml for editors"),
+    "reference": Command("Read", "print a page of docs/ that is made from the code"),
+}
+"""In the order in which a newcomer meets them."""
+
+
+def overview(prog: str) -> str:
+    """The help of the whole command line, as wide as the terminal."""
+    return "\n".join(_overview(prog)) + "\n"
+
+
+def _overview(prog: str) -> Iterator[str]:
+    yield f"usage: {prog} [-h] [--version] COMMAND ..."
+    yield ""
+    yield "Check, inspect and hand off a hybrid Slurm cluster. Use pulumi to change it."
+    room = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    wide = max(map(len, COMMANDS)) + 6
+    for group in dict.fromkeys(each.group for each in COMMANDS.values()):
+        yield f"\n{group}:"
+        for name, each in COMMANDS.items():
+            if each.group == group:
+                yield from textwrap.wrap(
+                    each.text.replace("%%", "%"),
+                    room,
+                    initial_indent=f"    {name}".ljust(wide),
+                    subsequent_indent=" " * wide,
+                )
+    yield ""
+    yield f"`{prog} COMMAND --help` has the options and exit codes; `{prog} docs` has the manual"
+
+
+def no_command(prog: str, typed: str) -> str:
+    """What to say where there is no such command."""
+    near = difflib.get_close_matches(typed, COMMANDS, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"{prog}: there is no command {printable(typed)}; {meant}`{prog} --help` lists all\n"
