@@ -7,12 +7,13 @@ resources is made from that.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import pulumi
-from pulumi_kubernetes import Provider
+from pulumi_kubernetes import Provider, ProviderArgs
 
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
@@ -42,7 +43,15 @@ class ClusterProvider(Provider):
             enable_secret_mutable=True if config.keys.jwks or has_clients or in_place or config.identity.sssd else None,
             enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
             opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=shells)),
+            **_upserts(),
         )
+
+
+def _upserts() -> dict[str, Any]:
+    """Up to 4.28 pulumi-kubernetes takes up what is there under the name; from 4.29 on only with this. So what this stack
+    made, and lost from its state, comes back; what it didn't make is refused before (slinky_iac/taken.py)."""
+    name = "upsert_existing_objects"
+    return {name: True} if name in inspect.signature(ProviderArgs).parameters else {}
 
 
 class Component(pulumi.ComponentResource):

@@ -1,9 +1,9 @@
 """Is what an update is about to make there already, made by somebody else? Is what it is about to change frozen?
 
-pulumi-kubernetes creates by server-side apply: what is there under the name is taken up without a word, and deleted on
-destroy, a Namespace with all that is in it. Helm refuses a name that it has a record of, without saying what to do. So each
-of these is looked at before its first creation, in preview too. What this stack made, and lost from its state when a run
-was cut off, is known by its marks and taken up.
+pulumi-kubernetes takes up what is there under the name without a word (from 4.29 on with `upsertExistingObjects`, which the
+provider of the components sets), and deletes it on destroy, a Namespace with all that is in it. Helm refuses a name that it
+has a record of, without saying what to do. So each of these is looked at before its first creation, in preview too. What
+this stack made, and lost from its state when a run was cut off, is known by its marks and taken up.
 """
 
 from __future__ import annotations

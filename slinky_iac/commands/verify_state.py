@@ -51,8 +51,8 @@ _TEXT: Final = re.compile(r"[\n{]|: ")
 """What a kubeconfig's text has, and no path that the settings take."""
 _GIVEN: Final = frozenset({"kubeconfig", "context", "version", "__internal"})
 """Inputs that the program, or the engine, gives a provider, each compared on its own."""
-_SWITCHES: Final = frozenset({"enableSecretMutable", "enableConfigMapMutable"})
-"""Further ones: whether an object is changed in place."""
+_SWITCHES: Final = frozenset({"enableSecretMutable", "enableConfigMapMutable", "upsertExistingObjects"})
+"""Further ones: whether an object is changed in place, or taken up where it is there already."""
 _VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+")
 _OF_RELEASE: Final = frozenset({"postrender", "valueYamlFiles", "keyring"})
 """Inputs of a Helm release that name a program or a file of this machine; the program gives none."""
