@@ -20,9 +20,13 @@ from tests.stacks import form
 
 HOST = "ctl"
 FOLDER = "/tmp/words"
-TRACES = (
-    "ls -A /run /run/slurmctld /tmp; stat -c %i /run/slurmctld/sack.socket; ip -br address; cat /etc/hosts; pgrep slurmctld"
-)
+TRACES = """
+ls -A /run /run/slurmctld /tmp
+stat -c %i /run/slurmctld/sack.socket
+ip -br address
+cat /etc/hosts
+pgrep slurmctld
+"""
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,93 @@
+"""Files of a slurmctld in Kubernetes, on the operator that the lab has: slurmctld judges them before they are written, and
+what changes in their content alone reaches every daemon.
+
+Run with 1.0.1, whose sidecar reconfigures, and with 1.2.1, which only starts slurmctld again (SLINKY_LAB_OPERATOR_SOURCE).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import INSIDE
+from tests.e2e.world import World
+from tests.faults.later_operator import Inside, all_inside, lived
+
+MARK = "/tmp/epilog-mark"
+
+
+def settings(word: str, **extra: Any) -> dict[str, Any]:
+    """The stack with an epilog that leaves a word on its node."""
+    found = all_inside("hs256", later=False)
+    script = f"#!/bin/sh\necho {word} >> {MARK}\n"
+    found["slinky-iac:controller"] |= {"epilog": {"90-mark.sh": script}, "extraConf": extra}
+    return found
+
+
+@pytest.fixture(scope="module")
+def inside(world: World) -> Iterator[Inside]:
+    with lived(world, later=False) as found:
+        yield found
+
+
+def tried(inside: Inside) -> dict[str, dict[str, str]]:
+    """The trial's checks by what they are about, and the pods that are left behind."""
+    said = json.loads(inside.program("preflight", "--try", "--json", check=False))["checks"]
+    assert [name for name in inside.uids() if name.startswith("slinky-")] == []
+    return {each["subject"]: each for each in said if each["name"] == "trial"}
+
+
+def test_slurmctld_and_slurmdbd_take_their_files(inside: Inside) -> None:
+    found = tried(inside)
+    assert {subject: each["verdict"] for subject, each in found.items()} == {
+        "files of slurmctld": "fine",
+        "files of slurmdbd": "fine",
+    }, found
+
+
+def test_slurmctlds_own_sentence_tells_what_it_would_end_over(inside: Inside) -> None:
+    """A value that no table of ours knows of."""
+    before = inside.uids()
+    inside.write(settings("one", Licenses="matlab:many"))
+    found = tried(inside)["files of slurmctld"]
+    assert found["verdict"] == "problem"
+    assert "fatal: Invalid configured licenses: matlab:many" in found["got"]
+    assert inside.uids() == before
+
+
+def marks(inside: Inside, node: str) -> list[str]:
+    """Words that the epilog left on a node."""
+    return inside.on(node, "sh", "-c", f"cat {MARK} 2>/dev/null || true").split()
+
+
+def run_one(inside: Inside, node: str) -> None:
+    """A job to its end on a node, its epilog included."""
+    number = inside.submit(node, "true")
+    listed = ["scontrol", "-o", "show", "job", number]
+    await_true(f"job {number} has ended", lambda: "JobState=COMPLETED" in inside.slurm(*listed), 120)
+    await_true("the node is idle", lambda: inside.slurm("sinfo", "-h", "-n", node, "-o", "%T").split()[:1] == ["idle"], 60)
+
+
+def test_a_new_content_of_an_epilog_reaches_every_worker(inside: Inside) -> None:
+    inside.write(settings("one"))
+    inside.stack.up()
+    await_true("the first epilog runs", lambda: (run_one(inside, "solo-1"), marks(inside, "solo-1")[-1:])[1] == ["one"], 180)
+    workers = {name: uid for name, uid in inside.uids().items() if "worker" in name}
+    inside.write(settings("two"))
+    inside.stack.up()
+    await_true("the new epilog runs", lambda: (run_one(inside, "solo-1"), marks(inside, "solo-1")[-1:])[1] == ["two"], 180)
+    assert {name: uid for name, uid in inside.uids().items() if "worker" in name} == workers, "no worker was replaced"
+
+
+def test_a_deleted_pod_comes_back_to_work(inside: Inside) -> None:
+    """With ReturnToService=0, Slurm's default, its node stays DOWN (watched on 1.2.1)."""
+    assert "ReturnToService         = 2" in inside.slurm("scontrol", "show", "config")
+    inside.world.kubectl("delete", "pod", "-n", INSIDE, "inside-worker-solo-0")
+    await_true(
+        "solo-0 is idle again", lambda: inside.slurm("sinfo", "-h", "-n", "solo-0", "-o", "%T").split()[:1] == ["idle"], 180
+    )
+    run_one(inside, "solo-0")
