@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, Host, Image
+from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
 
@@ -59,6 +60,8 @@ class RestApi(Section):
     """Service of slurmrestd."""
     resources: ContainerResources | None = None
     """CPU and memory of slurmrestd."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and Service, for what has no setting."""
     pod: PodSettings = PodSettings()
     """Placement."""
     tls: RestApiTls | None = None

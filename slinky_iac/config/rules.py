@@ -22,6 +22,7 @@ from slinky_iac.config import (
     rules_networks,
     rules_nodes,
     rules_pods,
+    rules_raw,
     rules_secrets,
     rules_slurm_conf,
     rules_slurm_files,
@@ -125,7 +126,18 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:
-    fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "resources", "pod")
+    fields = (
+        "extra_conf",
+        "config_files",
+        "prolog",
+        "epilog",
+        "metrics",
+        "persistence",
+        "service",
+        "resources",
+        "pod",
+        "raw",
+    )
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
     yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
@@ -301,6 +313,7 @@ RULES: tuple[Rule, ...] = (
     *rules_slurm_files.RULES,
     *rules_tres.RULES,
     *rules_pods.RULES,
+    *rules_raw.RULES,
     _names,
     _versions,
     _operator,

@@ -190,7 +190,7 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """What is set and has no effect is reported, never passed over."""
-    accounting, pods = config.accounting, ("extra_conf", "service", "resources", "pod")
+    accounting, pods = config.accounting, ("extra_conf", "service", "resources", "pod", "raw")
     if not accounting.enabled:
         why = "accounting.enabled is false"
         yield from ignored_fields("accounting", accounting, ("external", "database", *pods), why)

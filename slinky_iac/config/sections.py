@@ -27,6 +27,7 @@ from slinky_iac.config.fields import (
     SlurmRelease,
     Version,
 )
+from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.releases import OperatorVersion
 
@@ -327,6 +328,8 @@ class Controller(Section):
     """CPU and memory of slurmctld (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and Service, for what has no setting (in Kubernetes only)."""
 
 
 class Database(Section):
@@ -373,6 +376,8 @@ class Accounting(Section):
     """CPU and memory of slurmdbd (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and Service, for what has no setting (in Kubernetes only)."""
 
     @property
     def inside(self) -> bool:

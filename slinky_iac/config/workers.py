@@ -23,6 +23,7 @@ from slinky_iac.config.fields import (
     SlurmName,
     Url,
 )
+from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
 
@@ -89,6 +90,10 @@ class Volume(Section):
     """Volume source as in a PodSpec, e.g. {hostPath: {path: /scratch}} or {persistentVolumeClaim: {claimName: home}}."""
     read_only: bool = False
     """Mount read-only."""
+    sub_path: str = Field(default="", pattern=r"^([^/\s][^\s]*)?$")
+    """A folder of the volume, in the place of all of it."""
+    mount_propagation: Literal["", "None", "HostToContainer", "Bidirectional"] = ""
+    """mountPropagation, for file systems that are mounted below it later."""
 
 
 class Ssh(Section):
@@ -216,6 +221,8 @@ class NodeSet(Section):
     """sshd in worker pods."""
     drain: Drain = Drain()
     """How scale-in waits for jobs."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and custom resource, for what has no setting."""
 
     @model_validator(mode="after")
     def _maximum(self) -> NodeSet:
@@ -284,6 +291,8 @@ class LoginSet(Section):
     """Service of sshd."""
     resources: ContainerResources | None = None
     """CPU and memory of a login pod: what its users' shells share."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and Service, for what has no setting."""
     pod: PodSettings = PodSettings()
     """Placement."""
     volumes: tuple[Volume, ...] = ()

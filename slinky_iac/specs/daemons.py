@@ -18,6 +18,7 @@ from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.monitoring import inside_service_monitor
+from slinky_iac.specs.raw import with_raw
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
     Spec,
@@ -74,7 +75,7 @@ def _inside_controller(config: StackConfig) -> Spec:
             spec[field] = [{"name": name} | space]
     if controller.metrics or slurmctld_has_metrics(config):
         spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config.monitoring)}
-    return filled(spec)
+    return with_raw(filled(spec), controller.raw, "slurmctld")
 
 
 def _users(config: ClusterConfig) -> Spec:
@@ -151,7 +152,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         extra["StorageParameters"] = parameters
     spec["extraConf"] = "\n".join(pair(key, value) for key, value in extra.items())
     spec["template"] = template(config, accounting.pod, more)
-    return filled(spec)
+    return with_raw(filled(spec), accounting.raw, "slurmdbd")
 
 
 DATABASE_CA, DATABASE_CLIENT = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
@@ -208,7 +209,7 @@ def restapi_spec(config: ClusterConfig) -> Spec:
     if tls is not None:
         annotations = spec["template"].setdefault("metadata", {}).setdefault("annotations", {})
         annotations.update(tls_annotations(config, tls))
-    return spec
+    return with_raw(spec, config.restapi.raw, "slurmrestd")
 
 
 def token_spec(config: ClusterConfig, name: str, token: UserToken) -> Spec:

@@ -13,6 +13,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.specs.directory import conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.identity import users_mounts, users_pod
+from slinky_iac.specs.raw import with_raw
 from slinky_iac.specs.shared import (
     Spec,
     container,
@@ -67,7 +68,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     if nodeset.ssh.enabled:
         more = {"extraSshdConfig": nodeset.ssh.extra_sshd_config, "sssdConfRef": _sssd_conf(config, nodeset.ssh)}
         spec["ssh"] = {"enabled": True, **more}
-    return filled(spec)
+    return with_raw(filled(spec), nodeset.raw, "slurmd")
 
 
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
@@ -75,7 +76,15 @@ def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
 
 
 def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:
-    return [{"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in settings.volumes]
+    return [
+        {
+            "name": v.name,
+            "mountPath": v.mount_path,
+            "readOnly": v.read_only,
+            **filled({"subPath": v.sub_path, "mountPropagation": v.mount_propagation}),
+        }
+        for v in settings.volumes
+    ]
 
 
 def _sssd_conf(config: ClusterConfig, given: Ssh | LoginSet) -> Spec:
@@ -170,7 +179,7 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
         "extraSshdConfig": login.extra_sshd_config,
         "template": noted(config, template(config, login.pod, filled(pod))),
     }
-    return filled(spec)
+    return with_raw(filled(spec), login.raw, "login")
 
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

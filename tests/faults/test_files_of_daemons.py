@@ -72,14 +72,20 @@ def run_one(inside: Inside, node: str) -> None:
     await_true("the node is idle", lambda: inside.slurm("sinfo", "-h", "-n", node, "-o", "%T").split()[:1] == ["idle"], 60)
 
 
+def last_mark(inside: Inside) -> str:
+    """What the epilog of a new job leaves on solo-1."""
+    run_one(inside, "solo-1")
+    return marks(inside, "solo-1")[-1] if marks(inside, "solo-1") else ""
+
+
 def test_a_new_content_of_an_epilog_reaches_every_worker(inside: Inside) -> None:
     inside.write(settings("one"))
     inside.stack.up()
-    await_true("the first epilog runs", lambda: (run_one(inside, "solo-1"), marks(inside, "solo-1")[-1:])[1] == ["one"], 180)
+    await_true("the first epilog runs", lambda: last_mark(inside) == "one", 180)
     workers = {name: uid for name, uid in inside.uids().items() if "worker" in name}
     inside.write(settings("two"))
     inside.stack.up()
-    await_true("the new epilog runs", lambda: (run_one(inside, "solo-1"), marks(inside, "solo-1")[-1:])[1] == ["two"], 180)
+    await_true("the new epilog runs", lambda: last_mark(inside) == "two", 180)
     assert {name: uid for name, uid in inside.uids().items() if "worker" in name} == workers, "no worker was replaced"
 
 

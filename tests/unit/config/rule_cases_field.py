@@ -261,6 +261,67 @@ FIELD += [
         {"accounting": {"database": {"passwordFrom": None}}},
     ),
 ]
+FIELD += [
+    Case(
+        f"a raw piece that {what}",
+        nodeset(raw=bad),
+        "error",
+        f"nodesets.gpu.raw.{path}",
+        words,
+        {"nodesets": {"gpu": {"raw": dict.fromkeys(bad)}}},
+    )
+    for what, bad, path, words in (
+        ("a setting has", {"pod": {"nodeSelector": {"a": "b"}}}, "pod.nodeSelector", ("pod.nodeSelector",)),
+        ("volumes have", {"container": {"volumeMounts": []}}, "container.volumeMounts", ("volumes",)),
+        (
+            "resources have",
+            {"container": {"resources": {"limits": {"cpu": "2"}}}},
+            "container.resources.limits",
+            ("resources",),
+        ),
+        (
+            "makes slurmd unprivileged",
+            {"container": {"securityContext": {"privileged": True}}},
+            "container.securityContext.privileged",
+            ("privileged",),
+        ),
+        ("the operator owns", {"container": {"command": ["sh"]}}, "container.command", ("operator",)),
+        ("Kubernetes doesn't know", {"pod": {"runtimeClas": "x"}}, "pod.runtimeClas", ("runtimeClassName",)),
+        ("has a wrong type", {"container": {"args": "-v"}}, "container.args", ("a list",)),
+        ("gates go by", {"spec": {"ordinalPadding": 3}}, "spec.ordinalPadding", ("gates",)),
+        ("has no Service", {"service": {"externalTrafficPolicy": "Local"}}, "service", ("no Service",)),
+        (
+            "shows a secret",
+            {"container": {"env": [{"name": "API_TOKEN", "value": "x"}]}},
+            "container.env",
+            ("secretKeyRef",),
+        ),
+        (
+            "sets a variable of ours",
+            {"container": {"env": [{"name": "POD_CPUS", "value": "2"}]}},
+            "container.env",
+            ("POD_CPUS",),
+        ),
+    )
+]
+FIELD += [
+    Case(
+        "a daemon's pod with a folder of its node",
+        minimal(controller={"raw": {"pod": {"volumes": [{"name": "a", "hostPath": {"path": "/"}}]}}}),
+        "error",
+        "controller.raw.pod.volumes",
+        ("hostPath",),
+        {"controller": {"raw": {"pod": None}}},
+    ),
+    Case(
+        "an external address of a Service",
+        minimal(controller={"raw": {"service": {"externalIPs": ["192.0.2.1"]}}}),
+        "error",
+        "controller.raw.service.externalIPs",
+        ("service.type",),
+        {"controller": {"raw": {"service": None}}},
+    ),
+]
 FIELD_TOLD = [
     Case(
         "a QOS that slurmdbd must have first",
@@ -310,6 +371,17 @@ SOUND = {
     "resources of a daemon": minimal(controller={"resources": {"cpus": 2, "memory": "4Gi"}}),
     "a password in a Secret of others": minimal(
         accounting={"database": {"host": "db.example.org", "passwordFrom": {"secret": "mariadb", "key": "password"}}}
+    ),
+    "raw pieces": nodeset(
+        raw={
+            "pod": {"runtimeClassName": "nvidia", "initContainers": [{"name": "i", "image": "i:1"}]},
+            "container": {
+                "args": ["-v"],
+                "env": [{"name": "HOST_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}],
+                "resources": {"claims": [{"name": "imex"}]},
+            },
+            "spec": {"minReadySeconds": 5},
+        }
     ),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
     "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),

@@ -12,7 +12,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec, script_maps
 from slinky_iac.specs.operator import chart, merge, operator_values, service_monitor_stub
-from slinky_iac.specs.workers import loginset_spec, mebibytes, nodeset_spec, whole_cpus
+from slinky_iac.specs.workers import loginset_spec, mebibytes, nodeset_spec, template_digest, whole_cpus
 from tests.stacks import minimal
 
 
@@ -235,6 +235,51 @@ def test_with_defaults_no_container_asks_for_nothing() -> None:
 def test_without_a_setting_of_it_no_pod_changes() -> None:
     bare = [each for each in containers(all_specs()) if "resources" in each]
     assert [each["image"].partition(":")[0].rpartition("/")[2] for each in bare] == ["slurmd"]
+
+
+def test_raw_pieces_stand_beside_what_is_rendered() -> None:
+    pod = {"runtimeClassName": "nvidia", "resourceClaims": [{"name": "imex", "resourceClaimTemplateName": "t"}]}
+    container = {"env": [{"name": "A", "value": "1"}], "resources": {"claims": [{"name": "imex"}]}, "args": ["-v"]}
+    raw = {"pod": pod, "container": container, "spec": {"minReadySeconds": 5}}
+    plain = {"replicas": 1, "env": {"B": "2"}, "resources": {"cpus": 4}, "pod": {"priorityClass": "high"}}
+    made = config(nodesets={"gpu": plain | {"raw": raw}, "cpu": plain})
+    spec = nodeset_spec(made, "gpu", made.nodesets["gpu"])
+    bare = nodeset_spec(made, "gpu", made.nodesets["cpu"])
+    assert spec["slurmd"]["resources"] == {**bare["slurmd"]["resources"], "claims": [{"name": "imex"}]}
+    assert spec["slurmd"]["env"] == [*bare["slurmd"]["env"], {"name": "A", "value": "1"}]
+    assert spec["slurmd"]["args"] == ["-v"]
+    assert spec["template"]["spec"] == {**bare["template"]["spec"], **pod}
+    assert spec["minReadySeconds"] == 5
+    assert template_digest(spec) != template_digest(bare)
+
+
+def test_raw_pieces_of_a_daemon_and_of_its_service() -> None:
+    raw = {"service": {"externalTrafficPolicy": "Local"}, "container": {"args": ["-v"]}, "pod": {"runtimeClassName": "x"}}
+    made = config(
+        controller={"raw": raw, "service": {"type": "LoadBalancer"}},
+        restapi={"raw": raw},
+        accounting={"database": {"host": "db"}, "raw": raw},
+        logins={"l": {"sssdConfSecret": "s", "raw": raw}},
+    )
+    assert controller_spec(made)["service"]["spec"] == {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
+    found = {
+        "slurmctld": controller_spec(made),
+        "slurmdbd": accounting_spec(made),
+        "slurmrestd": restapi_spec(made),
+        "login": loginset_spec(made, made.logins["l"]),
+    }
+    for name, spec in found.items():
+        assert spec[name]["args"] == ["-v"]
+        assert spec["template"]["spec"]["runtimeClassName"] == "x"
+        assert spec["service"]["spec"]["externalTrafficPolicy"] == "Local"
+
+
+def test_a_folder_of_a_volume_is_mounted_alone() -> None:
+    volume = {"name": "v", "mountPath": "/a", "source": {}, "subPath": "b", "mountPropagation": "HostToContainer"}
+    made = config(nodesets={"gpu": {"replicas": 1, "volumes": [volume]}})
+    (mounted,) = nodeset_spec(made, "gpu", made.nodesets["gpu"])["slurmd"]["volumeMounts"]
+    del volume["source"]
+    assert mounted == {**volume, "readOnly": False}
 
 
 def test_the_databases_password_may_be_in_a_secret_of_others() -> None:
