@@ -7,6 +7,8 @@ import tomllib
 from typing import Any
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from slinky_iac import __version__
 from slinky_iac.commands.new import WHEEL
@@ -16,10 +18,23 @@ from tests.stacks import ROOT
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
-def test_version_and_dependencies_are_read_from_their_home() -> None:
-    assert set(PYPROJECT["project"]["dynamic"]) == {"version", "dependencies"}
+def test_the_version_is_read_from_its_home() -> None:
+    assert PYPROJECT["project"]["dynamic"] == ["version"]
     assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "slinky_iac/__init__.py"
-    assert PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["requirements_txt"]["files"] == ["requirements.txt"]
+
+
+def test_what_the_lab_runs_with_is_within_the_ranges_that_a_wheel_asks_for() -> None:
+    ranges = {canonicalize_name(each.name): each for each in map(Requirement, PYPROJECT["project"]["dependencies"])}
+    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and not line.startswith("#")]
+    pinned = {canonicalize_name(each.name): each for each in map(Requirement, lines)}
+    assert {name: each.extras for name, each in ranges.items()} == {name: each.extras for name, each in pinned.items()}
+    versions = {name: str(each.specifier).removeprefix("==") for name, each in pinned.items()}
+    assert {name: version for name, version in versions.items() if version not in ranges[name].specifier} == {}
+
+
+def test_a_wheel_pins_nothing_and_each_range_says_where_it_begins() -> None:
+    for each in map(Requirement, PYPROJECT["project"]["dependencies"]):
+        assert {part.operator for part in each.specifier} in ({">="}, {">=", "<"}), each
 
 
 def test_the_changelog_has_a_section_for_the_version_or_says_that_it_comes() -> None:

@@ -39,6 +39,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return made(build(folder / "dist"), folder / "cluster")
 
 
+def test_a_wheel_goes_beside_pulumi_eks_of_today(tmp_path: Path) -> None:
+    """pip finds versions of all that suit both, among what the package index has now. Nothing is installed."""
+    wheel = build(tmp_path)
+    pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
+    done = subprocess.run([*pip, str(wheel), "pulumi-eks>=4"], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    chosen = {each["metadata"]["name"].lower().replace("_", "-") for each in json.loads(done.stdout)["install"]}
+    assert {"slinky-iac", "pulumi", "pulumi-eks", "pulumi-kubernetes"} <= chosen
+
+
 def test_a_wheel_has_its_digest_and_the_commit_that_it_is_made_of(tmp_path: Path) -> None:
     """What README tells to run; by the tests' own backend, which the lock holds too, so that nothing is fetched."""
     env = {**os.environ, "BUILD_PYTHON": sys.executable}
