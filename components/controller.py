@@ -17,7 +17,6 @@ from .connection import Component
 from .first_look import Lost, first_look, look_before, none_lost, require_there
 from .gates import policy_of
 from .resources import child, custom_resource, metadata
-from .slurm_conf import SlurmConfGate, conf_props
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +31,8 @@ class ControllerArgs:
 class Controller(Component):
     """The Controller custom resource; ``join_host`` and ``join_port`` are what outside daemons connect to.
 
-    A slurmctld in Kubernetes has its tail of slurm.conf through the gate's output only, so nothing takes a partition or a
-    host from it, a targeted update included, before no job needs it.
+    A slurmctld in Kubernetes is created with its tail of slurm.conf. From then on only its gate writes that
+    (components/slurm_conf.py), so no update of the Controller, targeted or not, takes a partition or a host from a job.
     """
 
     join_host: pulumi.Output[str]
@@ -48,20 +47,14 @@ class Controller(Component):
             if data and config.controller.external is None
         ]
         told = args.jwt_key_fingerprint
-        plain = controller_spec(config)
-        spec = pulumi.Output.from_input(plain)
-        self.gate = SlurmConfGate(f"{name}-slurm-conf", conf_props(config), child(self))
-        if config.controller.external is None:
-            rest = {key: value for key, value in plain.items() if key != "extraConf"}
-            spec = self.gate.extraConf.apply(lambda text: rest | ({"extraConf": text} if text else {}))
         first, queue = first_look("controllers", config, taken.custom(config, "controllers")), _queue_first(config)
         hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
             "Controller",
             config.cluster.resource_name,
             config,
-            spec,
-            child(self, *files, self.gate, hooks=hooks),
+            controller_spec(config),
+            child(self, *files, hooks=hooks, ignore_changes=["spec.extraConf"]),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         require_there(self.resource, "controllers", args.lost)

@@ -46,7 +46,7 @@ from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .resources import HIDDEN, child, custom_resource, metadata, namespace
 from .rest_api import RestApi, RestApiArgs
-from .slurm_conf import QueueGate, queue_props
+from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
 from .watched import watched
 
@@ -167,7 +167,7 @@ class HybridCluster(Component):
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
             table = NodeTable(f"{name}-nodes", rows, self._child(identity))
-        workers = self._workers(name, config, (*first, controller, restapi, table))
+        workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller)
         for each, found in config.tokens.items():
@@ -219,7 +219,11 @@ class HybridCluster(Component):
         files: dict[str, pulumi.Input[str]] = {CONF: settings.sssd_conf, **ca}
         return Secret(f"{name}-sssd", metadata=meta, string_data=files, opts=self._child(space, **HIDDEN))
 
-    def _workers(self, name: str, config: StackConfig, after: tuple[pulumi.Resource | None, ...]) -> list[pulumi.Resource]:
+    def _workers(
+        self, name: str, config: StackConfig, controller: Controller, first: tuple[pulumi.Resource | None, ...]
+    ) -> list[pulumi.Resource]:
+        gate = ControllerGate(f"{name}-slurmctld", controller_props(config), controller.resource, child(self, *first))
+        after = (*first, gate)
         for nodeset, settings in config.nodesets.items():
             args = NodeSetArgs(cluster=config, name=nodeset, settings=settings)
             self.nodeset_components[nodeset] = NodeSet(f"{name}-{nodeset}", args, self._child(*after))

@@ -1,4 +1,4 @@
-"""The gates around slurmctld's configuration where slurmctld is in Kubernetes: before it, and before its end."""
+"""The gates of slurmctld: one that owns what jobs rely on, one for its queue before a destroy."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from typing import Any
 
 import pulumi
 
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
+from slinky_iac.drain.conf_gates import ControllerGateProvider, QueueGateProvider
 from slinky_iac.drain.settings import plain_policy
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, partition_lines
 
 from .gates import Gate, policy_of, stack_props
 
 
-class SlurmConfGate(Gate, module="slurm", name="SlurmConfGate"):
-    """Stands before the Controller, which takes ``extraConf`` from here: no partition and no host leaves slurm.conf while a
-    job needs it, by whatever flags the update is made. Where slurmctld is outside, its preview tells what slurm.conf loses,
-    and the steps for its admin."""
+class ControllerGate(Gate, module="slurm", name="ControllerGate"):
+    """Owns the Controller's ``extraConf`` and its deletion: no partition, no host and no room for nodes leaves slurm.conf,
+    and slurmctld does not end, while a job needs it, by whatever flags the update is made.
 
-    extraConf: pulumi.Output[str]
+    It stands after Controller and RestApi, and all that runs jobs after it, so a destroy comes here right before the two.
+    Where slurmctld is outside, its preview tells what slurm.conf loses, and the steps for its admin.
+    """
+
     plan: pulumi.Output[dict[str, Any]]
 
-    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(SlurmConfGateProvider(), name, props, opts, "plan")
+    def __init__(
+        self, name: str, props: Mapping[str, Any], controller: pulumi.Resource, opts: pulumi.ResourceOptions
+    ) -> None:
+        options = pulumi.ResourceOptions(depends_on=[controller], replace_with=[controller], delete_before_replace=True)
+        super().__init__(ControllerGateProvider(), name, props, pulumi.ResourceOptions.merge(opts, options), "plan")
 
 
 class QueueGate(Gate, module="slurm", name="QueueGate"):
@@ -34,26 +40,29 @@ class QueueGate(Gate, module="slurm", name="QueueGate"):
         super().__init__(QueueGateProvider(), name, props, opts)
 
 
-def conf_props(config: StackConfig) -> dict[str, Any]:
-    """Props of the gate before the Controller. What an outside slurm.conf loses is only told."""
-    external = config.controller.external is not None
-    text = "" if external else controller_extra_conf(config)
-    return {**_props(config), "extraConf": text, "outside": external}
+def controller_props(config: StackConfig) -> dict[str, Any]:
+    """Props of the gate of the Controller. What an outside slurm.conf loses is only told."""
+    external, base = config.controller.external is not None, config.cluster.resource_name
+    restarts = config.operator_version.prunes_slurm_conf and not config.controller.persistence.enabled
+    return {
+        **queue_props(config),
+        "partitions": partition_lines(config),
+        "hosts": host_lines(config),
+        "nodesets": {} if external else {name: names.nodeset_resource(base, name) for name in config.nodesets},
+        "extraConf": "" if external else controller_extra_conf(config),
+        "forgets": not external and restarts,
+        "outside": external,
+    }
 
 
 def queue_props(config: StackConfig) -> dict[str, Any]:
-    """Props of the gate that a destroy meets first. The claim of slurmctld's volume outlives the Controller, and the
-    namespace stays while a protected key is in it."""
-    outlives = config.keys.protect or not config.cluster.create_namespace
-    return {**_props(config), "keepsQueue": config.controller.persistence.enabled and outlives}
-
-
-def _props(config: StackConfig) -> dict[str, Any]:
+    """Props of the gate that a destroy meets first."""
+    outlives = config.cluster.keep_namespace or not config.cluster.create_namespace
     return {
         **stack_props(config),
         "cluster": config.cluster.name,
         "controller": config.cluster.resource_name,
-        "partitions": partition_lines(config),
-        "hosts": host_lines(config),
+        # The claim of slurmctld's volume outlives the Controller where its namespace does.
+        "keepsQueue": config.controller.external is None and config.controller.persistence.enabled and outlives,
         "policy": plain_policy(policy_of(config)),
     }

@@ -37,6 +37,8 @@ LINES: Final = {
 }
 """By minor number. A release that comes out is a row or a number here, once its sources were read."""
 NEWEST: Final = f"1.{max(LINES)}"
+OPERATOR_MAX_NODE_COUNT: Final = 1024
+"""MaxNodeCount as slurm-operator writes it (controller_config.go)."""
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
 

@@ -70,7 +70,7 @@ class Recording(mocks.Mocks):
             return "none", {**args.inputs, "result": {_SIGNATURE: _SECRET, "value": GENERATED}}
         if args.typ == "pulumi-python:dynamic/slurm:JobLife":
             return "6e6f6e636531", {**args.inputs, "nonce": "6e6f6e636531"}
-        if args.typ.removeprefix("pulumi-python:dynamic/slurm:") in {"NodeSetScale", "OutsideHosts", "SlurmConfGate"}:
+        if args.typ.removeprefix("pulumi-python:dynamic/slurm:") in {"NodeSetScale", "OutsideHosts", "ControllerGate"}:
             # The gates' own check fills the plan in; here it only has to be there.
             return f"{args.name}-id", {**args.inputs, "plan": {}}
         return f"{args.name}-id" if args.custom else None, dict(args.inputs)

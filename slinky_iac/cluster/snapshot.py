@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slinky_iac.errors import KubeNotFound
@@ -112,6 +113,12 @@ class ClusterView:
             queue=tuple(queue),
             queue_left_out=queue_left_out,
         )
+
+    @cached_property
+    def unfinished(self) -> tuple[Job, ...]:
+        """All jobs of this look that aren't over, each once."""
+        placed = (job for there in self.jobs_on.values() for job in there)
+        return tuple({job.job_id: job for job in (*placed, *self.unplaced, *self.queue)}.values())
 
     def jobs(self, node: str) -> tuple[Job, ...]:
         """Active jobs on ``node``."""

@@ -1,23 +1,33 @@
-"""The gates around slurm.conf at work: empty what leaves it, give back what was closed for nothing, await what it says.
-What is closed or drained is written down first (:class:`slinky_iac.closing.Held`)."""
+"""The gate of the Controller at work: empty what leaves slurm.conf and write it, give back what was closed for
+nothing; empty slurmctld and end it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from threading import Lock
-from typing import Final
+from typing import Final, Literal
 
 from slinky_iac import closing
-from slinky_iac.closing import ENTRY, Held, place
+from slinky_iac.closing import Held
 from slinky_iac.drain import conf_steps
-from slinky_iac.drain.conf_steps import ConfGoal, ConfLines, ConfLook, ConfSettings, Leaving
+from slinky_iac.drain.closed import held_of, hold, remember, restore
+from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
+from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.observe import LASTING, Met, conf_look, partition_states, prove
-from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
+from slinky_iac.drain.losses import Change, who_loses
+from slinky_iac.drain.observe import LASTING, Met, conf_look, prove
+from slinky_iac.drain.protocol import (
+    ClosePartitions,
+    DeleteController,
+    Done,
+    Drain,
+    Signal,
+    Step,
+    Stop,
+    Wait,
+    WriteConf,
+)
 from slinky_iac.drain.session import Session, act_on_slurm
-from slinky_iac.drain.settings import Owner, Settings
+from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
@@ -26,99 +36,41 @@ from slinky_iac.errors import (
     SlurmrestRefused,
     SlurmrestUnreachable,
 )
-
-_ONE_AT_A_TIME: Final = Lock()
-"""The gates of several NodeSets run in one process, and each writes down its own partition."""
-
-
-def held_of(session: Session, controller: str) -> Held:
-    """What is held; nothing where there is no ConfigMap. Raises what Kubernetes raises."""
-    try:
-        data = session.kube.config_map_data(session.reach.namespace, place(controller))
-    except KubeNotFound:
-        return Held()
-    return Held.read(data.get(ENTRY, ""))
-
-
-def hold(session: Session, controller: str, held: Held) -> None:
-    """Remember ``held``; the ConfigMap goes where there is nothing to remember."""
-    namespace, name = session.reach.namespace, place(controller)
-    if held:
-        session.kube.set_config_map(namespace, name, {ENTRY: held.text()})
-    else:
-        with suppress(KubeNotFound):
-            session.kube.set_config_map(namespace, name, None)
-
-
-def remember(session: Session, controller: str, partition: str, before: str | None) -> None:
-    """Add one partition with the state that it had, unless it is held already; None forgets it."""
-    with _ONE_AT_A_TIME:
-        held = held_of(session, controller)
-        others = {name: state for name, state in held.partitions.items() if name != partition}
-        was = held.partitions.get(partition, before)
-        wanted = others if before is None or was is None else {**others, partition: was}
-        if wanted != held.partitions:
-            hold(session, controller, replace(held, partitions=wanted))
-
-
-def reopen(session: Session, controller: str, name: str) -> None:
-    """Open a NodeSet's own partition where the gate of its predecessor closed it.
-
-    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
-    """
-    before = held_of(session, controller).partitions.get(name)
-    if before is None:
-        return
-    _open(session, {name: before}, partition_states(session.slurm))
-    remember(session, controller, name, None)
-
-
-def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
-    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
-    _open(session, held.partitions, states)
-    if held.hosts:
-        act_on_slurm(session.slurm, Undrain(held.hosts), owner, session.report)
-
-
-def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
-    for name, before in sorted(partitions.items()):
-        if conf_steps.CLOSED.get(before, "") in states.get(name, frozenset()):
-            session.slurm.set_partition_state(name, before)
-            session.report(f"partition {name} is {before} again", keep=True)
-
+from slinky_iac.kube.resources import Controller
 
 POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
 
 
-def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
-    """What the Controller that is there was given; no line where there is none."""
-    try:
-        return conf_steps.read_lines(session.kube.controller(session.reach.namespace, settings.controller).spec.extra_conf)
-    except KubeNotFound:
-        return ConfLines()
-
-
 def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
     """What a run that begins now wants."""
     where = f"kubectl exec -n {settings.reach.namespace} {settings.controller}-controller-0 -c slurmctld --"
-    return ConfGoal(settings.owner, going, settings.policy, now + settings.policy.deadline_s, by_hand=where)
+    return ConfGoal(
+        settings.owner,
+        going,
+        settings.policy,
+        now + settings.policy.deadline_s,
+        by_hand=where,
+        text=None if settings.outside else settings.text,
+        forgets=settings.forgets,
+    )
 
 
 class ConfTask(Task[ConfLook]):
-    """Empty what leaves slurm.conf."""
+    """Empty what leaves slurm.conf, then write it; or empty slurmctld, then end it."""
 
     settings: ConfSettings
     doing = "emptying what leaves slurm.conf"
     acts_at_deadline = True
     idle = 4.0  # 20,000 job records take slurmrestd half a minute
 
-    def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
+    def __init__(self, session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
         super().__init__(session, settings, settings.policy.deadline_s)
         begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
-        self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
+        self._goal = replace(goal, limited=not begun)
         self._last: ConfLook | None = None
-        self.met = Met(settings.owner, anywhere=True, stands="slurm.conf is as it was: `pulumi up` continues.")
+        self._seen: ConfLook | None = None
+        self.met = Met(settings.owner, anywhere=True, stands="The change is made: the same command again ends well.")
 
     @property
     def goal(self) -> ConfGoal:
@@ -130,22 +82,28 @@ class ConfTask(Task[ConfLook]):
         return max(self.policy.poll_s, POLL_S)
 
     def look(self) -> ConfLook:
-        """Slurm's passing silence is part of what is seen."""
-        try:
-            return conf_look(self.session, self.settings)
-        except LASTING:
-            raise
-        except SlurmrestError as error:
-            return ConfLook(self.session.now(), problem=str(error))
+        """Slurm's passing silence is part of what is seen. The live Controller says what leaves."""
+        seen = live_look(self.session, self.settings)
+        if self._goal.ends and seen.controller is None:
+            return seen
+        self._goal = replace(self._goal, leaving=leaving(seen.lines, self.settings.lines))
+        seen = slurms_look(self.session, self.settings, seen, self._goal)
+        self._goal, self._seen = self._goal.of(seen), seen
+        return seen
 
     def decide(self, seen: ConfLook) -> Step:
+        if seen.controller is None:
+            return Done() if self._goal.ends else Stop(f"{self._gone()}. Nothing was changed", "blocked")
         return conf_steps.next_step(seen, self.goal)
+
+    def _gone(self) -> str:
+        return f"there is no Controller {self.settings.controller} any more. Run `pulumi up --refresh`, which makes it again"
 
     def check(self, seen: ConfLook, step: Step) -> Step:
         """Limits are judged by the first look that has an answer."""
-        if not seen.problem:
+        if not seen.problem and seen.asked:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for((each for each in conf_steps.held_by(seen, self.goal)), seen.now)
+            self.met.wait_for(conf_steps.held_by(seen, self.goal), seen.now)
         return step
 
     def act(self, step: Step) -> None:
@@ -162,7 +120,29 @@ class ConfTask(Task[ConfLook]):
             case Drain(nodes):
                 held = held_of(session, controller)
                 hold(session, controller, replace(held, hosts=tuple(sorted({*held.hosts, *nodes}))))
+            case WriteConf(text):
+                self._write(text)
+                return
+            case DeleteController():
+                session.kube.delete_controller(session.reach.namespace, self._live())
+                return
         act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
+
+    def _live(self) -> Controller:
+        if self._seen is None or self._seen.controller is None:
+            raise AssertionError("a Controller is written only after a look at it")
+        return self._seen.controller
+
+    def _write(self, text: str) -> None:
+        """The text, conditioned on the look. When slurmctld began before it is noted first: hosts that have other resources
+        wait for its next beginning."""
+        session, controller = self.session, self.settings.controller
+        if self._goal.leaving.changed:
+            held = held_of(session, controller)
+            hold(session, controller, replace(held, began=session.slurm.slurmctld_began()))
+        session.kube.set_extra_conf(session.reach.namespace, self._live(), text)
+        for line in kept_back(self.settings.text, text):
+            session.report(line, severity="warning", keep=True)
 
     def did(self, step: Step) -> None:
         """Note when jobs were signalled, and until when slurmctld has time to forget ended ones."""
@@ -178,7 +158,9 @@ class ConfTask(Task[ConfLook]):
         self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
 
     def ended(self, _seen: ConfLook) -> str:
-        return f"no job needs what leaves slurm.conf: {conf_steps.leaving_in_words(self._goal.leaving)}"
+        if self._goal.ends:
+            return "no job waits" if self._goal.ends == "first" else "no job was left, and the Controller is gone"
+        return "slurm.conf is written"
 
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
@@ -235,33 +217,61 @@ class ReadTask(Task[tuple[int | None, str]]):
         return f"{', '.join(self.hosts)} stay(s) drained, and `pulumi up` returns them: run it again"
 
 
-def _empty(task: ConfTask) -> None:
-    ended = conf_steps.remembered(drive(task), task.goal)
-    if ended:
-        task.session.report(
+def live_look(session: Session, settings: ConfSettings) -> ConfLook:
+    """The Controller as it is, and which NodeSets of this stack have own partitions. Raises what Kubernetes does."""
+    namespace = session.reach.namespace
+    try:
+        controller = session.kube.controller(namespace, settings.controller)
+    except KubeNotFound:
+        return ConfLook(session.now(), asked=False)
+    return ConfLook(session.now(), controller, own_partitions(session, settings), asked=False)
+
+
+def own_partitions(session: Session, settings: ConfSettings) -> frozenset[str]:
+    """Names of the stack's NodeSets, those that the program has dropped included, that have a partition now."""
+    if not settings.nodesets:
+        return frozenset()
+    enabled = {each.name for each in session.kube.nodesets(session.reach.namespace) if each.spec.partition.enabled}
+    return frozenset(name for name, resource in settings.nodesets.items() if resource in enabled)
+
+
+def slurms_look(session: Session, settings: ConfSettings, live: ConfLook, goal: ConfGoal) -> ConfLook:
+    """The same with what Slurm says, where that matters. Raises what no later look would mend."""
+    writes = goal.text is not None and live.text != goal.text
+    if not (goal.leaving or goal.ends or (writes and (goal.forgets or narrows(live.text, goal.text or "")))):
+        return live
+    try:
+        seen = conf_look(session, settings)
+    except LASTING:
+        raise
+    except SlurmrestError as error:
+        return replace(live, now=session.now(), asked=True, problem=str(error))
+    return replace(seen, controller=live.controller, own=live.own)
+
+
+def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
+    """Bring the Controller to its text: empty what leaves first, and give back what was closed and stays after all. The live
+    Controller tells what leaves; where an admin writes slurm.conf, ``olds`` do.
+
+    Raises DrainBlocked or DrainDeadline where it can't go yet, and what the clients raise.
+    """
+    if settings.outside:
+        _tell_admin(session, settings, leaving(olds, settings.lines))
+        return
+    live = live_look(session, settings)
+    going = leaving(live.lines, settings.lines)
+    give_back(session, settings, going)
+    task = ConfTask(session, settings, goal_of(settings, going, session.now()))
+    last = drive(task)
+    if ended := conf_steps.remembered(last, task.goal):
+        session.report(
             f"slurmctld still remembers {ended} ended job(s) of what leaves slurm.conf: it may crash, and come up again,"
             " until it has forgotten them (MinJobAge)",
             severity="warning",
             keep=True,
         )
-    prove(task.session, task.settings, task.met)
-
-
-def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
-    """Empty what the new lines leave out, so that slurmctld may lose it; give back what was closed and stays after all.
-
-    Raises DrainBlocked or DrainDeadline where it can't go yet, and what the clients raise.
-    """
-    going = conf_steps.leaving(olds, settings.lines)
-    if settings.outside:
-        _tell_admin(session, settings, going)
-        return
-    give_back(session, settings, going)
-    if going:
-        _empty(ConfTask(session, settings, going))
-    if going.changed:
-        held = held_of(session, settings.controller)
-        hold(session, settings.controller, replace(held, began=session.slurm.slurmctld_began()))
+    prove(session, settings, task.met)
+    return_hosts(session, settings)
 
 
 def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> None:
@@ -296,25 +306,26 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
             session.slurm.set_partition_state(name, conf_steps.CLOSED[before])
             return f"partition {name} was open, and is closed now"
         session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
-    going = Leaving((name,))
-    holding = [each for each in seen.jobs if each.lost_with([name]) and (each.waits or not waiting_only)]
-    return "; ".join(conf_steps.lines(holding, going))
+    lost = who_loses(Change(partitions=frozenset([name])), seen.cluster)
+    return "; ".join(conf_steps.lines(each for each in lost if each.job.waits or not waiting_only))
 
 
-def finish(session: Session, settings: ConfSettings) -> None:
-    """Before slurmctld ends for good: no job waits any more, and none runs on bare metal. Partitions take no new ones.
+def finish(session: Session, settings: ConfSettings, ends: Literal["first", "last"]) -> None:
+    """Before slurmctld ends for good. ``first``, while there are nodes: no job waits any more, and partitions take no new
+    ones. ``last``: no job is left, on whatever node, and the Controller is deleted.
 
     Where the Controller is gone there is nothing to lose. Raises as :func:`settle` does.
     """
-    try:
-        session.kube.controller(session.reach.namespace, settings.controller)
-    except KubeNotFound:
+    if live_look(session, settings).controller is None:
         return
     if settings.keeps_queue:
-        _tell_kept(session, settings)
+        if ends == "last":
+            _tell_kept(session, settings)
         return
-    partitions, hosts = tuple(sorted(settings.lines.partitions)), tuple(sorted(settings.lines.hosts))
-    _empty(ConfTask(session, settings, Leaving(partitions, hosts), all_waiting=True))
+    goal = replace(goal_of(settings, Leaving(), session.now()), text=None, ends=ends)
+    task = ConfTask(session, settings, goal)
+    drive(task)
+    prove(session, settings, task.met)
 
 
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
@@ -324,13 +335,10 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
-    all_of = Leaving(hosts=tuple(sorted(settings.lines.hosts)))
-    goal = replace(goal_of(settings, all_of, seen.now), all_waiting=True)
-    if holding := conf_steps.held_by(seen, goal):
-        jobs = "; ".join(conf_steps.lines(holding, all_of))
-        said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {jobs}"
-        lost = "They are lost where the volume or its namespace is deleted too"
-        session.report(f"{said}. {lost}", severity="warning", keep=True)
+    if lost := who_loses(Change(slurmctld=True), seen.cluster):
+        said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {'; '.join(conf_steps.lines(lost))}"
+        lose = "They are lost where the volume or its namespace is deleted too"
+        session.report(f"{said}. {lose}", severity="warning", keep=True)
 
 
 def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
@@ -340,7 +348,9 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
         return
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
-    returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
+    # What slurmctld has yet to read is returned once it has (return_hosts).
+    stay = news.hosts.keys() - {*going.nodes} if held.began is None else set[str]()
+    returns = tuple(host for host in held.hosts if host in stay)
     seen = conf_look(session, settings)
     restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
@@ -366,9 +376,3 @@ def return_hosts(session: Session, settings: ConfSettings) -> None:
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
         hold(session, settings.controller, Held(partitions))
-
-
-def forget(session: Session, settings: ConfSettings) -> None:
-    """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
-    if not settings.outside and held_of(session, settings.controller):
-        hold(session, settings.controller, Held())

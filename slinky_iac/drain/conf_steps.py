@@ -1,90 +1,41 @@
-"""Which lines of slurm.conf a change takes away from jobs, and by which steps they are emptied before that.
-
-Only what can end a job counts: partitions, and bare-metal hosts with their CPUs, GRES and address. A partition or host that
-comes does no harm, and neither do other parameters of a line. Source: ``src/slurmctld/read_config.c``, 25.11 and 26.05
-(``_sync_jobs_to_conf``, ``valid_job_resources``, ``gres_job_revalidate``). Watched with 26.05.5: other CPUs end or requeue a
-running job, and so does another address once SlurmdTimeout is over; other RealMemory or Weight doesn't.
+"""By which steps slurm.conf loses what jobs rely on, and slurmctld ends.
 
 A partition is set DRAIN (INACTIVE where it was DOWN): it takes no new job, and those in its queue still run. A host is
-drained. Nothing goes while a job names it. Slurm's partition list must have been asked for before its job list: then a job
-that came in before the DRAIN is in the job list. Pure.
+drained. Nothing goes while a job would be lost (:func:`slinky_iac.drain.losses.who_loses`). Then the Controller gets its
+new text, or is deleted, if it is still the one of this look. Slurm's partition list must have been asked for before its job
+list: then a job that came in before the DRAIN is in the job list. Pure.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import Free, verdict
+from slinky_iac.drain.losses import Change, Loss, who_loses
 from slinky_iac.drain.plan import job_findings
-from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.protocol import (
+    Cancel,
+    ClosePartitions,
+    DeleteController,
+    Done,
+    Drain,
+    Requeue,
+    Signal,
+    Step,
+    Stop,
+    Wait,
+    WriteConf,
+)
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
 from slinky_iac.drain.words import iso, jobs_in_words, some, whose
+from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
-
-RESOURCES: Final = frozenset(
-    {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
-    | {"corespeccount", "cpuspeclist", "gres"}
-    | {"nodeaddr", "nodehostname", "port"}
-)
-"""Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
-_LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class ConfLines:
-    """PartitionName= lines and NodeName= lines by name, of a configuration or of a running Controller."""
-
-    partitions: Mapping[str, str] = field(default_factory=dict)
-    hosts: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Leaving:
-    """What jobs may lose by a change."""
-
-    partitions: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    """Bare-metal hosts whose NodeName= line goes."""
-    changed: tuple[str, ...] = ()
-    """Bare-metal hosts whose line stays, with other resources or another address."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Hosts that must be free."""
-        return (*self.hosts, *self.changed)
-
-    def __bool__(self) -> bool:
-        return bool(self.partitions or self.hosts or self.changed)
-
-
-def read_lines(text: str) -> ConfLines:
-    """The lines in a Controller's ``extraConf``."""
-    found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
-    for match in _LINE.finditer(text):
-        found[match[1].lower()][match[2]] = match[0].strip()
-    return ConfLines(found["partitionname"], found["nodename"])
-
-
-def leaving(olds: ConfLines, news: ConfLines) -> Leaving:
-    """What goes from ``olds`` to ``news``, in order of name."""
-    stay = sorted(olds.hosts.keys() & news.hosts.keys())
-    return Leaving(
-        partitions=tuple(sorted(olds.partitions.keys() - news.partitions.keys())),
-        hosts=tuple(sorted(olds.hosts.keys() - news.hosts.keys())),
-        changed=tuple(name for name in stay if resources(olds.hosts[name]) != resources(news.hosts[name])),
-    )
-
-
-def resources(line: str) -> dict[str, str]:
-    """The parameters of a NodeName= line that jobs rely on; Slurm takes the last of two."""
-    pairs = (word.partition("=") for word in line.split())
-    return {key.lower(): value for key, _, value in pairs if key.lower() in RESOURCES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +44,14 @@ class ConfSettings(Settings):
 
     controller: str
     lines: ConfLines
+    text: str = ""
+    """``extraConf`` as the Controller is to have it."""
+    nodesets: Mapping[str, str] = field(default_factory=dict)
+    """Names of the NodeSets' resources by their names in Slurm, where they may have partitions of their own."""
     keeps_queue: bool = False
     """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal continue."""
+    forgets: bool = False
+    """Each change of the text restarts a slurmctld that keeps no state: it forgets all jobs."""
     outside: bool = False
     """An admin writes slurm.conf, so this program only tells what leaves it."""
 
@@ -105,7 +62,10 @@ class ConfSettings(Settings):
             **cls.common(props, names.SLURM_CONF_OWNER),
             controller=str(props["controller"]),
             lines=lines_of(props),
+            text=str(props.get("extraConf") or ""),
+            nodesets=_texts(props.get("nodesets")),
             keeps_queue=props.get("keepsQueue") is True,
+            forgets=props.get("forgets") is True,
             outside=props.get("outside") is True,
         )
 
@@ -130,9 +90,13 @@ TAKES_NONE: Final = frozenset(CLOSED.values())
 
 @dataclass(frozen=True)
 class ConfLook:
-    """What was seen: partitions first, then nodes, then jobs."""
+    """What was seen: the Controller first, then partitions, nodes and jobs."""
 
     now: int
+    controller: Controller | None = None
+    """None where there is none (any more)."""
+    own: frozenset[str] = frozenset()
+    """NodeSets' own partitions, which the operator writes."""
     partitions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """States of all partitions that slurmctld has."""
     cluster: ClusterView = field(default_factory=lambda: ClusterView.of((), ()))
@@ -140,7 +104,24 @@ class ConfLook:
     can_close: bool = True
     """Whether slurmrestd can set a partition's state: Slurm 26.05 and newer."""
     problem: str = ""
-    """Why Slurm gave no answer; then nothing else was seen."""
+    """Why Slurm gave no answer; then nothing of it was seen."""
+    asked: bool = True
+    """False: nothing leaves, so Slurm was not asked."""
+
+    @property
+    def text(self) -> str:
+        """``extraConf`` as the Controller has it."""
+        return "" if self.controller is None else self.controller.spec.extra_conf
+
+    @property
+    def lines(self) -> ConfLines:
+        """What slurmctld has, or will have with its next look at its file."""
+        found = read_lines(self.text)
+        return ConfLines({**dict.fromkeys(self.own, ""), **found.partitions}, found.hosts)
+
+    def fitting(self, wanted: str) -> str:
+        """What the Controller may get now."""
+        return fitting(self.text, wanted, self.cluster)
 
 
 @dataclass(frozen=True)
@@ -159,8 +140,23 @@ class ConfGoal:
     """When this run stops waiting for slurmctld to forget ended jobs; None before it has begun to."""
     limited: bool = False
     """Nothing was begun yet, so limits are judged: jobs that are waited for grow older meanwhile."""
-    all_waiting: bool = False
-    """slurmctld ends: every job that waits is lost with it, and drained hosts would keep it waiting."""
+    text: str | None = None
+    """What the Controller is to have; None where this run doesn't write it."""
+    forgets: bool = False
+    """As :attr:`ConfSettings.forgets`."""
+    ends: Literal["", "first", "last"] = ""
+    """slurmctld ends: what waits is waited for ``first``, while there are nodes; and whatever isn't over at the ``last``."""
+
+    @property
+    def change(self) -> Change:
+        """What ends, for the rule."""
+        return Change(slurmctld=True) if self.ends else self.leaving.change
+
+    def of(self, look: ConfLook) -> ConfGoal:
+        """The same with what leaves by this look."""
+        if self.ends:
+            return replace(self, leaving=Leaving(partitions=tuple(sorted(look.partitions))))
+        return self
 
     @property
     def ends_at(self) -> int:
@@ -173,13 +169,32 @@ class WaitToForget(Wait):
 
 
 def next_step(look: ConfLook, goal: ConfGoal) -> Step:
-    """The next step to the goal: close partitions, drain hosts, wait for jobs, wait until ended ones are forgotten."""
+    """The next step: close partitions, drain hosts, wait for jobs, wait until ended ones are forgotten, write."""
     if look.problem:
         return _unanswered(look, goal)
     over = limits_exceeded(held_by(look, goal), goal.policy.limits, look.now) if goal.limited else ()
     if over:
         return Stop(f"{'; '.join(over)}. Nothing was changed", "blocked")
-    return _close(look, goal) or _drain(look, goal) or _wait(look, goal) or _forget(look, goal)
+    emptied = None
+    if look.asked:
+        emptied = _close(look, goal) or _drain(look, goal) or _wait(look, goal) or _forget(look, goal)
+    return emptied or _write(look, goal)
+
+
+def _write(look: ConfLook, goal: ConfGoal) -> Step:
+    """The Controller's new text, or its deletion."""
+    if goal.ends == "last" and look.controller is not None:
+        return DeleteController()
+    if goal.text is None or look.controller is None or (text := look.fitting(goal.text)) == look.text:
+        return Done()
+    if goal.forgets and (lost := who_loses(Change(slurmctld=True), look.cluster)):
+        jobs = jobs_in_words([each.job for each in lost])
+        return Stop(
+            "slurmctld's pod restarts with this change, and controller.persistence is off: it would forget"
+            f" {jobs}. Nothing was changed. Wait until they have ended, or cancel them",
+            "blocked",
+        )
+    return WriteConf(text)
 
 
 def limits_exceeded(holding: Iterable[Job], limits: Limits, now: int) -> tuple[str, ...]:
@@ -199,12 +214,12 @@ def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
     open_ = _open(look, goal.leaving)
     if open_ and look.can_close:
         return ClosePartitions({name: CLOSED[state] for name, state in open_.items()}, open_)
-    return Stop(_cannot_close(open_, goal), "blocked") if open_ and not goal.all_waiting else None
+    return Stop(_cannot_close(open_, goal), "blocked") if open_ and not goal.ends else None
 
 
 def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
     """Hosts drained; the end where a person's words are on one."""
-    records = {} if goal.all_waiting else {host: look.cluster.nodes.get(host) for host in goal.leaving.nodes}
+    records = {host: look.cluster.nodes.get(host) for host in goal.leaving.nodes}
     undrained = {host: record for host, record in records.items() if record is not None and "DRAIN" not in record.state}
     refused = [why for host, record in undrained.items() if (why := overwrites(host, record, goal.owner))]
     if refused:
@@ -214,32 +229,28 @@ def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
 
 def remembered(look: ConfLook, goal: ConfGoal) -> int:
     """Ended jobs of what leaves that slurmctld must forget first: none where it is 26.05 or newer, or ends itself."""
-    if look.can_close or goal.all_waiting:
+    if look.can_close or goal.ends:
         return 0
     return sum(each.over and not set(each.partitions).isdisjoint(goal.leaving.partitions) for each in look.jobs)
 
 
-def _forget(look: ConfLook, goal: ConfGoal) -> Step:
+def _forget(look: ConfLook, goal: ConfGoal) -> Step | None:
     ended = remembered(look, goal)
     if not ended or (goal.forget_at is not None and look.now >= goal.forget_at):
-        return Done()
+        return None
     why = "slurmctld before 26.05 may crash where one it remembers has lost its partition"
-    return WaitToForget(f"slurmctld has {ended} ended job(s) of {leaving_in_words(goal.leaving)} to forget: {why}")
+    return WaitToForget(f"slurmctld has {ended} ended job(s) of {in_words(goal.leaving)} to forget: {why}")
+
+
+def losses(look: ConfLook, goal: ConfGoal) -> tuple[Loss, ...]:
+    """Jobs that would be lost now, running ones first."""
+    found = who_loses(goal.change, look.cluster)
+    return tuple(each for each in found if each.job.waits) if goal.ends == "first" else found
 
 
 def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Job, ...]:
-    """Jobs that would be lost now, running ones first."""
-    found = [each for each in look.jobs if _holds(each, goal)]
-    return tuple(sorted(found, key=lambda each: (each.waits, each.job_id)))
-
-
-def _holds(each: Job, goal: ConfGoal) -> bool:
-    going = goal.leaving
-    if goal.all_waiting:
-        return each.waits or (not each.over and not set(going.nodes).isdisjoint(each.node_names))
-    if each.lost_with(going.partitions) or each.needs(going.hosts):
-        return True
-    return not each.over and not set(going.changed).isdisjoint(each.node_names)
+    """The jobs alone."""
+    return tuple(each.job for each in losses(look, goal))
 
 
 def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
@@ -255,7 +266,7 @@ def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
 def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     """A line for each host that isn't free although no job of the list is on it."""
     lines = []
-    for host in () if goal.all_waiting else goal.leaving.nodes:
+    for host in goal.leaving.nodes:
         judged = verdict(host, look.cluster, look.now)
         if not isinstance(judged, Free) and not look.cluster.jobs(host):
             lines.append(f"{host}: {judged.why}")
@@ -263,29 +274,38 @@ def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
 
 
 def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
-    holding, unfree = held_by(look, goal), _unfree(look, goal)
-    if not holding and not unfree:
+    lost, unfree = losses(look, goal), _unfree(look, goal)
+    if not lost and not unfree:
         return None
-    why = "; ".join([*lines(holding, goal.leaving), *unfree])
+    holding = tuple(each.job for each in lost)
+    why = "; ".join([*lines(lost), *unfree])
+    loses = "the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}"
     if look.now < goal.deadline_at:
-        return Wait(f"waiting for {why}; then slurm.conf loses {leaving_in_words(goal.leaving)}")
+        return Wait(f"waiting for {why}; then {loses}")
     act = {"requeue": _requeue, "cancel": _cancel}.get(goal.policy.on_deadline)
     if act is not None and look.now < goal.ends_at and (step := act(look, goal, holding)) is not None:
         return step
-    undo = goal.policy.on_deadline == "undo"
+    return _late(goal, why)
+
+
+def _late(goal: ConfGoal, why: str) -> Stop:
+    said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
+    over, undo = f"the deadline ({iso(goal.deadline_at)}) is over", goal.policy.on_deadline == "undo"
+    if goal.ends:
+        text = (
+            f"{over}, and slurmctld can't end yet, since these would be lost with it: {why}. {said}, and the Controller"
+            " stays. Let the jobs end, or cancel them (scancel), then run the same command again; `pulumi up` makes again"
+            " the nodes that waiting jobs need"
+        )
+        return Stop(text, cause="deadline", undo=undo)
     what = (
         "partitions and hosts are given back"
         if undo
         else "partitions stay closed and hosts drained; `pulumi up` continues, and gives them back where the file has"
         " them again"
     )
-    said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
-    return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over, and slurm.conf can't lose {leaving_in_words(goal.leaving)} yet:"
-        f" {why}. {said}, slurm.conf is as it was, and {what}",
-        cause="deadline",
-        undo=undo,
-    )
+    text = f"{over}, and slurm.conf can't lose {in_words(goal.leaving)} yet: {why}. {said}, slurm.conf is as it was"
+    return Stop(f"{text}, and {what}", cause="deadline", undo=undo)
 
 
 def _requeue(_look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
@@ -293,7 +313,7 @@ def _requeue(_look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step 
     able = [
         each
         for each in holding
-        if not each.waits and each.requeue and not each.lost_with(goal.leaving.partitions) and not goal.all_waiting
+        if not each.waits and each.requeue and not each.lost_with(goal.leaving.partitions) and not goal.ends
         if each.required is not None and set(each.required).isdisjoint(goal.leaving.hosts)
     ]
     fresh = [each for each in able if "COMPLETING" not in each.job_state]
@@ -316,22 +336,12 @@ def _handles(jobs: Iterable[Job]) -> tuple[int | str, ...]:
     return tuple(dict.fromkeys(each.handle for each in jobs))
 
 
-def lines(holding: Iterable[Job], going: Leaving) -> tuple[str, ...]:
-    """A sentence for each thing that leaves and the jobs that need it; running and waiting apart."""
+def lines(lost: Iterable[Loss]) -> tuple[str, ...]:
+    """A sentence for each thing that jobs lose and the jobs; running and waiting apart."""
     by: dict[str, tuple[list[Job], list[Job]]] = {}
-    for each in holding:
-        by.setdefault(_because(each, going), ([], []))[each.waits].append(each)
+    for each in lost:
+        by.setdefault(each.what, ([], []))[each.job.waits].append(each.job)
     return tuple(f"{what}: {_in_words(*groups)}" for what, groups in sorted(by.items()))
-
-
-def _because(each: Job, going: Leaving) -> str:
-    if each.lost_with(going.partitions):
-        return f"partition {each.partitions[0]}" if each.partitions else "a job whose partition can't be read"
-    on = sorted(set(going.nodes).intersection(each.node_names))
-    if on:
-        return f"host {on[0]}"
-    named = sorted(set(going.hosts).intersection(each.required or ()))
-    return f"host {named[0]}, by --nodelist" if named else "the queue"
 
 
 def _in_words(running: list[Job], waiting: list[Job]) -> str:
@@ -348,9 +358,3 @@ def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:
         f"slurmrestd is older than 26.05 and can't close a partition, so a job might come into {', '.join(open_)} while"
         f" slurm.conf loses it. Nothing was changed. Close it, then run `pulumi up` again: {commands}"
     )
-
-
-def leaving_in_words(going: Leaving) -> str:
-    """``partition gpu, host metal-1``."""
-    parts = [*(f"partition {name}" for name in going.partitions), *(f"host {name}" for name in going.nodes)]
-    return ", ".join(parts)

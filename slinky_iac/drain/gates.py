@@ -25,7 +25,7 @@ from slinky_iac import names
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
-from slinky_iac.engine.provider import Gate, Props, is_unknown, sticky
+from slinky_iac.engine.provider import Gate, Props
 
 if TYPE_CHECKING:
     from slinky_iac.drain.plan import Seen
@@ -43,16 +43,11 @@ class NodeSetScaleProvider(Gate):
     engine orders before that of the NodeSet, drains all nodes and deletes the NodeSet itself (docs/adr/0010).
     """
 
-    def check(self, olds: Props, news: Props) -> CheckResult:
-        """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview.
-
-        A gate keeps the stack name under which it was created: it is part of the reason of every drain, and a stack that is
-        renamed must still find its own.
-        """
+    def planned(self, olds: Props, news: Props) -> CheckResult:
+        """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview."""
         from slinky_iac.drain import preview
 
-        if not is_unknown(news):
-            news = with_leaving(olds, sticky(olds, news))
+        news = with_leaving(olds, news)
         return checked(news, GateSettings.from_props, lambda settings: preview.nodeset_scale(settings, olds), "replicas")
 
     def create(self, props: Props) -> CreateResult:
@@ -99,12 +94,9 @@ class ScaleInGateProvider(Gate):
 class OutsideHostsProvider(Gate):
     """Drains, holds and returns bare-metal slurmd hosts as the configuration says."""
 
-    def check(self, _olds: Props, news: Props) -> CheckResult:
+    def planned(self, _olds: Props, news: Props) -> CheckResult:
         """Add the plan of what will be drained and returned."""
         from slinky_iac.drain import preview
-
-        if not is_unknown(news):
-            news = sticky(_olds, news)
 
         def read(props: Props) -> OutsideSettings:
             return OutsideSettings.from_props(props, _olds)
@@ -135,9 +127,6 @@ Found = TypeVar("Found")
 
 def checked(news: Props, read: Callable[[Props], Found], plan: Callable[[Found], Seen], about: str) -> CheckResult:
     """The inputs with what ``plan`` adds to them, and what must stop the preview, which is ``about`` this input."""
-    prepare()
-    if is_unknown(news):
-        return CheckResult(news, [])
     try:
         settings = read(news)
     except ValueError as fault:

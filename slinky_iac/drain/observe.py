@@ -1,6 +1,5 @@
-"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`, in the order that `cluster.snapshot` gives; to
-one look at what slurm.conf loses; and what slurmdbd says of jobs: before pods go of which slurmctld knows nothing, and
-afterwards of those that a drain met.
+"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`; to one look at what slurm.conf loses; and what
+slurmdbd says of jobs: before pods go of which slurmctld knows nothing, and afterwards of those that a drain met.
 
 A drain ends only when its nodes are free, so no job should be lost. Whether that is so, only the accounts can tell. A job is
 lost where one of its runs ended NODE_FAIL on such a node since the drain began: so slurmctld ends a job whose node goes,
@@ -216,7 +215,8 @@ def conf_look(session: Connection, settings: Settings) -> ConfLook:
     listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all")
     require_cluster(_controller(client, listed), settings.cluster)
     jobs = tuple(shown(job, settings.hide) for job in listed.jobs)
-    return ConfLook(session.now(), states, ClusterView.of(nodes.nodes, jobs), jobs, can_close)
+    seen = ClusterView.of(nodes.nodes, jobs)
+    return ConfLook(session.now(), partitions=states, cluster=seen, jobs=jobs, can_close=can_close)
 
 
 def partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:

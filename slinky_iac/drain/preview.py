@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
-from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings, Leaving
+from slinky_iac.drain.closed import held_of
+from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
+from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
 from slinky_iac.drain.free import names_in_use, tied_in_words, tied_to
 from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.observe import conf_look
@@ -189,46 +192,62 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
 
 
 def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:
-    """The plan, and what must stop the preview. ``olds`` are the state's inputs; without any, the Controller is asked."""
+    """The plan of the Controller's gate. ``olds`` are the state's inputs."""
     budget_s, tries = (BUDGET_S, 4) if olds.get("schema") else (FIRST_S, 1)
     with open_session(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
-        return Seen(*conf_planned(session, settings, olds))
+        return conf_planned(session, settings, olds)
 
 
-def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:
-    """The same, with a session.
+def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:
+    """The same, with a session. The live Controller tells what leaves, for a state is a memory: an update may have
+    ended half way, and somebody may have written the Controller since.
 
     While nothing leaves, the plan stays what the state has, so that a second preview is empty; unless an earlier run left
     something closed, which the next update gives back.
     """
     kept: Props = dict(olds.get("plan") or {})
-    if settings.outside and not olds.get("schema"):
-        return {}, ()
     first = not olds.get("schema")
+    if settings.outside:
+        return Seen({} if first else _outside_planned(session, settings, olds, kept))
     try:
-        before = conf_run.live_lines(session, settings) if first else conf_steps.lines_of(olds)
+        live = conf_run.live_look(session, settings)
     except SlinkyError as error:
         session.report(f"no answer, so what slurm.conf loses is not known: {error}", severity="warning")
-        return {}, ()
-    going = conf_steps.leaving(before, settings.lines)
+        return Seen(kept, due="" if first else f"not known: {error}")
+    if live.controller is None:
+        return Seen(kept)
+    going = leaving(live.lines, settings.lines)
+    goal = conf_run.goal_of(settings, going, live.now)
+    try:
+        seen = conf_run.slurms_look(session, settings, live, goal)
+    except SlinkyError as error:
+        seen = replace(live, asked=True, problem=str(error))
+    due = "" if first or seen.fitting(settings.text) == live.text else "the Controller's extraConf is not as asked for"
+    if not seen.asked:
+        return Seen(_given_back(session, settings, kept), due=due)
+    if seen.problem:
+        more = "The update will ask again and stop if it gets no answer"
+        session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
+    limits = conf_steps.limits_exceeded(conf_steps.held_by(seen, goal), settings.policy.limits, seen.now)
+    return Seen(conf_props(seen, goal), limits, due)
+
+
+def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any], kept: Props) -> Props:
+    going = leaving(conf_steps.lines_of(olds), settings.lines)
     if not going:
-        return kept if settings.outside else _given_back(session, settings, kept), ()
+        return kept
     try:
         seen = conf_look(session, settings)
     except SlinkyError as error:
+        session.report(f"the plan is not known: {error}", severity="warning")
         seen = ConfLook(session.now(), problem=str(error))
-        more = "The update will ask again and stop if it gets no answer"
-        session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
     goal = conf_run.goal_of(settings, going, seen.now)
-    if settings.outside and not seen.problem:
-        return outside_props(seen, goal), ()
-    holding = conf_steps.held_by(seen, goal)
-    return conf_props(seen, goal), conf_steps.limits_exceeded(holding, settings.policy.limits, seen.now)
+    return conf_props(seen, goal) if seen.problem else outside_props(seen, goal)
 
 
 def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
     try:
-        held = conf_run.held_of(session, settings.controller)
+        held = held_of(session, settings.controller)
     except SlinkyError as error:
         session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
         return kept
@@ -243,7 +262,9 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     ends = [None if each.waits else each.expected_end for each in holding]
     known = [end for end in ends if end is not None]
     unknown = bool(look.problem) or len(known) < len(ends)
-    warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.jobs, going.hosts))]
+    warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.cluster.queue, going.hosts))]
+    if goal.text is not None and not look.problem:
+        warnings += kept_back(goal.text, look.fitting(goal.text))
     return {
         "schema": SCHEMA,
         "partitions": list(going.partitions),

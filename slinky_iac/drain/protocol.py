@@ -250,6 +250,26 @@ class ClosePartitions(Step):
 
 
 @dataclass(frozen=True)
+class WriteConf(Step):
+    """Write the Controller's ``extraConf``, if it is still the one of this look (its uid and resourceVersion are the
+    condition)."""
+
+    text: str
+
+    @property
+    def words(self) -> str:
+        return "writing slurm.conf"
+
+
+class DeleteController(Step):
+    """Delete the Controller, and so slurmctld, on the same condition."""
+
+    @property
+    def words(self) -> str:
+        return "deleting the Controller"
+
+
+@dataclass(frozen=True)
 class SetReplicas(Step):
     """Write ``spec.replicas``, if the NodeSet is still the one of this look (its resourceVersion is the condition)."""
 

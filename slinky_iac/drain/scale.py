@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_run, protocol, scaler
+from slinky_iac.drain import closed, conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
 from slinky_iac.drain.members import members_step, not_in_service, undo_steps, unreturnable
@@ -325,7 +325,7 @@ def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
     if state is not None and state.spec.partition.enabled:
-        conf_run.reopen(session, settings.controller, settings.owner.nodeset)
+        closed.reopen(session, settings.controller, settings.owner.nodeset)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:

@@ -5,16 +5,37 @@ Every program imports this module, to hand its providers to the engine; only the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
-from pulumi.dynamic import DiffResult, ResourceProvider
+from pulumi.dynamic import CheckResult, DiffResult, ResourceProvider
 from pulumi.output import Unknown
+
+from slinky_iac.engine.plugin_process import prepare
 
 Props = dict[str, Any]
 
 
 class Gate(ResourceProvider):
-    """What all gates have in common: known inputs only, whole outputs always."""
+    """What all gates have in common: known inputs only, whole outputs always, and the stack name of their creation."""
+
+    @final
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """The inputs with what :meth:`planned` adds to them.
+
+        A gate keeps the stack name under which it was created, for what it has written carries it: reasons of drains, tags
+        of pods, comments of jobs. A stack that is renamed must still find its own.
+        """
+        prepare()
+        news = sticky(_olds, news)
+        return CheckResult(news, []) if is_unknown(self.needed(news)) else self.planned(_olds, news)
+
+    def needed(self, news: Props) -> Props:
+        """The inputs without which nothing can be planned."""
+        return news
+
+    def planned(self, _olds: Props, news: Props) -> CheckResult:
+        """The inputs with a plan, and what must stop the preview. Called where all that is needed is known."""
+        return CheckResult(news, [])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """A difference where any input differs from the state.

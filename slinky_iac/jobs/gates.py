@@ -38,16 +38,16 @@ class JobLifeProvider(Gate):
 class SlurmJobProvider(Gate):
     """Submits one job, exactly once for each change of it or each update, and follows it."""
 
-    def check(self, _olds: Props, news: Props) -> CheckResult:
+    def needed(self, news: Props) -> Props:
+        """All but the nonce, which is made before the first run."""
+        return {**news, "nonce": ""}
+
+    def planned(self, _olds: Props, news: Props) -> CheckResult:
         """Ask slurmctld whether it has the partition and allows the time limit; changes nothing."""
         from slinky_iac.jobs import preview
 
-        prepare()
-        plain = {**news, "nonce": ""}
-        if is_unknown(plain):
-            return CheckResult(news, [])
         try:
-            settings = _settings(plain)
+            settings = _settings(self.needed(news))
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("schema", str(fault))])
         return CheckResult(news, [CheckFailure(where, text) for where, text in preview.faults(settings)])

@@ -1,7 +1,6 @@
 """The Kubernetes calls of a drain. Each returns plain frozen values or raises a :class:`slinky_iac.errors.KubeError`.
 
-Reads are repeated on passing trouble, within a budget. The one write, annotations on a pod, carries the pod's UID and
-resourceVersion, so that it lands on the pod we looked at and only if it hasn't changed since.
+Reads are repeated on passing trouble, within a budget. Writes carry UID and resourceVersion of what was looked at.
 """
 
 from __future__ import annotations
@@ -68,6 +67,22 @@ class KubeClient(Caller):
     def controller(self, namespace: str, name: str) -> resources.Controller:
         """The Controller custom resource."""
         return self._object("Controller", resources.Controller, namespace, name)
+
+    def set_extra_conf(self, namespace: str, state: resources.Controller, text: str) -> None:
+        """Write ``spec.extraConf`` of exactly the Controller that was looked at. Raises as :meth:`annotate_nodeset`."""
+        name = state.metadata.name
+        path, what = place("Controller", namespace, name), f"Controller {namespace}/{name}"
+        self.patch(path, state.metadata, {"spec": {"extraConf": text}}, what)
+
+    def delete_controller(self, namespace: str, state: resources.Controller) -> None:
+        """Delete exactly the Controller that was looked at; its pods end after it. Raises as :meth:`delete_nodeset`."""
+        name = state.metadata.name
+        body = {"preconditions": _exactly(state.metadata), "propagationPolicy": "Background"}
+        self._answer("DELETE", place("Controller", namespace, name), f"Controller {namespace}/{name}", json=body)
+
+    def nodesets(self, namespace: str) -> tuple[NodeSet, ...]:
+        """All NodeSets of a namespace."""
+        return self._get(place("NodeSet", namespace), Listed[NodeSet], f"NodeSets of {namespace}").items
 
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.decoders import decoder
-from slinky_iac.kube.objects import ManagedFields, Moment, ObjectMeta, Wire, seconds
+from slinky_iac.kube.objects import ManagedFields, Moment, ObjectMeta, Wire, WrittenMeta, seconds
 
 ADMISSION: Final = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
@@ -133,7 +133,7 @@ class ControllerSpec(Wire, frozen=True):
 class Controller(Wire, frozen=True):
     """slurm-operator's Controller."""
 
-    metadata: ObjectMeta
+    metadata: WrittenMeta
     spec: ControllerSpec
 
 

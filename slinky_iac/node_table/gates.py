@@ -11,21 +11,17 @@ from __future__ import annotations
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ReadResult, UpdateResult
 
 from slinky_iac.engine.plugin_process import prepare
-from slinky_iac.engine.provider import Gate, Props, is_unknown, outputs, sticky
+from slinky_iac.engine.provider import Gate, Props, outputs
 
 
 class NodeTableProvider(Gate):
     """Labels and annotations of Kubernetes nodes: this stack's, under its own field manager, and nothing of others."""
 
-    def check(self, olds: Props, news: Props) -> CheckResult:
+    def planned(self, olds: Props, news: Props) -> CheckResult:
         """Add which nodes the rows mean now, and what each gets. A value of another manager fails here, in preview."""
         from slinky_iac.node_table import run
         from slinky_iac.node_table.plan import TableSettings
 
-        prepare()
-        if is_unknown(news):
-            return CheckResult(news, [])
-        news = sticky(olds, news)
         try:
             settings = TableSettings.from_props(news)
         except ValueError as fault:

@@ -3,7 +3,6 @@
 Field names are the same in REST v0.0.44 and v0.0.45 (data_parser's parsers.c). A field without a default is one that a
 drain decides by: a row without it isn't read. All else may be missing; no key of Slurm's ends with ``(ours)``. Moments are
 seconds since 1970. No bytes whatever make the reading raise anything but :data:`slinky_iac.slurmrest.answers.UNREADABLE`.
-
 States: slurm.h, enum node_states, and slurm_protocol_defs.c (node_state_string, job flags).
 """
 
@@ -101,6 +100,7 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     real_memory: int = 0  # MiB
     specialized_memory: int = 0
     """MiB of it that jobs may not have (MemSpecLimit)."""
+    gres: str = ""
     topology: str | None = None  # None: this slurmrestd doesn't tell (before v0.0.43)
     unreadable: str = field(default="", name="unreadable (ours)")
     """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE`, the name alone is known."""

@@ -16,9 +16,7 @@ from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.demand import METRICS_TYPE
-
-OPERATOR_MAX_NODE_COUNT = 1024
-"""MaxNodeCount as the operator writes it (controller_config.go)."""
+from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 
 def pairs(parameters: Mapping[str, str]) -> str:

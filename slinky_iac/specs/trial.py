@@ -10,7 +10,8 @@ from typing import Final
 
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT, controller_extra_conf, nodeset_lines, pair, partition_lines
+from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
+from slinky_iac.specs.slurm_conf import controller_extra_conf, nodeset_lines, pair, partition_lines
 
 _SHARED: Final = ("AuthType=auth/slurm", "AuthAltTypes=auth/jwt", "AuthInfo=use_client_ids", "SlurmUser=slurm")
 _MERGED: Final = "SlurmctldParameters"

@@ -41,15 +41,17 @@ PROVIDERS = {
         "OutsideHostsProvider",
         REACH | {"schema", "stack", "cluster", "hosts", "inside", "policy", "urn"},
     ),
-    "pulumi-python:dynamic/slurm:SlurmConfGate": (
+    "pulumi-python:dynamic/slurm:ControllerGate": (
         "slinky_iac.drain.conf_gates",
-        "SlurmConfGateProvider",
-        REACH | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "extraConf", "outside", "policy", "urn"},
+        "ControllerGateProvider",
+        REACH
+        | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "nodesets", "extraConf", "outside", "policy"}
+        | {"keepsQueue", "forgets", "urn"},
     ),
     "pulumi-python:dynamic/slurm:QueueGate": (
         "slinky_iac.drain.conf_gates",
         "QueueGateProvider",
-        REACH | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "keepsQueue", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "controller", "keepsQueue", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",
@@ -207,7 +209,7 @@ def test_a_gates_urn_is_the_one_that_the_engine_gives_it() -> None:
     for kind in (
         "slurm:NodeSetScale",
         "slurm:OutsideHosts",
-        "slurm:SlurmConfGate",
+        "slurm:ControllerGate",
         "slurm:SlurmJob",
         "slurm:NodeLabels",
         *sorted(INSIDE),

@@ -152,7 +152,7 @@ class Cluster:
     def plan(self) -> dict[str, Any]:
         """What the preview shows on the gate."""
         steps = json.loads(self.stack.pulumi("preview", "--json").stdout)["steps"]
-        (gate,) = [step for step in steps if "SlurmConfGate" in step["urn"]]
+        (gate,) = [step for step in steps if "ControllerGate" in step["urn"]]
         found: dict[str, Any] = gate["newState"]["inputs"]["plan"]
         return found
 

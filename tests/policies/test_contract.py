@@ -17,9 +17,8 @@ from components.hybrid_cluster import EXPORTS
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
-from slinky_iac.releases import MINIMUM_SLURM, SUPPORTED, OperatorVersion
+from slinky_iac.releases import MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, SUPPORTED, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
-from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT
 from tests.integration.engine import REPO
 from tests.policies.pack import PACK
 

@@ -62,7 +62,7 @@ _KINDS: Final = {
     names.SCALE_IN_GATE: "scale-in gate",
     names.TEARDOWN_GATE: "teardown gate",
     dynamic("OutsideHosts"): "bare-metal hosts",
-    dynamic("SlurmConfGate"): "gate of slurm.conf",
+    dynamic("ControllerGate"): "gate of the Controller",
     dynamic("QueueGate"): "gate of the queue",
     dynamic("ClusterIdentity"): "cluster identity",
     "random:index/randomPassword:RandomPassword": "generated key",

@@ -166,7 +166,7 @@ def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
     return tuple(sorted({name for plan in plans for name in plan.gives_back}))
 
 
-CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
+CONF: Final = "pulumi-python:dynamic/slurm:ControllerGate"
 ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
 
 

@@ -198,6 +198,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         if config.controller.external is None:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
+            yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
     if use is not Use.PREFLIGHT:
         yield from _stands(config)
     if config.keys.has_token_keys:

@@ -16,37 +16,39 @@ INSIDE = [name for name in FORMS if form(name).controller.external is None]
 @pytest.mark.parametrize("stack", FORMS)
 def test_the_gates_act_where_slurmctld_is_in_kubernetes_and_nowhere_else(stack: str) -> None:
     recording = recorded(stack)
-    gate = recording.one("slurm:SlurmConfGate")
+    gate = recording.one("slurm:ControllerGate")
     assert gate.inputs["outside"] is (stack not in INSIDE)
     assert len(recording.of("slurm:QueueGate")) == (stack in INSIDE)
     spec = recording.one("v1beta1:Controller").inputs["spec"]
     assert stack in INSIDE or "extraConf" not in spec
 
 
-def test_slurm_conf_passes_the_gate_and_so_no_flag_passes_it_by() -> None:
-    """`--target` of the Controller leaves it with the gate's old output."""
+def test_the_controller_is_created_with_its_slurm_conf_and_only_the_gate_writes_it_from_then_on() -> None:
     recording = recorded("all-in-kubernetes", external=METAL, partitions=SHARED)
-    gate, controller = recording.one("slurm:SlurmConfGate"), recording.one("v1beta1:Controller")
-    assert gate.urn in controller.dependencies
+    gate, controller = recording.one("slurm:ControllerGate"), recording.one("v1beta1:Controller")
     config = form("all-in-kubernetes", external=METAL, partitions=SHARED)
     assert controller.inputs["spec"]["extraConf"] == gate.inputs["extraConf"] == controller_extra_conf(config)
+    assert controller.ignore_changes == ("spec.extraConf",)
+    assert controller.urn in recording.before(gate)
 
 
-def test_the_gate_knows_every_partition_and_every_host_that_a_job_may_need() -> None:
-    gate = recorded("all-in-kubernetes", external=METAL, partitions=SHARED).one("slurm:SlurmConfGate")
+def test_the_gate_knows_every_partition_every_host_and_every_nodeset() -> None:
+    gate = recorded("all-in-kubernetes", external=METAL, partitions=SHARED).one("slurm:ControllerGate")
     nodesets = form("all-in-kubernetes").nodesets
     assert gate.inputs["partitions"].keys() == {"training", *(n for n, s in nodesets.items() if s.partition.enabled)}
     assert gate.inputs["hosts"] == {"metal-1": "NodeName=metal-1 CPUs=64"}
-    off = recorded("all-in-kubernetes", nodesets={"gpu": {"partition": {"enabled": False}}}).one("slurm:SlurmConfGate")
+    assert gate.inputs["nodesets"].keys() == nodesets.keys()
+    off = recorded("all-in-kubernetes", nodesets={"gpu": {"partition": {"enabled": False}}}).one("slurm:ControllerGate")
     assert "gpu" not in off.inputs["partitions"]
 
 
-def test_a_host_leaves_slurm_conf_only_after_a_gate_was_asked() -> None:
-    """The gate of bare-metal hosts comes after the Controller; this one comes before."""
+def test_a_destroy_meets_the_gate_of_slurmctld_after_all_that_runs_jobs_and_right_before_slurmrestd() -> None:
     recording = recorded("all-in-kubernetes", external=METAL)
-    controller = recording.one("v1beta1:Controller")
-    assert recording.one("slurm:SlurmConfGate").urn in recording.before(controller)
-    assert controller.urn in recording.before(recording.one("slurm:OutsideHosts"))
+    gate = recording.one("slurm:ControllerGate")
+    for kind in ("v1beta1:NodeSet", "slurm:OutsideHosts", "slurm:NodeSetScale", "v1beta1:LoginSet", "slurm:QueueGate"):
+        for each in recording.of(kind):
+            assert gate.urn in recording.before(each), kind
+    assert {each.urn for each in recording.of("v1beta1:RestApi")} <= recording.before(gate)
 
 
 def test_a_destroy_meets_the_gate_of_the_queue_before_all_that_runs_jobs() -> None:
@@ -59,11 +61,16 @@ def test_a_destroy_meets_the_gate_of_the_queue_before_all_that_runs_jobs() -> No
 @pytest.mark.parametrize(
     ("over", "kept"),
     [
-        ({}, True),
-        ({"controller": {"persistence": {"enabled": False}}}, False),
-        ({"keys": {"protect": False}}, False),
+        ({}, False),
+        ({"cluster": {"keepNamespace": True}}, True),
+        ({"controller": {"persistence": {"enabled": False}}, "cluster": {"keepNamespace": True}}, False),
         ({"keys": {"protect": False}, "cluster": {"createNamespace": False}}, True),
     ],
 )
-def test_the_queue_is_kept_where_slurmctlds_volume_outlives_a_destroy(over: dict[str, object], kept: bool) -> None:
-    assert recorded("all-in-kubernetes", **over).one("slurm:QueueGate").inputs["keepsQueue"] is kept
+def test_the_queue_is_kept_where_the_namespace_of_slurmctlds_volume_outlives_a_destroy(
+    over: dict[str, object], kept: bool
+) -> None:
+    """`pulumi state unprotect --all` lets a namespace go that a protected key is in."""
+    recording = recorded("all-in-kubernetes", **over)
+    for kind in ("slurm:QueueGate", "slurm:ControllerGate"):
+        assert recording.one(kind).inputs["keepsQueue"] is kept

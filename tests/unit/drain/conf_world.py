@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube.objects import ObjectMeta
+from datetime import UTC, datetime
+
+from slinky_iac.errors import KubeConflict, KubeNotFound
+from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.resources import Controller, ControllerSpec
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, number
 
@@ -35,16 +37,44 @@ class Slurmctld(FakeSlurm):
 
 
 class Kube:
-    """A Controller and ConfigMaps."""
+    """A Controller, NodeSets and ConfigMaps."""
 
-    def __init__(self, extra_conf=None):
-        self.extra_conf = extra_conf
+    def __init__(self, extra_conf=None, nodesets=()):
+        self._extra_conf = extra_conf
+        self.version = 1
+        self.sets = list(nodesets)
         self.maps = {}
+        self.written = []
+
+    @property
+    def extra_conf(self):
+        return self._extra_conf
+
+    @extra_conf.setter
+    def extra_conf(self, text):
+        self._extra_conf = text
+        self.version += 1
 
     def controller(self, _namespace, name):
         if self.extra_conf is None:
             raise KubeNotFound("no Controller")
-        return Controller(ObjectMeta(name=name, uid="uid"), ControllerSpec(self.extra_conf))
+        made = datetime.fromtimestamp(NOW, UTC)
+        meta = WrittenMeta(name=name, uid="uid", resource_version=f"{self.version}", creation_timestamp=made)
+        return Controller(meta, ControllerSpec(self.extra_conf))
+
+    def set_extra_conf(self, _namespace, state, text):
+        if state.metadata.resource_version != f"{self.version}":
+            raise KubeConflict("written since")
+        self.extra_conf = text
+        self.written.append(text)
+
+    def delete_controller(self, _namespace, state):
+        if state.metadata.resource_version != f"{self.version}":
+            raise KubeConflict("written since")
+        self.extra_conf = None
+
+    def nodesets(self, _namespace):
+        return tuple(self.sets)
 
     def config_map_data(self, _namespace, name):
         if name not in self.maps:

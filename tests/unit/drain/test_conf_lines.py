@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
-from slinky_iac.drain.conf_steps import ConfLines, ConfSettings, Leaving, leaving, read_lines
+from slinky_iac.drain.conf_steps import ConfSettings
+from slinky_iac.drain.conf_text import ConfLines, Leaving, leaving, read_lines
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
 

@@ -5,8 +5,10 @@ import pytest
 from slinky_iac import names
 from slinky_iac.closing import Held, place
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import conf_run
-from slinky_iac.drain.conf_steps import ConfLines, ConfSettings
+from slinky_iac.drain import closed, conf_run
+from slinky_iac.drain.conf_steps import ConfSettings
+from slinky_iac.drain.conf_text import ConfLines
+from slinky_iac.drain.plan import Seen
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.errors import (
@@ -34,16 +36,22 @@ def settings(lines, policy=None, **more):
         "reach": REACH,
         "urn": "",
     }
-    return ConfSettings(**plain, controller="hpc", lines=lines, **more)
+    return ConfSettings(**plain, controller="hpc", lines=lines, **{"text": text(lines), **more})
 
 
-def session(*rows, partitions=None, then=(), release="26.05", extra_conf=""):
+def text(lines):
+    """``extraConf`` with these lines."""
+    return "\n".join([*(f"PartitionName={name} Nodes=gpu" for name in lines.partitions), *lines.hosts.values()])
+
+
+def session(*rows, partitions=None, then=(), release="26.05", extra_conf=..., nodesets=()):
+    extra_conf = text(BOTH) if extra_conf is ... else extra_conf
     slurmctld = Slurmctld(partitions or {"all": "UP", "batch": "UP"}, release=release).add(*rows)
-    return ConfSession(slurmctld, Kube(extra_conf), REACH, then)
+    return ConfSession(slurmctld, Kube(extra_conf, nodesets), REACH, then)
 
 
 def kept(found):
-    return conf_run.held_of(found, "hpc")
+    return closed.held_of(found, "hpc")
 
 
 def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
@@ -54,8 +62,8 @@ def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
         conf_run.settle(found, settings(NO_BATCH, cluster="hpc"), BOTH)
     assert found.world.set_to == []
     assert found.pauses == 0
-    plan, failures = conf_planned(found, settings(NO_BATCH, cluster="hpc"), {"schema": 1, "partitions": BOTH.partitions})
-    assert (plan["known"], failures) == (False, ())
+    seen = conf_planned(found, settings(NO_BATCH, cluster="hpc"), {"schema": 1, "partitions": BOTH.partitions})
+    assert (seen.plan["known"], seen.failures) == (False, ())
     assert "slurmctld of cluster 'other' answers" in found.said[-1]
 
 
@@ -155,28 +163,33 @@ def test_a_host_that_goes_is_drained_with_our_reason_and_nothing_else_is():
     assert found.world.set_to == []
 
 
+MORE_CPUS = ConfLines(BOTH.partitions, {"metal-1": "NodeName=metal-1 CPUs=4"})
+
+
 def test_changed_cpus_are_waited_for_and_the_host_goes_back_once_slurmctld_has_read_them():
-    after = ConfLines(BOTH.partitions, {"metal-1": "NodeName=metal-1 CPUs=4"})
     found = session(node("metal-1"))
-    conf_run.settle(found, settings(after), BOTH)
-    assert "DRAIN" in found.world.nodes["metal-1"]["state"]
-    found._then = [lambda: None, lambda: setattr(found.world, "began", found.world.began + 9)]
-    conf_run.return_hosts(found, settings(after))
+
+    def read():
+        assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+        assert found.kube.written == [text(MORE_CPUS)]
+        found.world.began += 9
+
+    found._then = [lambda: None, read]
+    conf_run.settle(found, settings(MORE_CPUS), BOTH)
     assert found.pauses == 2
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
     assert kept(found) == Held()
 
 
-def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_next_update_returns_the_host():
-    after = ConfLines(BOTH.partitions, {"metal-1": "NodeName=metal-1 CPUs=4"})
+def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_update_after_it_has_returns_the_host():
     found = session(node("metal-1"))
-    conf_run.settle(found, settings(after), BOTH)
-    with pytest.raises(DrainDeadline, match="has not read its new configuration"):
-        conf_run.return_hosts(found, settings(after))
-    assert conf_planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[0][
-        "gives_back"
-    ] == ["metal-1"]
-    conf_run.settle(found, settings(after), after)
+    for _ in range(2):
+        with pytest.raises(DrainDeadline, match="has not read its new configuration"):
+            conf_run.settle(found, settings(MORE_CPUS), BOTH)
+        assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+    assert conf_planned(found, settings(MORE_CPUS), {"schema": 1}).plan["gives_back"] == ["metal-1"]
+    found.world.began += 9
+    conf_run.settle(found, settings(MORE_CPUS), MORE_CPUS)
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
 
 
@@ -237,51 +250,78 @@ def test_cancel_acts_on_jobs_of_what_goes_and_on_no_other():
 def test_a_destroy_closes_all_partitions_and_waits_for_the_queue():
     found = session(job(2, "PENDING", partition="all"))
     found._then = [found.world.jobs.clear]
-    conf_run.finish(found, settings(BOTH))
+    conf_run.finish(found, settings(BOTH), "first")
     assert found.world.partitions == {"all": "DRAIN", "batch": "DRAIN"}
     assert found.pauses == 1
 
 
 def test_a_destroy_that_keeps_slurmctlds_volume_only_tells_what_stays():
-    found = session(job(2, "PENDING", partition="all"), job(3, nodes="metal-1"), job(4, nodes="gpu-1"))
-    conf_run.finish(found, settings(BOTH, keeps_queue=True))
+    found = session(job(2, "PENDING", partition="all"), job(3, nodes="metal-1"))
+    for ends in ("first", "last"):
+        conf_run.finish(found, settings(BOTH, keeps_queue=True), ends)
     assert found.world.set_to == []
     (said,) = found.said
-    assert "1 waiting in the queue (2 of alice)" in said
-    assert "(3 of alice)" in said
-    assert "(4 of alice)" not in said
+    assert "the queue: 1 waiting in the queue (2 of alice)" in said
+    assert "slurmctld: 1 job (3 of alice)" in said
+
+
+@pytest.mark.parametrize("on", ["metal-1", "stray-1", "gpu-1"])
+def test_slurmctld_ends_after_the_last_job_on_whatever_node(on):
+    """A dynamic node (`slurmd -Z --conf-server`, the output slurmdJoin), or a NodeSet made by Helm or kubectl."""
+    found = session(job(5, nodes=on, partition="all"))
+    conf_run.finish(found, settings(BOTH), "first")
+    with pytest.raises(DrainDeadline, match=r"slurmctld can't end yet.*5 of alice.*the Controller stays"):
+        conf_run.finish(found, settings(BOTH), "last")
+    assert found.kube.extra_conf is not None
+    found.world.jobs.clear()
+    conf_run.finish(found, settings(BOTH), "last")
+    assert found.kube.extra_conf is None
 
 
 def test_a_controller_that_is_gone_holds_no_destroy_up():
     found = session(extra_conf=None)
-    conf_run.finish(found, settings(BOTH))
+    conf_run.finish(found, settings(BOTH), "first")
+    conf_run.finish(found, settings(BOTH), "last")
     assert found.world.asked == []
 
 
 def test_the_first_update_of_a_stack_asks_the_controller_that_is_there():
-    found = session(job(1, partition="batch"), extra_conf="PartitionName=batch Nodes=gpu\nPartitionName=all Nodes=ALL")
-    plan, failures = conf_planned(found, settings(NO_BATCH), {})
-    assert (plan["partitions"], plan["jobs_total"], failures) == (["batch"], 1, ())
-    assert conf_planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
+    found = session(job(1, partition="batch"))
+    seen = conf_planned(found, settings(NO_BATCH), {})
+    assert (seen.plan["partitions"], seen.plan["jobs_total"], seen.failures) == (["batch"], 1, ())
+    assert conf_planned(session(extra_conf=None), settings(NO_BATCH), {}) == Seen({})
 
 
 def test_a_preview_changes_nothing_and_is_the_same_twice():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    first, _ = conf_planned(found, settings(NO_BATCH), olds)
-    assert first == conf_planned(found, settings(NO_BATCH), olds)[0]
+    first = conf_planned(found, settings(NO_BATCH), olds)
+    assert first == conf_planned(found, settings(NO_BATCH), olds)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
-    assert conf_planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
+    assert conf_planned(found, settings(BOTH), {**olds, "plan": first.plan}) == Seen(first.plan), "kept: nothing leaves"
 
 
 def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": {}}
-    _, failures = conf_planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
-    assert "more than the 0" in failures[0]
+    seen = conf_planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
+    assert "more than the 0" in seen.failures[0]
     found.world.keys = ()
-    plan, failures = conf_planned(found, settings(NO_BATCH), olds)
-    assert (plan["known"], plan["partitions"], failures) == (False, ["batch"], ())
+    seen = conf_planned(found, settings(NO_BATCH), olds)
+    assert (seen.plan["known"], seen.plan["partitions"], seen.failures) == (False, ["batch"], ())
+
+
+def test_without_an_answer_of_kubernetes_the_update_is_called_and_asks_again():
+    found = session()
+
+    def silent(*_arguments):
+        raise KubeUnreachable("no route.")
+
+    found.kube.controller = silent
+    assert conf_planned(found, settings(BOTH), {"schema": 1}).due == "not known: no route."
+    assert conf_planned(found, settings(BOTH), {}) == Seen({})
+    with pytest.raises(KubeUnreachable):
+        conf_run.settle(found, settings(BOTH), BOTH)
 
 
 def test_a_record_that_somebody_edited_stops_everything():
@@ -292,22 +332,11 @@ def test_a_record_that_somebody_edited_stops_everything():
     assert found.world.set_to == []
 
 
-def test_a_kubernetes_that_does_not_answer_stops_an_update():
-    found = session()
-
-    def silent(*_arguments):
-        raise KubeUnreachable("no route.")
-
-    found.kube.config_map_data = silent
-    with pytest.raises(KubeUnreachable):
-        conf_run.settle(found, settings(NO_BATCH), BOTH)
-
-
 def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_touched():
     found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
     outside = settings(ConfLines({"all": ""}), outside=True)
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    plan, failures = conf_planned(found, outside, olds)
+    plan, failures = (seen := conf_planned(found, outside, olds)).plan, seen.failures
     assert (plan["jobs_total"], failures) == (2, ())
     assert plan["warnings"][0].startswith("slurm.conf loses partition batch, host metal-1 with 2 jobs")
     assert plan["steps"] == [
@@ -321,7 +350,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     conf_run.settle(found, outside, BOTH)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
     assert "slurm.conf loses partition batch, host metal-1 with 2 jobs" in found.said[-1]
-    assert conf_planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
+    assert conf_planned(found, outside, {}) == Seen({}), "a first update: there is nothing to lose"
 
 
 def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
@@ -359,32 +388,32 @@ def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
 @pytest.mark.parametrize(("state", "opened"), [("DRAIN", "UP"), ("INACTIVE", "INACTIVE"), ("DOWN", "DOWN")])
 def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else_set_it(state, opened):
     found = session(partitions={"all": "UP", "batch": state})
-    conf_run.reopen(found, "hpc", "batch")
+    closed.reopen(found, "hpc", "batch")
     assert found.world.asked == [], "nothing is held, and Slurm is not asked"
-    conf_run.hold(found, "hpc", Held({"batch": "UP", "all": "UP"}))
-    conf_run.reopen(found, "hpc", "batch")
+    closed.hold(found, "hpc", Held({"batch": "UP", "all": "UP"}))
+    closed.reopen(found, "hpc", "batch")
     assert found.world.partitions == {"all": "UP", "batch": opened}
     assert kept(found) == Held({"all": "UP"})
 
 
 def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
     found = session()
-    conf_run.hold(found, "hpc", Held({"batch": "UP"}))
-    conf_run.forget(found, settings(BOTH, outside=True))
+    closed.hold(found, "hpc", Held({"batch": "UP"}))
+    closed.forget(found, settings(BOTH, outside=True))
     assert kept(found) == Held({"batch": "UP"}), "an outside slurmctld lives on, and its stack may not read ConfigMaps"
-    conf_run.forget(found, settings(BOTH))
-    conf_run.forget(found, settings(BOTH))
+    closed.forget(found, settings(BOTH))
+    closed.forget(found, settings(BOTH))
     assert found.kube.maps == {}
 
 
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
-    conf_run.hold(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
-    conf_run.remember(found, "hpc", "b", "UP")
-    conf_run.remember(found, "hpc", "a", "UP")
+    closed.hold(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
+    closed.remember(found, "hpc", "b", "UP")
+    closed.remember(found, "hpc", "a", "UP")
     assert kept(found) == Held({"a": "DOWN", "b": "UP"}, ("metal-1",), 7)
-    conf_run.remember(found, "hpc", "a", None)
-    conf_run.remember(found, "hpc", "c", None)
+    closed.remember(found, "hpc", "a", None)
+    closed.remember(found, "hpc", "c", None)
     assert kept(found) == Held({"b": "UP"}, ("metal-1",), 7)
 
 
@@ -407,7 +436,7 @@ def test_the_record_is_pinned():
 @pytest.mark.parametrize("end", ["COMPLETED", "NODE_FAIL"])
 @pytest.mark.parametrize("gate", ["a partition leaves", "slurmctld ends"])
 def test_emptying_ends_with_what_became_of_the_jobs_that_were_waited_for(gate, end):
-    found = session(job(17, partition="batch", nodes="metal-1"), node("metal-1"), extra_conf="x")
+    found = session(job(17, partition="batch", nodes="metal-1"), node("metal-1"))
 
     def its_job_ends():
         found.world.jobs.clear()
@@ -421,7 +450,7 @@ def test_emptying_ends_with_what_became_of_the_jobs_that_were_waited_for(gate, e
 
     def go():
         if gate == "slurmctld ends":
-            conf_run.finish(found, settings(BOTH))
+            conf_run.finish(found, settings(BOTH), "last")
         else:
             conf_run.settle(found, settings(NO_BATCH), BOTH)
 
@@ -429,5 +458,5 @@ def test_emptying_ends_with_what_became_of_the_jobs_that_were_waited_for(gate, e
         go()
         assert any("1 job ran on, 0 lost" in text for text in found.said)
     else:
-        with pytest.raises(DrainLost, match=r"1 job\(s\) of 1 lost .*17 of alice.*slurm.conf is as it was"):
+        with pytest.raises(DrainLost, match=r"1 job\(s\) of 1 lost .*17 of alice.*The change is made"):
             go()

@@ -11,20 +11,22 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.conf_steps import (
     ConfGoal,
     ConfLook,
-    Leaving,
     WaitToForget,
     limits_exceeded,
     next_step,
 )
+from slinky_iac.drain.conf_text import Leaving
 from slinky_iac.drain.preview import conf_props
-from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteController, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from tests.unit import builders
+from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW, job
 from tests.unit.examples import examples
 
 OWNER = Owner("dev", names.SLURM_CONF_OWNER)
 OURS = OWNER.reason("slurm.conf changes")
+CONTROLLER = Kube("").controller("slurm", "hpc")
 
 
 def look(states=None, nodes=(), jobs=(), **more):
@@ -156,12 +158,16 @@ def test_cancel_signals_then_cancels_and_takes_waiting_jobs_too():
 
 
 def test_a_destroy_waits_for_every_waiting_job_and_drains_no_host():
-    wanted = goal(["batch"], hosts=["gpu-0"], all_waiting=True)
+    first, last = goal(["batch"], ends="first"), goal(["batch"], ends="last")
     queue = look({"batch": "DRAIN", "other": "UP"}, nodes=[host()], jobs=[waiting(partition="other")])
-    assert isinstance(next_step(queue, wanted), Wait)
-    assert isinstance(next_step(replace(queue, jobs=(running(partition="other"),)), wanted), Wait), "on bare metal"
-    assert next_step(replace(queue, jobs=(running(1, 5, partition="other"),)), wanted) == Done(), "its NodeSet's gate waits"
-    assert isinstance(next_step(look({"batch": "UP"}, can_close=False, jobs=[waiting()]), wanted), Wait)
+    at_work = look({"batch": "DRAIN"}, nodes=[host()], jobs=[running(1, 5, partition="other")])
+    for wanted in (first, last):
+        assert isinstance(next_step(queue, wanted), Wait)
+        assert isinstance(next_step(look({"batch": "UP"}, can_close=False, jobs=[waiting()]), wanted), Wait)
+    assert next_step(at_work, first) == Done(), "its NodeSet's gate waits"
+    assert isinstance(next_step(at_work, last), Wait), "on whatever node: one of no list of the stack's, too"
+    assert next_step(look({"batch": "DRAIN"}, controller=CONTROLLER), last) == DeleteController()
+    assert next_step(look({"batch": "DRAIN"}), last) == Done()
 
 
 def test_the_plan_names_what_goes_and_whose_jobs_hold_it_up():
@@ -177,7 +183,7 @@ def test_the_plan_names_what_goes_and_whose_jobs_hold_it_up():
     ]
     assert (plan["free_at"], plan["blocks"]) == ("unknown", [])
     assert plan["warnings"][0].startswith("gpu-0 is named by --nodelist of 1 job (5 of alice)")
-    ends = conf_props(replace(seen, jobs=(running(),)), goal(["batch"]))["free_at"]
+    ends = conf_props(look({"batch": "UP"}, jobs=[running()]), goal(["batch"]))["free_at"]
     assert ends == "2027-01-15T09:00:00Z"
 
 

@@ -2,12 +2,16 @@
 
 import pytest
 
+from slinky_iac import names
 from slinky_iac.closing import Held
-from slinky_iac.drain import conf_run, scale
+from slinky_iac.drain import closed, conf_run, scale
+from slinky_iac.drain.conf_steps import ConfSettings
+from slinky_iac.drain.conf_text import ConfLines
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld
-from tests.unit.drain.model import world
+from tests.unit.drain.model import Job, world
 from tests.unit.drain.model_session import ModelSession, nothing, settings
 from tests.unit.slurmrest.fake import job
 
@@ -40,7 +44,7 @@ def test_nothing_is_drained_while_a_job_waits_in_the_partition():
     with pytest.raises(DrainDeadline, match=r"partition gpu: 1 waiting in the queue \(7 of alice\). The NodeSet stays"):
         scale.tear_down(session, settings(0))
     assert (session.gone, session.drained, session.slurmctld.partitions["gpu"]) == (False, [], "DRAIN")
-    assert conf_run.held_of(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
+    assert closed.held_of(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING"])
@@ -107,3 +111,57 @@ def test_a_slurmrestd_that_cannot_close_partitions_lets_an_empty_one_go():
     session = WithQueue(release="25.11")
     scale.tear_down(session, settings(0))
     assert session.gone
+
+
+SHARED = ConfLines({"all": "PartitionName=all Nodes=gpu"}, {})
+
+
+def slurmctld_of(session):
+    return ConfSettings(
+        owner=Owner("prod", names.SLURM_CONF_OWNER),
+        policy=DrainPolicy(deadline_s=60),
+        reach=session.reach,
+        urn="",
+        controller="hpc",
+        lines=SHARED,
+    )
+
+
+def destroyed(session, wanted):
+    """In the engine's order: the queue's gate, the NodeSet's, and the Controller's right before slurmctld ends."""
+    conf_run.finish(session, slurmctld_of(session), "first")
+    scale.tear_down(session, wanted)
+    conf_run.finish(session, slurmctld_of(session), "last")
+
+
+@pytest.mark.parametrize("how", ["policy", "person"])
+def test_a_job_that_is_requeued_while_a_destroy_drains_is_not_lost_with_slurmctld(how):
+    """By `onDeadline: requeue`, which is the gate's own act; or by a node that fails, `scontrol requeue`, a preemption."""
+    session = WithQueue(job(1, "RUNNING", partition="all", nodes="gpu-1"))
+    session.own_partition = False  # nodesets.gpu.partition.enabled: false, jobs run in partitions.all
+    session.kube.extra_conf = SHARED.partitions["all"]
+    session.w.jobs[1] = Job(1, ("gpu-1",), session.w.now, None, requeueable=True)
+    session.w.sync(refresh=True)
+
+    def requeued():
+        session.w.jobs.pop(1, None)
+        session.slurmctld.jobs[1]["job_state"], session.slurmctld.jobs[1]["nodes"] = ["PENDING"], ""
+
+    if how == "person":
+        session.meanwhile = [nothing, nothing, nothing, lambda _w: requeued()]
+    act = session.act
+
+    def acting(step, wanted):
+        act(step, wanted)
+        if type(step).__name__ == "Requeue":
+            requeued()
+
+    session.act = acting
+    policy = DrainPolicy(deadline_s=600, bound_s=1200, poll_s=10, on_deadline="requeue" if how == "policy" else "keep")
+    with pytest.raises(DrainDeadline, match=r"slurmctld can't end yet.*the queue: 1 waiting in the queue \(1 of alice\)"):
+        destroyed(session, settings(0, policy=policy))
+    assert session.gone
+    assert session.kube.extra_conf is not None, "slurmctld lives on, with its queue"
+    session.slurmctld.jobs.clear()
+    conf_run.finish(session, slurmctld_of(session), "last")
+    assert session.kube.extra_conf is None

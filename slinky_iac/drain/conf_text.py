@@ -1,0 +1,139 @@
+"""A Controller's ``extraConf``, the tail of slurm.conf: on which of its lines and numbers jobs rely, what a change takes
+away, and the text that takes nothing that is still in use. Pure.
+
+Only what can end a job counts: partitions; bare-metal hosts with their CPUs, GRES and address; the number of nodes; types of
+GRES. What comes does no harm, and neither do other parameters of a line. Source: ``src/slurmctld/read_config.c``, 25.11 and
+26.05 (``_sync_jobs_to_conf``, ``valid_job_resources``, ``gres_job_revalidate``), ``node_conf.c`` (``add_node_record``).
+Watched with 26.05.5: other CPUs end or requeue a running job, and so does another address once SlurmdTimeout is over; other
+RealMemory or Weight doesn't. MaxNodeCount under the number of nodes ends the jobs of those that find no room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.losses import Change, gres_of
+from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
+
+RESOURCES: Final = frozenset(
+    {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
+    | {"corespeccount", "cpuspeclist", "gres"}
+    | {"nodeaddr", "nodehostname", "port"}
+)
+"""Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
+_LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
+_NUMBER: Final = re.compile(r"^[ \t]*MaxNodeCount=(\d+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_TYPES: Final = re.compile(r"^[ \t]*GresTypes=(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ConfLines:
+    """PartitionName= lines and NodeName= lines by name, of a configuration or of a running Controller."""
+
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What jobs may lose by a change."""
+
+    partitions: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """Bare-metal hosts whose NodeName= line goes."""
+    changed: tuple[str, ...] = ()
+    """Bare-metal hosts whose line stays, with other resources or another address."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Hosts that must be free."""
+        return (*self.hosts, *self.changed)
+
+    @property
+    def change(self) -> Change:
+        """The same for the rule."""
+        return Change(nodes=frozenset(self.changed), records=frozenset(self.hosts), partitions=frozenset(self.partitions))
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.hosts or self.changed)
+
+
+def read_lines(text: str) -> ConfLines:
+    """The lines in a Controller's ``extraConf``."""
+    found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
+    for match in _LINE.finditer(text):
+        found[match[1].lower()][match[2]] = match[0].strip()
+    return ConfLines(found["partitionname"], found["nodename"])
+
+
+def leaving(olds: ConfLines, news: ConfLines) -> Leaving:
+    """What goes from ``olds`` to ``news``, in order of name."""
+    stay = sorted(olds.hosts.keys() & news.hosts.keys())
+    return Leaving(
+        partitions=tuple(sorted(olds.partitions.keys() - news.partitions.keys())),
+        hosts=tuple(sorted(olds.hosts.keys() - news.hosts.keys())),
+        changed=tuple(name for name in stay if resources(olds.hosts[name]) != resources(news.hosts[name])),
+    )
+
+
+def resources(line: str) -> dict[str, str]:
+    """The parameters of a NodeName= line that jobs rely on; Slurm takes the last of two."""
+    pairs = (word.partition("=") for word in line.split())
+    return {key.lower(): value for key, _, value in pairs if key.lower() in RESOURCES}
+
+
+def max_nodes(text: str) -> int:
+    """MaxNodeCount as slurmctld has it with this text."""
+    found = _NUMBER.findall(text)
+    return int(found[-1]) if found else OPERATOR_MAX_NODE_COUNT
+
+
+def gres_types(text: str) -> frozenset[str]:
+    """GresTypes in this text."""
+    found = _TYPES.findall(text)
+    return frozenset(found[-1].split(",")) if found else frozenset()
+
+
+def narrows(live: str, wanted: str) -> bool:
+    """Whether the number of nodes or a type of GRES goes down with ``wanted``, so that it matters which nodes stand."""
+    return max_nodes(wanted) < max_nodes(live) or bool(gres_types(live) - gres_types(wanted))
+
+
+def fitting(live: str, wanted: str, cluster: ClusterView) -> str:
+    """``wanted`` with room for all nodes that slurmctld has, and with the types of GRES that these have. A later update
+    takes them away, when the nodes are gone."""
+    text, room = wanted, min(len(cluster.nodes), max_nodes(live))
+    if room > max_nodes(wanted):
+        text = _set(_NUMBER, text, f"MaxNodeCount={room}")
+    used = frozenset[str]().union(*map(gres_of, cluster.nodes.values()))
+    kept = (gres_types(live) - gres_types(wanted)) & used
+    return _set(_TYPES, text, f"GresTypes={','.join(sorted(gres_types(wanted) | kept))}") if kept else text
+
+
+def _set(pattern: re.Pattern[str], text: str, line: str) -> str:
+    return "\n".join([line, *(each for each in text.split("\n") if each and not pattern.fullmatch(each))])
+
+
+def kept_back(wanted: str, text: str) -> tuple[str, ...]:
+    """A sentence for each thing that ``text`` (of :func:`fitting`) still has, and ``wanted`` has not."""
+    found = []
+    if max_nodes(text) != max_nodes(wanted):
+        found.append(
+            f"MaxNodeCount becomes {max_nodes(text)} and not yet {max_nodes(wanted)}: slurmctld has that many nodes, and"
+            " would end the jobs of those without room. `pulumi up` lowers it once they are gone"
+        )
+    if more := sorted(gres_types(text) - gres_types(wanted)):
+        found.append(
+            f"GresTypes keeps {', '.join(more)} while nodes have it, for their jobs. `pulumi up` takes it away once they are"
+            " gone"
+        )
+    return tuple(found)
+
+
+def in_words(going: Leaving) -> str:
+    """``partition gpu, host metal-1``."""
+    return ", ".join([*(f"partition {name}" for name in going.partitions), *(f"host {name}" for name in going.nodes)])

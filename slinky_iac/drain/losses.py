@@ -1,0 +1,111 @@
+"""Who loses a job by a change? The one rule: a preview shows its answer, limits count it, a gate waits until it is empty.
+Pure.
+
+Jobs end without their owners' doing in five ways:
+
+* the slurmd that they run on ends: a pod, or a host whose resources or address change under it;
+* the record of a node leaves slurmctld: every job that is on it, and every job whose ``--nodelist`` names it, wherever that
+  runs or waits. A line that goes, a record that is deleted, and MaxNodeCount under the number of nodes do the same;
+* the partition that they run in leaves, or each one of those that they wait in;
+* slurmctld ends without its state, or for good: all that isn't over;
+* the host ends where srun or salloc runs that asked for them.
+
+slurmctld reads its jobs again with every new slurm.conf (``_sync_jobs_to_conf``, ``_sync_detail_bitmaps``,
+``valid_job_resources``, ``gres_job_revalidate`` in read_config.c and gres.c; 24.11 to 26.05), and ends what has lost one of
+these as NODE_FAIL. Jobs that can't be read count wherever that can't be excluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Final
+
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.slurmrest.objects import Job, Node, by_comma
+
+THE_QUEUE: Final = "the queue"
+"""What a job that waits loses with slurmctld."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What ends. Names are Slurm's."""
+
+    nodes: frozenset[str] = frozenset()
+    """Nodes whose slurmd ends, for good or for a new one of the same name: pods, and hosts that get other resources or
+    another address."""
+    records: frozenset[str] = frozenset()
+    """Nodes whose record leaves slurmctld."""
+    partitions: frozenset[str] = frozenset()
+    max_nodes: int | None = None
+    """MaxNodeCount from now on; None where it isn't lowered."""
+    gres: frozenset[str] = frozenset()
+    """Types that leave GresTypes."""
+    slurmctld: bool = False
+    """slurmctld ends and its state with it."""
+    sessions: frozenset[str] = frozenset()
+    """Hosts of srun and salloc that end: login pods, and pods of clients."""
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, each.name) != each.default for each in fields(self))
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A job that the change ends, and the first thing that it loses by it."""
+
+    job: Job
+    what: str
+    """``partition batch``, ``node gpu-1``, ``node gpu-1, by --nodelist``, ``the queue``."""
+
+
+def who_loses(change: Change, cluster: ClusterView) -> tuple[Loss, ...]:
+    """Each job that isn't over and that the change would end, once, running ones first."""
+    if not change:
+        return ()
+    found = (Loss(job, what) for job in cluster.unfinished if (what := next(_lost(job, change, cluster), "")))
+    return tuple(sorted(found, key=lambda each: (each.job.waits, each.job.job_id)))
+
+
+def losers(change: Change, cluster: ClusterView) -> tuple[Job, ...]:
+    """The jobs alone."""
+    return tuple(each.job for each in who_loses(change, cluster))
+
+
+def _lost(job: Job, change: Change, cluster: ClusterView) -> Iterator[str]:
+    """What the job loses, in order of importance."""
+    if job.lost_with(change.partitions):
+        yield f"partition {job.partitions[0]}" if job.partitions else "a partition that can't be read"
+    yield from (f"node {name}" for name in job.node_names if name in change.nodes or name in change.records)
+    if job.unplaced and (change.nodes or change.records):
+        yield "a node that can't be read"
+    if change.records and tied(job, change.records):
+        named = sorted(change.records.intersection(job.required or ()))
+        yield f"node {named[0]}, by --nodelist" if named else "a node, by a --nodelist that can't be read"
+    if change.max_nodes is not None and len(cluster.nodes) > change.max_nodes and job.active:
+        yield f"its node, as slurmctld would have room for {change.max_nodes} of {len(cluster.nodes)}"
+    if change.gres and job.active:
+        yield from (
+            f"{kind} of {name}" for name in job.node_names for kind in sorted(gres_of(cluster.nodes.get(name)) & change.gres)
+        )
+    if change.slurmctld:
+        yield THE_QUEUE if job.waits else "slurmctld"
+    if change.sessions and not job.batch_flag and (host := short(job.allocating_node)) in change.sessions:
+        yield f"its srun or salloc in {host}"
+
+
+def tied(job: Job, nodes: Iterable[str]) -> bool:
+    """Whether the job's ``--nodelist`` names one of these nodes; so it does where that can't be read."""
+    return job.required is None or not set(nodes).isdisjoint(job.required)
+
+
+def gres_of(record: Node | None) -> frozenset[str]:
+    """Names of the generic resources of a node."""
+    text = "" if record is None else record.gres
+    return frozenset(item.partition(":")[0].partition("(")[0] for item in by_comma(text))
+
+
+def short(host: str) -> str:
+    """A host as srun and salloc send it: up to its first dot (gethostname_short), in small letters."""
+    return host.partition(".")[0].casefold()
