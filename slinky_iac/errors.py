@@ -101,11 +101,12 @@ class SlurmrestGarbage(SlurmrestError):
 
 
 class KubeError(SlinkyError):
-    """The Kubernetes API could not be asked, or said no. ``status`` is the HTTP status, 0 where there was none."""
+    """The Kubernetes API could not be asked, or said no. ``status`` is the HTTP status, 0 where there was none; ``advice``
+    is what to do about this very cause, and the message's end."""
 
-    def __init__(self, message: str, *, status: int = 0) -> None:
-        self.status = status
-        super().__init__(message)
+    def __init__(self, message: str, *, status: int = 0, advice: str = "") -> None:
+        self.status, self.why, self.advice = status, message, advice
+        super().__init__(f"{message}. {advice}" if advice else message)
 
 
 class KubeUnreachable(KubeError):

@@ -12,6 +12,21 @@ from slinky_iac.errors import StateError
 
 TIMEOUT_S: Final = 120
 """Longest wait for one answer; a backend far away takes some ten seconds."""
+_REMEDIES: Final[tuple[tuple[str, str], ...]] = (
+    ("no Pulumi.yaml", "Run it in the project's folder, which has Pulumi.yaml"),
+    ("must be set for login", "Log in: `pulumi login file://$HOME/pulumi-state`, or where your state is"),
+    ("not logged in", "Log in: `pulumi login file://$HOME/pulumi-state`, or where your state is"),
+    ("no stack selected", "Name the stack with --stack, or run `pulumi stack select NAME`"),
+    ("no stack named", "`pulumi stack ls` lists the stacks"),
+    (
+        "incorrect passphrase",
+        "Set PULUMI_CONFIG_PASSPHRASE_FILE (or PULUMI_CONFIG_PASSPHRASE) to this stack's own passphrase",
+    ),
+    ("passphrase must be set", "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the stack's passphrase"),
+    ("unable to find either", "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the stack's passphrase"),
+)
+"""What pulumi says, and the one thing to do about it. Source: pulumi pkg/backend/backenderr, sdk/go/common/workspace,
+pkg/secrets/passphrase."""
 QUOTED: Final = 1500
 """Characters of its words that are quoted: the last ones, where errors stand."""
 Runner = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -28,22 +43,20 @@ def no_pulumi(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     raise FileNotFoundError(f"pulumi {arguments[0]}")
 
 
-def answer(
-    run: Runner, arguments: Sequence[str], stack: str | None, read: Callable[[Any], Read], *, wanted: str, advice: str = ""
-) -> Read:
+def answer(run: Runner, arguments: Sequence[str], stack: str | None, read: Callable[[Any], Read], *, wanted: str) -> Read:
     """What ``read`` makes of the JSON that `pulumi` prints for a stack; for the selected one where ``stack`` is None.
 
     ``read`` may run into ValueError, KeyError, TypeError or AttributeError over JSON that isn't ``wanted``. Raises
-    :class:`StateError` for that, and where pulumi can't be run or fails; its own words are quoted then, with ``advice``.
+    :class:`StateError` for that, and where pulumi can't be run or fails; its own words are quoted then, with what to do.
     """
-    text = printed(run, [*arguments, "--non-interactive", *(["--stack", stack] if stack else [])], advice)
+    text = printed(run, [*arguments, "--non-interactive", *(["--stack", stack] if stack else [])])
     try:
         return read(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StateError(f"{_shown(arguments)} printed something else than {wanted}") from None
 
 
-def printed(run: Runner, arguments: Sequence[str], advice: str = "") -> str:
+def printed(run: Runner, arguments: Sequence[str]) -> str:
     """What `pulumi` prints. Raises :class:`StateError` where it can't be run to its end or fails.
 
     Its own words are quoted then, but never what it printed of decrypted secrets, nor options and what they hold.
@@ -61,9 +74,15 @@ def printed(run: Runner, arguments: Sequence[str], advice: str = "") -> str:
         raise StateError(f"{_shown(arguments)} could not be started: {error.strerror or 'no reason given'}") from None
     if done.returncode != 0:
         said = done.stderr.strip() or ("" if "--show-secrets" in arguments else done.stdout.strip())
-        stop = "." if advice and said[-1:].isalnum() else ""
+        advice = remedy(said)
+        stop = "." if advice and said[-1:] not in (".", "") else ""
         raise StateError(f"{_shown(arguments)} ended with {done.returncode}: {said[-QUOTED:]}{stop} {advice}".rstrip())
     return done.stdout
+
+
+def remedy(said: str) -> str:
+    """What to do about pulumi's own words; empty where they say it themselves."""
+    return next((advice for words, advice in _REMEDIES if words in said), "")
 
 
 def _shown(arguments: Sequence[str]) -> str:

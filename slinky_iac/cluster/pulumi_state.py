@@ -161,8 +161,7 @@ def export(stack: str | None, run: Runner = run_pulumi) -> State:
 
     Raises :class:`StateError` where pulumi can't be run or doesn't answer with a state.
     """
-    advice = "Run it from the project's folder, logged in to its backend, or name the stack with --stack"
-    return State.read(answer(run, ["stack", "export"], stack, _resources, wanted="a stack's state", advice=advice))
+    return State.read(answer(run, ["stack", "export"], stack, _resources, wanted="a stack's state"))
 
 
 def selected(run: Runner = run_pulumi) -> str:

@@ -38,11 +38,7 @@ def texts(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = Fals
     """This project's texts by name, unchecked, and the names of those that are secret; a secret's text is empty unless
     ``with_keys``. Raises :class:`StateError`."""
     arguments = ["config", "--json", *(["--show-secrets"] if with_keys else [])]
-    advice = (
-        "Run it from the project's folder, logged in to its backend and with the stack's passphrase, or name the stack with"
-        " --stack"
-    )
-    return answer(run, arguments, stack, own_texts, wanted="a stack's configuration", advice=advice)
+    return answer(run, arguments, stack, own_texts, wanted="a stack's configuration")
 
 
 def add_source(parser: argparse.ArgumentParser, stack_help: str = STACK) -> None:

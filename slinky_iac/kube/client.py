@@ -312,9 +312,10 @@ class KubeClient(Caller):
                 headers=headers,
             )
         except NoAnswer as error:
-            unsure = " It may have been done or not: look again." if method != "GET" and error.maybe_done else ""
+            unsure = ". It may have been done or not: look again" if method != "GET" and error.maybe_done else ""
             raise KubeUnreachable(
-                f"{what}: no answer from {self._access.server} ({self._access.origin}): {error}.{unsure}"
+                f"{what}: no answer from {self._access.server} ({self._access.origin}): {error}{unsure}",
+                advice=about(error.why),
             ) from None
         if response.status_code not in DONE.get(method, {200}):
             raise self._refusal(response, what)
@@ -337,7 +338,8 @@ class KubeClient(Caller):
             return KubeConflict(f"{text}: somebody changed it since we looked. Look again", status=code)
         if code in (401, 403):
             cause = "the credentials are unknown or expired" if code == 401 else "this user may not"
-            return KubeForbidden(f"{text}: {cause} ({self._access.origin}). Log in again or grant it", status=code)
+            advice = "Log in again" if code == 401 else "Ask for the right: `slinky rights` prints the Roles"
+            return KubeForbidden(f"{text}: {cause} ({self._access.origin})", status=code, advice=advice)
         if code in PASSING:
             return KubeUnreachable(
                 f"{text}: the API server or a proxy before it is in trouble. Look again later", status=code
@@ -398,3 +400,14 @@ def label_of(name: str) -> str:
     if not all(is_dns_label(part) for part in name.split(".")) or len(name) > 253:
         raise ValueError(f"{name!r} can't be the name of a Kubernetes object (RFC 1123): nothing was sent")
     return name
+
+
+def about(why: str) -> str:
+    """What to do about a silence, by its cause."""
+    if "name isn't known" in why:
+        return "Check the server's name in the kubeconfig, then DNS and VPN"
+    if "refused" in why:
+        return "Check that the API server runs there, and the port in the kubeconfig"
+    if "certificate" in why.lower():
+        return "Make a new kubeconfig: this one trusts another certificate authority"
+    return "Check VPN, firewall and route to it"

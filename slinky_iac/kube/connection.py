@@ -129,7 +129,7 @@ class Credentials:
         self._command = command
         self._lock = threading.Lock()
         self._known: Credential | None = None
-        self._failed = ("", 0.0)
+        self._failed: tuple[KubeUnreachable | None, float] = (None, 0.0)
         """What the plugin's last failure was, and when it came."""
 
     def __repr__(self) -> str:
@@ -149,12 +149,12 @@ class Credentials:
             if known is not None and known is not refused and (known.expires is None or self._clock.wall() < known.expires):
                 return known
             failure, came = self._failed
-            if failure and came > asked:
-                raise KubeUnreachable(failure)
+            if failure is not None and came > asked:
+                raise KubeUnreachable(failure.why, advice=failure.advice)
             try:
                 self._known = self._ask()
             except KubeUnreachable as error:
-                self._failed = (str(error), self._clock.monotonic())
+                self._failed = (error, self._clock.monotonic())
                 raise
             return self._known
 
@@ -184,15 +184,17 @@ class Credentials:
             done = self._command([plugin.command, *plugin.args], env)
         except (OSError, subprocess.TimeoutExpired, ValueError) as error:
             raise KubeUnreachable(
-                f"credential plugin {name} of {self._access.origin} didn't run ({type(error).__name__}): "
-                "install it, put it on PATH, or log in again"
+                f"credential plugin {name} of {self._access.origin} didn't run: {_why_not(error)}",
+                advice=f"Install {name} and put it on PATH" if isinstance(error, OSError) else f"Run `{name}` by hand",
             ) from None
         if done.returncode != 0:
             said = quote(done.stderr.decode("utf-8", "replace"))
-            raise KubeUnreachable(f"credential plugin {name} ended with {done.returncode}: {said}. Log in again")
+            raise KubeUnreachable(f"credential plugin {name} ended with {done.returncode}: {said}", advice="Log in again")
         credential = _exec_credential(done.stdout, name)
         if credential.expires is not None and credential.expires <= self._clock.wall():
-            raise KubeUnreachable(f"credential plugin {name} gave a credential that has already expired: log in again")
+            raise KubeUnreachable(
+                f"credential plugin {name} gave a credential that has already expired", advice="Log in again"
+            )
         return credential
 
     def _exec_info(self, plugin: ExecPlugin) -> dict[str, object]:
@@ -204,6 +206,14 @@ class Credentials:
                 cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
             spec["cluster"] = cluster
         return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+def _why_not(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it gave no answer in {EXEC_TIMEOUT_S:g} s"
+    return (
+        (error.strerror or "it can't be started").lower() if isinstance(error, OSError) else "its arguments can't be passed"
+    )
 
 
 _shared: dict[KubeAccess, Credentials] = {}

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -198,10 +198,8 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
         return _pick([_read(path.expanduser())], source.context)
     given = env.get("KUBECONFIG", "")
     if _is_text(given) and not _exists(Path(given)):
-        raise KubeUnreachable(
-            f"$KUBECONFIG holds a text of {len(given)} characters (not shown) and no paths. Write the text to a file that"
-            " only its owner can read, and set $KUBECONFIG to the path of that file"
-        )
+        advice = "Write the text to a file that only its owner can read, and set $KUBECONFIG to its path"
+        raise KubeUnreachable(f"$KUBECONFIG holds a text of {len(given)} characters (not shown), no paths", advice=advice)
     listed = [Path(p).expanduser() for p in given.split(":") if p]
     candidates = listed or [home / ".kube" / "config"]
     docs = [_read(p) for p in candidates if _exists(p)]
@@ -212,9 +210,12 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
     if host and (service_account / "token").exists():
         return _in_cluster(host, port, service_account)
     tried.append(f"the pod's own account at {service_account} (not in a pod)")
-    raise KubeUnreachable(
-        f"no kubeconfig: tried {', '.join(tried)}. Set the stack's kubeconfig, $KUBECONFIG, or run inside the cluster"
-    )
+    advice = "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig"
+    raise KubeUnreachable(f"no kubeconfig: tried {', '.join(tried)}", advice=advice)
+
+
+_NEW: Final = "Make a new one, as your cluster's tool does it"
+_ONE_OF: Final = {"context": "Set kubernetes.context to one of these"}
 
 
 def _in_cluster(host: str, port: str, account: Path) -> KubeAccess:
@@ -253,7 +254,7 @@ def _read(path: Path) -> _Doc:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise KubeUnreachable(f"kubeconfig {_shown(path)} can't be read: {why}. Give a readable file") from None
+        raise KubeUnreachable(f"kubeconfig {_shown(path)} can't be read: {why}", advice="Give a readable file") from None
     return _parse(text, path.parent, f"kubeconfig {path}")
 
 
@@ -262,9 +263,9 @@ def _parse(text: str, folder: Path, name: str) -> _Doc:
     try:
         data = safe_yaml.read(text)
     except safe_yaml.NotYamlError as error:
-        raise KubeUnreachable(f"{name} {error}: not read. Repair it or make a new one") from None
+        raise KubeUnreachable(f"{name} {error}: not read", advice="Repair it or make a new one") from None
     if not isinstance(data, dict):
-        raise KubeUnreachable(f"{name} is {'empty' if not data else 'not a mapping'}: not a kubeconfig")
+        raise KubeUnreachable(f"{name} is {'empty' if not data else 'not a mapping'}: not a kubeconfig", advice=_NEW)
     try:
         return _Doc(_File.model_validate(data), folder, name)
     except ValidationError as error:
@@ -272,7 +273,7 @@ def _parse(text: str, folder: Path, name: str) -> _Doc:
             f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}"
             for e in error.errors(include_input=False, include_url=False, include_context=False)[:5]
         )
-        raise KubeUnreachable(f"{name} isn't a kubeconfig: {faults}") from None
+        raise KubeUnreachable(f"{name} isn't a kubeconfig: {faults}", advice=_NEW) from None
 
 
 def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str) -> tuple[Named, _Doc]:
@@ -280,7 +281,9 @@ def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str) -
         if entry.name == name:
             return entry, doc
     known = ", ".join(sorted(_named(entry.name) for entry, _ in entries)) or "none"
-    raise KubeUnreachable(f"{where}: {kind} {_named(name, repr)} isn't in it; it has: {known}")
+    raise KubeUnreachable(
+        f"{where}: {kind} {_named(name, repr)} isn't in it; it has: {known}", advice=_ONE_OF.get(kind, _NEW)
+    )
 
 
 def _named(name: str, how: Callable[[str], str] = str) -> str:
@@ -295,7 +298,7 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
     where = " and ".join(doc.name for doc in docs)
     name = wanted or next((d.raw.current_context for d in docs if d.raw.current_context), None)
     if name is None:
-        raise KubeUnreachable(f"{where}: no current-context, and none was asked for. Set one in the stack's config")
+        raise KubeUnreachable(f"{where}: no current-context, and none was asked for", advice="Set kubernetes.context")
     entry, _ = _find("context", name, [(c, d) for d in docs for c in d.raw.contexts or ()], where)
     context = entry.context
     _require_read(context, f"{where}: context {_named(name, repr)}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -105,9 +106,24 @@ def quote(text: str, request: httpx.Request | None = None) -> str:
 
 
 def describe(error: Exception, request: httpx.Request | None = None) -> str:
-    """One clause about a failure below HTTP, such as ``ConnectError: Connection refused``."""
-    text = quote(str(error), request)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    """One clause about a failure below HTTP, such as ``connection refused``, in words that need no manual of Python."""
+    text = _ERRNO.sub("", quote(str(error), request))
+    known = next((words for kind, words in _KINDS if isinstance(error, kind)), "the connection failed")
+    if text in ("", "timed out"):
+        return known
+    named = _NAME_UNKNOWN.search(text)
+    return "the name isn't known here" if named else f"{text[:1].lower()}{text[1:]}" if text[:2].istitle() else text
+
+
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+_NAME_UNKNOWN = re.compile(r"Name or service not known|Temporary failure in name resolution|nodename nor servname")
+_KINDS: tuple[tuple[type[Exception], str], ...] = (
+    (httpx.ConnectTimeout, "no connection in time"),
+    (httpx.PoolTimeout, "no connection was free in time"),
+    (httpx.WriteTimeout, "it took no request in time"),
+    (httpx.TimeoutException, "no answer in time"),
+    (httpx.RemoteProtocolError, "the server ended the connection"),
+)
 
 
 class Sieve(Protocol):

@@ -187,7 +187,7 @@ def _unproved(config: StackConfig, facts: Facts, mine: str) -> Answers:
         yield warning(
             f"no pod's slurmd is registered, {kept_out.slurm_node}'s not after {for_s} s{ends}; with another key on"
             " slurmctld's side it looks like this",
-            f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
+            f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} {kept_out.name} -c slurmd`). {compare}",
             show,
             at=At.HOSTS,
         )

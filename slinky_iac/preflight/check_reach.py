@@ -20,6 +20,8 @@ NEEDED_HERE = "slurmrest.url"
 """The setting of the slurmrestd that this program itself asks."""
 DENIED: Final = 401
 """What slurmctld 26.05 answers to a question for its metrics while PrivateData is set (run)."""
+MOST_PODS: Final = 3
+"""Pods whose logs are named: what is wrong with one is mostly wrong with all."""
 LOST = frozenset({"NOT_RESPONDING", "INVALID_REG"})
 _PARTS: Final[dict[str, Part]] = {"controller": "slurmctld", "accounting": "slurmdbd", "restapi": "slurmrestd"}
 
@@ -28,8 +30,7 @@ def _api_server(_: StackConfig, facts: Facts) -> Answers:
     """The Kubernetes API server answers."""
     kube = facts.kube
     if kube.trouble:
-        advice = "Check kubeconfig, VPN and firewall, or set kubernetes.kubeconfig and kubernetes.context"
-        yield problem(kube.trouble, advice)
+        yield problem(kube.trouble, kube.advice or "Correct it, then run this again")
     elif kube.server:
         yield fine(f"{kube.release} answers at {kube.server}")
 
@@ -45,7 +46,7 @@ def _from_pods(config: StackConfig, facts: Facts) -> Answers:
     for report in facts.pod.reports:
         for seen in report.tried:
             if not _guarded(config, seen):
-                yield from of([_tried_in_pod(seen)], about=_shown(seen.place), source=f"pod on {report.node}")
+                yield from of([_tried_in_pod(config, seen)], about=_shown(seen.place), source=f"pod on {report.node}")
     again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again when that is corrected"
     for seen in facts.here if not facts.pod.reports else ():
         yield unknown(
@@ -104,7 +105,7 @@ def _tried_here(seen: Tried, facts: Facts) -> Answer:
     return warning(seen.trouble, route)
 
 
-def _tried_in_pod(seen: Tried) -> Answer:
+def _tried_in_pod(config: StackConfig, seen: Tried) -> Answer:
     place, said = seen.place, f"{seen.trouble}{_at(seen)}"
     if seen.open:
         return fine(f"takes connections{_at(seen)}")
@@ -113,7 +114,7 @@ def _tried_in_pod(seen: Tried) -> Answer:
     if place.is_service:
         daemon = place.daemon.partition("'")[0]
         advice = f"The Service should lead to {daemon}: see what is behind it; if it doesn't exist, run `pulumi up`"
-        return problem(said, advice, "kubectl -n NAMESPACE get services,endpointslices")
+        return problem(said, advice, f"kubectl -n {config.cluster.namespace} get services,endpointslices")
     if "not known" in seen.trouble:
         advice, show = f"Give cluster DNS the name, or set {place.path}.host to the address", f"getent hosts {place.host}"
         return problem(seen.trouble, advice, show, at="on a host that knows the name")
@@ -136,15 +137,16 @@ def _pods(_: StackConfig, facts: Facts) -> Answers:
         )
 
 
-def _pods_registered(_: StackConfig, facts: Facts) -> Answers:
+def _pods_registered(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld has a node for every NodeSet pod that is ready."""
     known = {node.name for node in facts.slurm.nodes or ()}
     missing = [name for name in _expected(facts) if name not in known]
+    pods = sorted(pod.name for each in facts.kube.workers.values() for pod in each.ready if pod.slurm_node in missing)
     if missing and facts.slurm.nodes is not None:
         yield problem(
             "has no such node, although their pods are ready",
             "Look at slurmd's log: key, MaxNodeCount, network to slurmctld",
-            "kubectl logs -n NAMESPACE POD -c slurmd",
+            *(f"kubectl logs -n {config.cluster.namespace} {pod} -c slurmd" for pod in pods[:MOST_PODS]),
             about=f"nodes {', '.join(missing)}",
         )
 

@@ -114,6 +114,8 @@ class KubeFacts:
     release: str = ""
     trouble: str = ""
     """Why it could not be asked; empty where it was."""
+    advice: str = ""
+    """What to do about it."""
     namespace: bool | None = None
     """Whether the cluster's namespace is there."""
     restapi: bool | None = None

@@ -11,8 +11,6 @@ import pytest
 from slinky_iac.cluster.pulumi_command import QUOTED, Runner, answer, printed
 from slinky_iac.errors import StateError
 
-ADVICE = "Log in to the backend first"
-
 
 def saying(out: str, code: int = 0) -> Runner:
     def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -37,7 +35,7 @@ def count(found: Any) -> int:
     [
         (raising(FileNotFoundError("pulumi")), r"pulumi was not found\. Install Pulumi 3\.255 or newer"),
         (raising(subprocess.TimeoutExpired("pulumi", 120)), r"gave no answer in 120 s"),
-        (saying("{}", 255), rf"ended with 255: error: no such stack\. {ADVICE}$"),
+        (saying("{}", 255), r"ended with 255: error: no such stack$"),
         (saying(""), "printed something else than a count$"),
         (saying("[]"), "printed something else than a count$"),
         (saying("{}"), "printed something else than a count$"),
@@ -46,7 +44,7 @@ def count(found: Any) -> int:
 )
 def test_no_answer_is_told_with_the_question_but_not_with_its_options(run: Runner, told: str) -> None:
     with pytest.raises(StateError, match=rf"^`pulumi stack output`:? ?{told}"):
-        answer(run, ["stack", "output", "--show-secrets"], "prod", count, wanted="a count", advice=ADVICE)
+        answer(run, ["stack", "output", "--show-secrets"], "prod", count, wanted="a count")
 
 
 @pytest.mark.parametrize(("stack", "named"), [("prod", ["--stack", "prod"]), (None, [])])
@@ -77,3 +75,28 @@ def test_the_end_of_a_long_output_is_quoted_since_errors_stand_there() -> None:
     with pytest.raises(StateError, match=r"(?s)^`pulumi up` ended with 1: .*error: deadline$") as told:
         printed(run, ["up", "--yes"])
     assert len(str(told.value)) < QUOTED + 50
+
+
+@pytest.mark.parametrize(
+    ("said", "advice"),
+    [
+        (
+            "error: PULUMI_ACCESS_TOKEN must be set for login during non-interactive CLI sessions",
+            "Log in: `pulumi login file://",
+        ),
+        ("error: no stack selected; please use `pulumi stack select`", "Name the stack with --stack"),
+        ("error: no stack named 'prd' found", "`pulumi stack ls` lists"),
+        ("error: no Pulumi.yaml project file found (searching upwards from /tmp)", "Run it in the project's folder"),
+        ("error: incorrect passphrase", "Set PULUMI_CONFIG_PASSPHRASE_FILE"),
+        ("error: the server is on fire", ""),
+    ],
+)
+def test_each_cause_has_its_own_next_step_and_no_other(said: str, advice: str) -> None:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 255, "", said)
+
+    with pytest.raises(StateError) as told:
+        printed(run, ["stack", "export"])
+    assert str(told.value).startswith(f"`pulumi stack export` ended with 255: {said}{'. ' + advice if advice else ''}")
+    if not advice:
+        assert str(told.value).endswith(said)

@@ -48,7 +48,7 @@ def known(
     config = values.config
     outputs: dict[str, object] = {}
     if run is not None:
-        outputs = answer(run, ["stack", "output", "--json"], stack, dict, wanted="a stack's outputs", advice=_ADVICE)
+        outputs = answer(run, ["stack", "output", "--json"], stack, dict, wanted="a stack's outputs")
     full, trouble = _decrypted(stack, values, held, run)
     if full is not None:
         held = held or _named(full)

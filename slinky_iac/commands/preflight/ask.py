@@ -85,7 +85,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         try:
             kube = way.client(ShortPodClient, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3))
         except KubeUnreachable as error:
-            kube_facts = KubeFacts(trouble=str(error))
+            kube_facts = KubeFacts(trouble=error.why, advice=error.advice)
         else:
             access = way.access
             kube_facts = replace(_kube(kube, config, access.server, scope, clock.wall()), unchecked=access.insecure)
@@ -121,7 +121,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
     try:
         release = kube.release()
     except KubeError as error:
-        return KubeFacts(server=server, trouble=str(error))
+        return KubeFacts(server=server, trouble=error.why, advice=error.advice)
     policies = _or_none(kube.serves_admission_policies) if config.cluster.fence else None
     if not scope.daemons:
         return KubeFacts(server=server, release=release, admission_policies=policies)

@@ -209,7 +209,7 @@ def test_the_one_that_drains_need_is_missed_and_the_next_is_asked() -> None:
 def test_an_outside_slurmrestd_that_is_silent_here_leaves_things_unknown() -> None:
     seen = ask({"outside": None}, OUTSIDE)
     assert (seen.way, seen.unanswered) == ("", {})
-    assert "Connection refused" in seen.trouble
+    assert "connection refused" in seen.trouble
 
 
 def test_a_plain_http_slurmrestd_of_users_is_asked_without_a_token() -> None:
@@ -223,7 +223,7 @@ def test_a_plain_http_slurmrestd_of_users_is_asked_without_a_token() -> None:
 
 
 def test_a_plain_http_slurmrestd_of_users_that_is_silent_is_said_to_be_so() -> None:
-    assert "Connection refused" in ask({"outside": None}, PLAIN).trouble
+    assert "connection refused" in ask({"outside": None}, PLAIN).trouble
 
 
 def test_with_nobody_to_ask_that_is_said() -> None:

@@ -130,14 +130,20 @@ def test_nobody_listens() -> None:
 
 
 def test_a_name_that_does_not_exist() -> None:
-    with client_of("http://slurmrestd.invalid:6820") as client, pytest.raises(SlurmrestUnreachable, match="ConnectError"):
+    with (
+        client_of("http://slurmrestd.invalid:6820") as client,
+        pytest.raises(SlurmrestUnreachable, match="the name isn't known here"),
+    ):
         client.ping()
 
 
 def test_a_server_that_hangs_is_left_in_time_and_asked_again(server: Server) -> None:
     server.reply = lambda handler: (server.released.wait(10), None)[1]
     start = time.monotonic()
-    with client_of(server.url, read_s=0.1) as client, pytest.raises(SlurmrestUnreachable, match=r"ReadTimeout.*2 tries"):
+    with (
+        client_of(server.url, read_s=0.1) as client,
+        pytest.raises(SlurmrestUnreachable, match=r"no answer in time.*2 tries"),
+    ):
         client.diag()
     server.released.set()
     assert time.monotonic() - start < 5
@@ -170,7 +176,7 @@ def test_a_connection_cut_in_the_middle_of_the_body(server: Server) -> None:
         handler.close_connection = True
 
     server.reply = cut
-    with client_of(server.url) as client, pytest.raises(SlurmrestUnreachable, match="RemoteProtocolError"):
+    with client_of(server.url) as client, pytest.raises(SlurmrestUnreachable, match="peer closed connection"):
         client.nodes()
 
 

@@ -1,0 +1,66 @@
+"""One cause, one next step: a failure says what happened in plain words, and its own remedy follows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from slinky_iac.errors import KubeForbidden, KubeUnreachable
+from slinky_iac.kube.client import about
+from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.wire import describe
+from tests.unit.kube.test_client import client_of
+
+INTERNAL = re.compile(r"Errno|[A-Z][a-z]+(Error|Exception|Timeout)\b|FileNotFound")
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "advice"),
+    [
+        (httpx.ConnectError("[Errno 111] Connection refused"), "connection refused", "port in the kubeconfig"),
+        (httpx.ConnectError("[Errno -2] Name or service not known"), "the name isn't known here", "DNS"),
+        (httpx.ConnectTimeout(""), "no connection in time", "VPN, firewall"),
+        (httpx.ReadTimeout("timed out"), "no answer in time", "VPN, firewall"),
+        (httpx.RemoteProtocolError(""), "the server ended the connection", "VPN, firewall"),
+        (httpx.ConnectError("certificate verify failed"), "certificate verify failed", "certificate authority"),
+        (httpx.ReadError(""), "the connection failed", "VPN, firewall"),
+    ],
+)
+def test_a_silence_is_said_in_plain_words_with_its_own_remedy(error: Exception, said: str, advice: str) -> None:
+    words = describe(error)
+    assert words == said
+    assert not INTERNAL.search(words)
+    assert advice in about(words)
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"), [(401, "Log in again"), (403, "Ask for the right: `slinky rights` prints the Roles")]
+)
+def test_a_refusal_has_the_remedy_of_its_own_cause(code: int, advice: str) -> None:
+    kube = client_of(lambda _: httpx.Response(code, json={"kind": "Status", "message": "no"}))
+    with kube, pytest.raises(KubeForbidden) as refused:
+        kube.release()
+    assert refused.value.advice == advice
+    assert str(refused.value) == f"{refused.value.why}. {advice}"
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        (None, "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig"),
+        ("a: [", "Repair it or make a new one"),
+        ("- a", "Make a new one, as your cluster's tool does it"),
+        ("apiVersion: v1\nkind: Config\n", "Set kubernetes.context"),
+    ],
+)
+def test_a_kubeconfig_s_faults_have_each_a_remedy(text: str | None, advice: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / ".kube").mkdir()
+        (tmp_path / ".kube" / "config").write_text(text)
+    with pytest.raises(KubeUnreachable) as fault:
+        load(KubeSource(), env={}, home=tmp_path, service_account=tmp_path / "no-account")
+    assert fault.value.advice == advice
+    assert not INTERNAL.search(str(fault.value))
