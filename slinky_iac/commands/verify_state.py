@@ -155,7 +155,9 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
         yield f"{named}; the engine would fetch and run its plugin"
     for side, props in _sides(resource):
         if kind.startswith(_PROVIDERS):
-            yield from _of_plugin(resource, side, props, allowed, ours=package in PACKAGES)
+            # The engine gives the provider of dynamic resources the whole configuration, each value as NAMESPACE:NAME.
+            inputs = {key: value for key, value in props.items() if package != "pulumi-python" or ":" not in key}
+            yield from _of_plugin(resource, side, inputs, allowed, ours=package in PACKAGES)
         elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes)):
             yield f"{PROVIDER} in its {side} {why}"
         if kind.startswith(_DYNAMIC):

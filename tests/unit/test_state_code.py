@@ -171,8 +171,13 @@ def test_a_state_of_this_project_passes() -> None:
     release = resource("kubernetes:helm.sh/v3:Release", "operator", chart="slurm-operator")
     plugin = resource(KUBERNETES, "here", version="4.25.0", __internal={"pluginChecksums": {}}, enableSecretMutable="true")
     stack = resource("pulumi:pulumi:Stack", "p-prod")
+    config = {"slinky-iac:cluster": '{"name": "atlas"}', "slinky-iac:slurmKey": SIGNATURE | {"ciphertext": "v1:abc:def"}}
+    dynamic = resource("pulumi:providers:pulumi-python", "default", version="3.255.0", **config)
     made = resource("random:index/randomPassword:RandomPassword", "key", length=64)
-    assert found(release, plugin, stack, made, resource("slinky:slurm:HybridCluster", "c"), resource(__provider=OURS)) == ()
+    assert (
+        found(release, plugin, stack, made, dynamic, resource("slinky:slurm:HybridCluster", "c"), resource(__provider=OURS))
+        == ()
+    )
 
 
 def test_a_planted_path_of_a_kubeconfig_is_found_unless_the_settings_name_it(capsys: pytest.CaptureFixture[str]) -> None:
