@@ -38,6 +38,8 @@ class Node:
     before we lifted the drain; or its pod ended."""
     reason_at: int | None = None
     """When it was given by a pod's end or by us; None: not told."""
+    machine: str = ""
+    """Which the operator has noted in its comment; ``""``: no note yet."""
     template: int = 1
     """Of the pod that made the record: slurmctld takes features, GRES and CPUs from a registration that makes one only."""
 
@@ -58,6 +60,7 @@ class Pod:
     condition_reason: str = ""
     kube_cordoned: bool = False
     template: int = 1
+    machine: str = "a"
 
     @property
     def name(self) -> str:
@@ -231,8 +234,19 @@ class Machinery:
             self._sync_unregistered()
         self._scale()
         for pod in self.pods.values():
+            self._note_machine(pod)
             states, reason = self.cache.get(pod.node, (frozenset(), "")) if self.client else (frozenset(), "")
             pod.conditions, pod.condition_reason = states, reason if "DRAIN" in states else ""
+
+    def _note_machine(self, pod: Pod) -> None:
+        """UpdateNodeWithPodInfo: a pod that is on another machine than its node's comment says has its node set IDLE, which
+        slurmctld does where it runs nothing, and lifts any drain."""
+        record = self.nodes.get(pod.node)
+        if not self.client or not pod.scheduled or record is None or record.machine == pod.machine:
+            return
+        moved, record.machine = record.machine != "", pod.machine
+        if moved and not record.wrong and not self.states(record) & {"MIXED", "COMPLETING"}:
+            record.drain, record.down, record.reason, record.resume_after = False, False, "", None
 
     def _sync_unregistered(self) -> None:
         """syncSlurmNodes, from 1.1 on: a healthy pod without a record goes, and its successor registers."""
@@ -316,7 +330,9 @@ class Machinery:
                 self._sync_uncordon(pod)
             for _ in range(-diff):
                 ordinal = next(n for n in range(len(self.pods) + 1) if n not in self.pods)
-                self.pods[ordinal] = Pod(ordinal, created=self.now, ready_changed=self.now, template=self.template)
+                machine = "ab"[self.now // 7 % 2]
+                made = Pod(ordinal, created=self.now, ready_changed=self.now, template=self.template, machine=machine)
+                self.pods[ordinal] = made
             return
         if diff == 0 and self.on_delete:
             return  # splitUpdatePods keeps none, so none is uncordoned
