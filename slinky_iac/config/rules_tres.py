@@ -15,11 +15,11 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
 from slinky_iac.config.stack import StackConfig
 
-_OWN: Final = frozenset({"billing", "cpu", "energy", "fs/disk", "mem", "node", "pages", "vmem"})
+OWN_TRES: Final = frozenset({"billing", "cpu", "energy", "fs/disk", "mem", "node", "pages", "vmem"})
 """Trackable resources that Slurm has without slurmdbd (``DEFAULT_ACCOUNTING_TRES`` in read_config.h)."""
 _NAMED: Final = ("bb/", "fs/", "gres/", "ic/", "license/")
 """Kinds of trackable resources that have a name of their own (``_init_tres`` in controller.c)."""
-_QOS: Final = ("qos", "allowqos", "denyqos")
+QOS_WORDS: Final = ("qos", "allowqos", "denyqos")
 _ENDS: Final = "slurmctld ends over it at its start"
 _TRACKED: Final = "AccountingStorageTRES"
 
@@ -41,13 +41,13 @@ def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     key = _key(config.controller.extra_conf, _TRACKED) if config.controller.external is None else ""
     for item in _conf(config).words(_TRACKED) if key else ():
         path = f"controller.extraConf.{key}"
-        if item not in _OWN and not any(item.startswith(kind) and item != kind for kind in _NAMED):
+        if item not in OWN_TRES and not any(item.startswith(kind) and item != kind for kind in _NAMED):
             hint = f"write gres/{name_of(item)}" if "/" not in item else "give its name behind the /"
             yield at(path).error(
-                f"has {name_of(item)}, which is not a trackable resource: it takes {', '.join(sorted(_OWN))}, or a name"
+                f"has {name_of(item)}, which is not a trackable resource: it takes {', '.join(sorted(OWN_TRES))}, or a name"
                 f" behind {' '.join(_NAMED)}. For a generic resource {hint}; {_ENDS}"
             )
-        elif item not in _OWN and not config.accounting.enabled:
+        elif item not in OWN_TRES and not config.accounting.enabled:
             yield at(path).error(
                 f"has {name_of(item)}, which needs slurmdbd, and accounting.enabled is false: {_ENDS}. Set accounting, or"
                 " remove it"
@@ -58,7 +58,7 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Weights name resources that are tracked (``_tres_weight_item`` in slurm_protocol_api.c: fatal)."""
     if config.controller.external is not None:
         return  # what is tracked there is for preflight to ask
-    tracked = _OWN | set(_conf(config).words(_TRACKED))
+    tracked = OWN_TRES | set(_conf(config).words(_TRACKED))
     own = config.controller.extra_conf
     lines = {"controller.extraConf": ("PriorityWeightTRES", own)}
     lines |= {path: ("TRESBillingWeights", each) for path, each in partition_parameters(config).items()}
@@ -114,7 +114,7 @@ def _qos(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A partition's QOS is in slurmdbd before slurmctld starts (read_config.c, ``_build_single_partitionline_info``)."""
     for path, parameters in partition_parameters(config).items():
         for key, value in parameters.items():
-            if key.lower() not in _QOS or value.lower() in ("", "all"):
+            if key.lower() not in QOS_WORDS or value.lower() in ("", "all"):
                 continue
             if not config.accounting.enabled:
                 yield at(f"{path}.{key}").error(

@@ -213,6 +213,8 @@ def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
             clusters=ask("clusters", client.clusters),
             slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
         )
+        if not quick and found.clusters is not None:
+            found = replace(found, qos=ask("qos", client.qos))
         silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
         found = replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
     return _slurmdbd_tokens(asking, found, taken)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.config.connections import on_host_network, parts
-from slinky_iac.config.rules_autoscale import asks_slurmctld
+from slinky_iac.config.rules_autoscale import asks_slurmctld, slurmctld_has_metrics
+from slinky_iac.config.rules_monitoring import metrics_can_end_slurmctld
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.demand import METRICS_TYPE
 from slinky_iac.names import Part
@@ -262,7 +263,18 @@ def _answered(code: int, partitions: int, ask: tuple[str, str]) -> Answers:
         yield problem(f"answers {f'status {code}' if code else 'nothing'}", *ask)
 
 
-METRICS: Final = (Expect("metrics", "slurmctld's metrics", "a pod", _metrics),)
+def _metrics_hold(config: StackConfig, facts: Facts) -> Answers:
+    """slurmctld doesn't end when its metrics are read after a partition was removed."""
+    release = facts.slurm.version
+    if slurmctld_has_metrics(config) and metrics_can_end_slurmctld(release):
+        said = f"{release} can end when they are read after a partition was removed, as each removal of a NodeSet does"
+        yield warning(said, "Update slurmctld to 25.11.5 or newer", about=f"slurmctld's metrics ({release})")
+
+
+METRICS: Final = (
+    Expect("metrics-crash", "slurmctld's metrics", "slurmctld", _metrics_hold),
+    Expect("metrics", "slurmctld's metrics", "a pod", _metrics),
+)
 EXPECTED: Final = (
     Expect("api-server", "Kubernetes API server", "here", _api_server, Run.ANY | Run.HERE),
     Expect("pod", "short-lived pod", "Kubernetes", _pods, Run.ANY),

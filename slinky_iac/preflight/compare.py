@@ -8,6 +8,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import (
+    check_accounting,
     check_conf,
     check_encryption,
     check_keys,
@@ -32,6 +33,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_versions.EXPECTED,
     *check_encryption.STATE,
     *check_trial.EXPECTED,
+    *check_accounting.EXPECTED,
     *check_conf.EXPECTED,
     *check_lines.EXPECTED,
     *check_resources.EXPECTED,

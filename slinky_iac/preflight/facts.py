@@ -195,6 +195,8 @@ class SlurmFacts:
     """Jobs that name each partition, running or waiting; None where that wasn't asked."""
     nodes: tuple[Node, ...] | None = None
     clusters: tuple[Cluster, ...] | None = None
+    qos: frozenset[str] | None = None
+    """Names of the QOS that slurmdbd has."""
     slurmdbd_answers: bool | None = None
     clock: Clock | None = None
     """slurmctld's."""

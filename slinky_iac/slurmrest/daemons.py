@@ -46,6 +46,7 @@ class SlurmConf(Wire, frozen=True):
     SlurmUser: str | None = None
     SlurmUserId: int | None = None
     AccountingStorageType: str | None = None
+    AccountingStorageTRES: list[str] | None = None
     AccountingStorageHost: str | None = None
     AccountingStoragePort: int | None = None
     ProctrackType: str | None = None
@@ -131,6 +132,14 @@ class _Clusters(Envelope, frozen=True, kw_only=True):
     clusters: tuple[Cluster, ...]
 
 
+class _Qos(Wire, frozen=True):
+    name: str
+
+
+class _QosList(Envelope, frozen=True, kw_only=True):
+    qos: tuple[_Qos, ...]
+
+
 class Runs(Envelope, frozen=True, kw_only=True):
     """GET /slurmdb/…/jobs/, without steps."""
 
@@ -175,6 +184,10 @@ class DaemonsSession(Session):
     def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
         return self._get("clusters/", _Clusters, budget_s, api="slurmdb", most=LONG).clusters
+
+    def qos(self) -> frozenset[str]:
+        """Names of the QOS that slurmdbd has, in lower case as slurmdbd keeps them."""
+        return frozenset(each.name.lower() for each in self._get("qos/", _QosList, api="slurmdb", most=LONG).qos)
 
     def accounted(self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
         """All runs of these jobs that slurmdbd remembers. By number, for slurmdbd finds nodes by their place in its list of

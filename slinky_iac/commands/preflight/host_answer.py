@@ -48,7 +48,7 @@ _TEXTS: Final = (
     ),
     *("AccountingStorageType", "AccountingStorageHost", "JobAcctGatherType"),
 )
-_LISTS: Final = ("AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin")
+_LISTS: Final = ("AccountingStorageTRES", "AuthAltTypes", "SlurmctldParameters", "GresTypes", "TaskPlugin")
 _HASH: Final = re.compile(r"([0-9a-f]{64})\b.*")
 _USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d{1,9})\)")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.@:-]{1,200}")

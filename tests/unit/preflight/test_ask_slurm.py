@@ -43,6 +43,7 @@ class Surveyed(FakeSlurm):
             "conf": {"slurm_conf": CONF, "slurm_conf_meta": {"SLURM_VERSION": "26.05.5"}},
             "diag/": {"statistics": {"req_time": number(NOW), "jobs_running": 0}},
             "partitions/": {"partitions": [{"name": "gpu", "node_sets": "gpu"}, {"name": "all", "node_sets": ""}]},
+            "qos/": {"qos": [{"name": "normal"}, {"name": "High"}]},
             "clusters/": {
                 "clusters": [{"name": "lab", "controller": {"host": "10.0.0.1", "port": 6817}, "rpc_version": 11520}]
             },
