@@ -121,13 +121,8 @@ def frozen(config: ClusterConfig, nodeset: str) -> Question:
     that freezes it, where kubectl has set that, and the gate after it would find none."""
 
     def ask(kube: KubeClient) -> str | None:
-        why = kube.nodeset(config.cluster.namespace, nodeset).frozen
-        if why is None:
-            return None
-        return (
-            f"{nodeset} is frozen by its annotation {names.ANNOTATION_FREEZE} ({why or 'no text'}): it was not changed."
-            " Remove the annotation, then run the command again"
-        )
+        why = kube.nodeset(config.cluster.namespace, nodeset).frozen_in_words
+        return f"{why}. It was not changed. Then run the command again" if why else None
 
     return ask
 

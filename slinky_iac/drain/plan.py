@@ -95,7 +95,7 @@ class DrainPlan:
 def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
     pods, cluster, current = seen.pods, seen.cluster, state.spec.replicas
-    blocks, warnings = [*state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
+    blocks, warnings = [*frozen(state), *state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
     plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
         blocks += share_findings(plan.removes, current, policy.limits)
@@ -119,7 +119,7 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     Nothing is ranked here, for Kubernetes takes all pods at once; so costs, autoscalers and the operator's view don't
     matter, and limits on a scale-in don't either: a destroy means everything. The wait for jobs is the same.
     """
-    blocks = list(foreign_gates(seen.pods, owner))
+    blocks = [*frozen(state), *foreign_gates(seen.pods, owner)]
     warnings = list(_delays(seen.pods, state))
     selected: tuple[Candidate, ...] = ()
     if seen.cluster is None:
@@ -145,6 +145,12 @@ def _unasked(seen: Observation) -> Finding:
 def is_forced(pod: Pod) -> bool:
     """Whether the operator takes the pod before any healthy one, whatever its cost."""
     return class_of(pod) < HEALTHY
+
+
+def frozen(state: NodeSet) -> Iterable[Finding]:
+    """A person has forbidden all changes: the update will refuse."""
+    if state.frozen_in_words:
+        yield Finding("frozen", f"{state.frozen_in_words}. Until then the update changes nothing of it")
 
 
 def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[Finding]:

@@ -24,7 +24,18 @@ from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
 from slinky_iac.drain.free import names_in_use, tied_in_words, tied_to
 from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.observe import conf_look
-from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, Props, Seen, job_props, plan_props, plan_scale_in, unknown_plan, when
+from slinky_iac.drain.plan import (
+    MAX_JOBS,
+    SCHEMA,
+    Props,
+    Seen,
+    frozen,
+    job_props,
+    plan_props,
+    plan_scale_in,
+    unknown_plan,
+    when,
+)
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.scaler import in_words as demand_in_words
@@ -64,6 +75,8 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)
+    for each in frozen(seen.nodeset):
+        session.report(each.text, severity="warning", keep=True)
     if settings.target < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:

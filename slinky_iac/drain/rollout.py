@@ -26,6 +26,7 @@ from slinky_iac.drain.plan import (
     Props,
     Seen,
     foreign_gates,
+    frozen,
     limit_findings,
     plan_props,
     share_findings,
@@ -247,7 +248,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
     batch = choose(found.ours, max(len(found.ours) - most, 0))
     over = limits_exceeded(found.ours, batch, state, settings.policy, seen.now)
-    blocks = [*over, *(each.text for each in foreign_gates(seen.pods, settings.owner))]
+    blocks = [*over, *(each.text for each in (*frozen(state), *foreign_gates(seen.pods, settings.owner)))]
     live = [name for name in names if name in seen.outdated]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
     return Seen({**plan_props(plan), "blocks": blocks, "rolls": rolls}, tuple(over), due)

@@ -79,12 +79,8 @@ def _towards(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
 
 def refused(state: NodeSet, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
-    if state.frozen is not None:
-        return Stop(
-            f"{state.name} is frozen by its annotation {names.ANNOTATION_FREEZE} ({state.frozen or 'no text'}): nothing more"
-            " was changed. Remove the annotation, then run the command again",
-            "blocked",
-        )
+    if state.frozen_in_words:
+        return Stop(f"{state.frozen_in_words}. Nothing more was changed. Then run the command again", "blocked")
     if state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
     return None

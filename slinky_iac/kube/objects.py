@@ -350,6 +350,15 @@ class NodeSet(Wire, frozen=True):
         return self.metadata.annotations.get(names.ANNOTATION_FREEZE)
 
     @property
+    def frozen_in_words(self) -> str:
+        """That nothing may change it, and the command that lifts that; ``""`` where it may be changed."""
+        if self.frozen is None:
+            return ""
+        key = names.ANNOTATION_FREEZE
+        lift = f"kubectl annotate nodesets.{names.GROUP} -n {self.metadata.namespace} {self.name} {key}-"
+        return f"{self.name} is frozen by its annotation {key} ({self.frozen or 'no text'}); `{lift}` lifts it"
+
+    @property
     def permitted(self) -> bool:
         """A gate has permitted a number or the deletion, and nothing was written since: the fence in the API server still
         lets it through."""

@@ -99,6 +99,8 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     if len(seen.pods) > len(pods):
         notes.append(f"{len(seen.pods) - len(pods)} terminating")
     notes += [f"{pod.name}: {pod.trouble}" for pod in pods if pod.trouble][:1]
+    if seen.nodeset.frozen_in_words:
+        notes.insert(0, seen.nodeset.frozen_in_words)
     if not seen.nodeset.observed:
         notes.append("slurm-operator has not acted on the NodeSet's last change")
     if settings.scaler == "autoscaler":

@@ -48,6 +48,17 @@ def codes(findings):
     return [finding.code for finding in findings]
 
 
+def test_a_frozen_nodeset_blocks_each_plan_and_the_command_that_lifts_it_is_there():
+    state = nodeset(3, frozen="incident 4711")
+    look = Observation(NOW, V110, tuple(pod(n) for n in range(3)), cluster=ClusterView.of([node(n) for n in range(3)], ()))
+    plans = [plan(look.pods, [node(n) for n in range(3)], state=state), plan_teardown(look, state, OWNER)]
+    for found in plans:
+        assert codes(found.blocks) == ["frozen"]
+        assert "incident 4711" in found.blocks[0].text
+        assert "`kubectl annotate nodesets.slinky.slurm.net -n" in found.blocks[0].text
+        assert f"{state.name} slinky-iac/freeze-`" in found.blocks[0].text
+
+
 def test_plan_names_pods_jobs_and_the_time_when_all_are_free():
     found = workers(job(1, 2, end=NOW + 50), job(2, 1, 2, end=NOW + 90), job(3, 0))
     assert [each.pod.name for each in found.selected] == [NAME(1), NAME(2)]

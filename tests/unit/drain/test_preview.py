@@ -1,8 +1,10 @@
 """A preview that gets no answer says of a lower number that its plan isn't known, and of none that nothing is selected."""
 
+import dataclasses
 from contextlib import contextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from slinky_iac.drain import preview
 from slinky_iac.drain.gates import outputs, with_leaving
@@ -95,6 +97,15 @@ def test_a_nodeset_that_somebody_lowered_is_raised_by_the_update(silent):
     found = silent.scale(settings(4), {"replicas": 4.0})
     assert found.plan["raises"] == {"from": 3, "to": 4}
     assert found.due
+
+
+@pytest.mark.parametrize("number", [2, 3, 4])
+def test_a_frozen_nodeset_is_told_whatever_the_update_was_to_do(silent, number):
+    there = world("1.1.0", 3).observe()
+    meta = replace(there.nodeset.metadata, annotations={"slinky-iac/freeze": "incident 4711"})
+    silent.observe = lambda _settings, **_more: dataclasses.replace(there, nodeset=replace(there.nodeset, metadata=meta))
+    silent.scale(settings(number), {"replicas": 3.0})
+    assert [text for text in silent.said if "incident 4711" in text and "slinky-iac/freeze-`" in text]
 
 
 def test_an_autoscalers_number_is_no_work(silent):

@@ -116,6 +116,12 @@ def test_nodes_by_nodeset_and_state() -> None:
     assert (others.kind, others.states) == ("other", {"allocated": 1, "drained": 1})
 
 
+def test_a_frozen_nodeset_is_told() -> None:
+    frozen = builders.nodeset("slurm-worker-gpu", 3, frozen="incident 4711")
+    gpu = made(workers={"gpu": Answer(Workers(frozen, ()), 5)}).groups[0]
+    assert "frozen by its annotation slinky-iac/freeze (incident 4711)" in gpu.text
+
+
 def test_a_change_that_the_operator_has_not_acted_on_is_told() -> None:
     """It may wait for slurmrestd, or not run, or hang in an earlier look."""
     late = builders.nodeset("slurm-worker-gpu", 3, generation=8, observed_generation=5)
