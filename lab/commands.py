@@ -124,6 +124,7 @@ def down(only: str | None) -> None:
         slurm.down(network_there=network_there)
     if only is None:
         killed = supervise.sweep()
+        engine.end_left_behind()
         if network_there:
             forwarding.restore()
         machine.unmount_below(paths.STATE)
