@@ -1,0 +1,45 @@
+"""SIGINT ends a program without a word where Pulumi's executor runs it, and is left alone everywhere else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from slinky_iac.engine.program_process import EXECUTOR, SHOWN, end_silently
+from tests.stacks import ROOT
+
+PROGRAM = """
+import asyncio, threading
+from slinky_iac.engine.program_process import end_silently
+
+async def main():
+    end_silently()
+    print("waits", flush=True)
+    await asyncio.sleep(60)
+
+loop = asyncio.new_event_loop()
+loop.run_in_executor(None, threading.Event().wait, 60)
+loop.run_until_complete(main())
+"""
+
+
+def test_sigint_ends_a_program_of_the_executor_at_once_and_silently(tmp_path: Path) -> None:
+    """Its exit code is the one to which the language host adds nothing. A thread that waits doesn't hold it up."""
+    (tmp_path / EXECUTOR).write_text(PROGRAM)
+    argv = [sys.executable, "-u", str(tmp_path / EXECUTOR), "--monitor", "127.0.0.1:1"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waits\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (SHOWN, "")
+
+
+def test_a_process_of_somebody_else_keeps_its_handler() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    end_silently()
+    assert signal.getsignal(signal.SIGINT) is before
