@@ -76,6 +76,7 @@ KINDS: Final[Mapping[str, str]] = {
     " ([releases.md](releases.md)). Acknowledge it once a scale-in and a rollout have shown what you expect.",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
+    "large-files": "Files or outside hosts fill most of a ConfigMap, which holds 1 MiB. Acknowledge it if they don't grow.",
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",

@@ -28,6 +28,9 @@ _NEEDED: Final = (
     ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
+_LARGE: Final = 700 << 10
+_MOST: Final = (1 << 20) - (48 << 10)
+"""Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
 _UNITS: Final = {"tree": "switchname", "block": "blockname"}
 """What topology.conf must name for a plugin: without one, slurmctld ends."""
 
@@ -94,4 +97,30 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     return file in files and (unit is None or any(key.lower() == unit for _, key, _ in pairs(files[file])))
 
 
-RULES = (_scripts, _parameters, _of_plugins)
+def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Each is a ConfigMap: slurm.conf with a line for each outside host, configuration files, prologs, epilogs."""
+    controller = config.controller
+    if controller.external is not None:
+        return
+    hosts = config.external.slurmd_hosts
+    lines = sum(len(h.name) + len(h.address or "") + sum(map(len, (*h.config, *h.config.values()))) + 20 for h in hosts)
+    sizes = {"external.slurmdHosts": lines}
+    for name, files in (
+        ("configFiles", controller.config_files),
+        ("prolog", controller.prolog),
+        ("epilog", controller.epilog),
+    ):
+        sizes[f"controller.{name}"] = sum(len(text.encode()) for text in files.values())
+    for path, size in sizes.items():
+        if size > _MOST:
+            yield at(path).error(
+                f"makes {size >> 10} KiB, and Kubernetes takes {_MOST >> 10} KiB in one ConfigMap: it would refuse it. Leave"
+                " large files in an image; for hosts, shorten their config, or keep slurmctld outside Kubernetes"
+            )
+        elif size > _LARGE:
+            yield at(path).warning(
+                f"makes {size >> 10} KiB of the {_MOST >> 10} KiB that Kubernetes takes in one ConfigMap", id="large-files"
+            )
+
+
+RULES = (_scripts, _parameters, _of_plugins, _sizes)

@@ -322,7 +322,32 @@ FIELD += [
         {"controller": {"raw": {"service": None}}},
     ),
 ]
+FIELD += [
+    Case(
+        "more outside hosts than a ConfigMap holds",
+        minimal(
+            external={
+                "slurmdHosts": [
+                    {"name": f"metal-{n:05}", "config": {"CPUs": "2", "Features": "x" * 900}} for n in range(1100)
+                ]
+            },
+            cluster={"name": "c", "maxNodeCount": 9000},
+        ),
+        "error",
+        "external.slurmdHosts",
+        ("KiB", "ConfigMap"),
+        {"external": {"slurmdHosts": [{"name": "metal-1"}]}},
+    ),
+]
 FIELD_TOLD = [
+    Case(
+        "files that fill most of a ConfigMap",
+        minimal(controller={"configFiles": {"job_submit.lua": "-- " + "x" * (800 << 10)}}),
+        "warning",
+        "controller.configFiles",
+        ("of the 976 KiB",),
+        {"controller": {"configFiles": {"job_submit.lua": "-- x"}}},
+    ),
     Case(
         "a QOS that slurmdbd must have first",
         minimal(accounting=DBD, nodesets={"a": {"replicas": 1, "partition": {"config": {"AllowQos": "high"}}}}),
