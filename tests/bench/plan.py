@@ -44,7 +44,6 @@ from slinky_iac.slurmrest.lists import JobRows, JobsAnswer
 from slinky_iac.slurmrest.objects import Job, Node, Number
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
 from tests.unit import builders
-from tests.unit.drain.made import stated_cost
 
 PLAN_MOST_S = 0.5
 PIECE = 65_536
@@ -130,11 +129,16 @@ def rescan(given: Fleet, pods: Sequence[Pod]) -> list[Pod]:
 
 
 def check(given: Fleet) -> None:
-    """The plan is one: nothing blocks it, and by its own measure it is no dearer than the rival's choice."""
+    """The plan is one: nothing blocks it, and by the ends in the rows it is no dearer than the rival's choice."""
     plan = ours(given)
     rivals = {pod.name for pod in sort_only(given)}
-    theirs = [each for each in (*plan.selected, *plan.retained) if each.pod.name in rivals]
-    if plan.blocks or len(plan.selected) != len(rivals) or stated_cost(plan.selected) > stated_cost(theirs):
+    last: dict[str, int] = {}
+    for job in given.jobs:
+        for node in job.node_names:
+            last[node] = max(last.get(node, 0), job.expected_end or 0)
+    mine = sorted((last.get(each.node, 0) for each in plan.selected), reverse=True)
+    theirs = sorted((last.get(pod.slurm_node, 0) for pod in given.pods if pod.name in rivals), reverse=True)
+    if plan.blocks or len(plan.selected) != len(rivals) or mine > theirs:
         raise AssertionError(f"no plan, or a dearer one than by sorting: {plan.blocks}")
 
 

@@ -105,6 +105,16 @@ def test_users_are_hidden_from_the_plan_of_each_nodeset_that_hides_them(site: Si
     assert not any("alice" in str(seen.plan) for seen in hidden)
 
 
+@pytest.mark.parametrize("serving", [0, 1])
+def test_the_operators_slurmrestd_is_ready_where_a_pod_of_it_serves(site: Site, tmp_path: Path, serving: int) -> None:
+    path = "/apis/apps/v1/namespaces/slurm/deployments/hpc-restapi"
+    site.server.objects[path] = {"metadata": {"name": "hpc-restapi"}, "status": {"availableReplicas": serving}}
+    reach = site.reach(tmp_path)
+    with open_session(reach, "", report=lambda *_args, **_more: None) as session:
+        found = one_look.taken(session.kube, lambda: session.slurm, reach, session.steady)
+    assert found.restapi_ready is (serving == 1)
+
+
 def test_what_acts_looks_for_itself(site: Site, tmp_path: Path) -> None:
     site.preview(tmp_path, 2, EACH)
     before = site.asked()

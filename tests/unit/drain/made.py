@@ -93,10 +93,3 @@ def goal(current, target, **changes):
         "why": f"scale-in {current}->{target}",
     }
     return Goal(**{**plain, **changes})
-
-
-def stated_cost(selected):
-    """The cost that :func:`choose` makes smallest."""
-    members = tuple(selected)
-    keys = tuple(sorted((member.key for member in members), reverse=True))
-    return keys, len({member.holder for member in members} - {None})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable
 from tests.unit import builders
-from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod, stated_cost
+from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
 from tests.unit.examples import examples
 
 
@@ -146,7 +146,18 @@ def test_job_paid_for_already_costs_nothing_more():
     jobs = [job(1, 0, 1), job(2, 1, end=NOW + 5), job(3, 2), job(4, 2, end=NOW + 5)]
     first = choose(assessed([pod(n) for n in range(3)], [node(n, "MIXED") for n in range(3)], jobs), 1)
     assert [each.pod.ordinal for each in first] == [0, 1]
-    assert stated_cost(first)[1] == 1
+    workers, rows = [({}, "MIXED")] * 3, [((0, 1), NOW + 3600), ((1,), NOW + 5), ((2,), NOW + 3600), ((2,), NOW + 5)]
+    rows = [(where, end, "RUNNING") for where, end in rows]
+    assert raw_cost([each.pod.ordinal for each in first], workers, rows)[1] == 1
+
+
+def test_a_job_without_an_end_counts_beside_one_that_ends_soon():
+    """The node with both is the dearer one, and the job without an end keeps it."""
+    jobs = [job(1, 2, end=None), job(2, 2, end=NOW + 5), job(3, 1, end=NOW + 9000)]
+    pods, nodes = [pod(1), pod(2)], [node(1, "MIXED"), node(2, "MIXED")]
+    assert selected(pods, nodes, jobs, 1) == [1]
+    dearest = next(each for each in assessed(pods, nodes, jobs) if each.pod.ordinal == 2)
+    assert (dearest.endless, dearest.end, dearest.holder) == (True, 0, 1)
 
 
 def test_job_on_a_pod_that_the_operator_takes_first_costs_nothing_more():
@@ -178,6 +189,40 @@ PODS = st.sampled_from(
 )
 
 
+RANKS = {"ours": 1, "none": 2, "DOWN": 3, "IDLE+DRAIN": 4, "IDLE": 5, "MIXED": 6}
+BUSY, ENDLESS, UNCLEAR = 6, 8, 9
+
+
+def raw_row(number, workers, jobs):
+    """What one pod's removal costs, by the rows alone: rank, whether an end is unknown, the last end, jobs; and the job that
+    keeps it longest, the widest of these."""
+    changes, state = workers[number]
+    here = [
+        (job, where, None if kind == "SUSPENDED" else end)
+        for job, (where, end, kind) in enumerate(jobs, 1)
+        if number in where
+    ]
+    endless = [row for row in here if row[2] is None]
+    last = max((end for _, _, end in here if end is not None), default=0)
+    longest = endless or [row for row in here if row[2] == last]
+    holder = min(((-len(where), job) for job, where, _ in longest), default=(0, None))[1]
+    if changes.get("terminating"):
+        rank = 0
+    elif state == "UNKNOWN" or (state == "none" and here):
+        rank = UNCLEAR
+    elif here and state != "ours":
+        rank = ENDLESS if endless else BUSY
+    else:
+        rank = RANKS[state]
+    return (rank, bool(endless), 0 if endless else last, len(here)), holder
+
+
+def raw_cost(numbers, workers, jobs):
+    """What a choice costs: the dearest pods first; of equally dear choices, how many jobs are waited for longest."""
+    rows = [raw_row(number, workers, jobs) for number in numbers]
+    return tuple(sorted((cost for cost, _ in rows), reverse=True)), len({holder for _, holder in rows} - {None})
+
+
 def lists(workers, jobs):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
@@ -198,7 +243,11 @@ def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, 
         others for others in combinations(candidates, count) if sorted(class_of(each.pod) for each in others) == classes
     ]
     assert sorted(class_of(each.pod) for each in choice) == classes
-    assert stated_cost(choice) == min(stated_cost(others) for others in possible) if possible else not choice
+    if not possible:
+        assert not choice
+        return
+    costs = [raw_cost([each.pod.ordinal for each in others], workers, jobs) for others in possible]
+    assert raw_cost([each.pod.ordinal for each in choice], workers, jobs) == min(costs)
 
 
 @given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7), st.randoms(use_true_random=False))
