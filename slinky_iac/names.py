@@ -39,12 +39,14 @@ ANNOTATION_GATE = "slinky-iac/scale-in"
 """Set by us on the pods we picked: the owner tag of the gate, so that a cancel finds what is ours."""
 
 ANNOTATION_PERMIT = "slinky-iac/permit"
-"""Set by a gate on its NodeSet: what the fence in the API server lets through, as :func:`permit_to_scale` and
-:func:`permit_to_delete` write it. An annotation that is written leaves the generation as it is; a number that is written
-doesn't, so a used permission lapses. A lower number is written to the NodeSet itself, best in one patch with its permission:
-on the scale subresource the fence sees no annotation, and refuses. A deletion needs the annotation written before."""
+"""Set by a gate on its NodeSet or Controller: what the fence in the API server lets through, as :func:`permit_to_scale`,
+:func:`permit_to_delete` and :func:`permit_to_configure` write it. An annotation that is written leaves the generation as it
+is; a field of the spec doesn't, so a used permission lapses. A lower number is written to the NodeSet itself, best in one
+patch with its permission: on the scale subresource the fence sees no annotation, and refuses. A deletion needs the
+annotation written before."""
 PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
+PERMIT_CONFIGURE = "configure"
 PERMIT_AT = "@"
 
 UNASKED: Final = "not known: "
@@ -160,9 +162,9 @@ NODESET_LENGTH = 52
 Part = Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator"]
 """Who runs in pods; all but the last are values of :data:`LABEL_NAME`, too."""
 _FENCE: Final = "slinky-iac-"
-FencePart = Literal["nodesets", "needed", "namespace", "crds", "pods"]
-"""What a policy of the fence guards: the NodeSets; the custom resources that they need; their namespace; the CRDs of these;
-the pods of those that an autoscaler owns."""
+FencePart = Literal["nodesets", "controller", "needed", "namespace", "crds", "pods"]
+"""What a policy of the fence guards: the NodeSets; slurm.conf in the Controller; the custom resources that NodeSets need;
+their namespace; the CRDs of these; the pods of those that an autoscaler owns."""
 
 
 def is_dns_label(name: str) -> bool:
@@ -341,6 +343,11 @@ def stack_job(tag: str) -> str:
 def permit_to_scale(number: int, generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``number``."""
     return f"{PERMIT_SCALE}{number}{PERMIT_AT}{generation}"
+
+
+def permit_to_configure(generation: int) -> str:
+    """Value of :data:`ANNOTATION_PERMIT` that lets a Controller of this ``metadata.generation`` get another extraConf."""
+    return f"{PERMIT_CONFIGURE}{PERMIT_AT}{generation}"
 
 
 def permit_holds(permit: str, generation: int) -> bool:

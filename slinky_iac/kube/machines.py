@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.kube.client import KubeClient, label_of
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.marks import METADATA_OF_ALL
 from slinky_iac.kube.objects import Listed, ManagedFields, ObjectMeta, Wire
+from slinky_iac.kube.requests import label_of
 
 PARTS: Final = ("labels", "annotations")
 

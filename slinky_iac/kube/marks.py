@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slinky_iac.kube.client import PAGE, KubeClient, label_of, place
+from slinky_iac.kube.client import PAGE, KubeClient
 from slinky_iac.kube.objects import ManagedFields, ObjectMeta, PartialObjectMetadata, PartlyListed, Wire
+from slinky_iac.kube.requests import label_of, place
 from slinky_iac.names import API_VERSION
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.kube.client import PAGE, KubeClient, label_of, place
+from slinky_iac.kube.client import PAGE, KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
+from slinky_iac.kube.requests import label_of, place
 from slinky_iac.names import LABEL_INSTANCE
 
 LONGEST_HOSTNAME = 63

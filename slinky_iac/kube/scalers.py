@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube.client import KubeClient, place
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Condition, Listed, Wire, WrittenMeta
+from slinky_iac.kube.requests import place
 from slinky_iac.kube.resources import Scaler, ScaleTarget
 from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_PAUSED
 

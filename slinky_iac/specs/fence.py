@@ -7,6 +7,7 @@ generation that it looked at.
 - ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go, but for an
   autoscaler's. For the scale subresource the API server shows a Scale without annotations, labels
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
+- ``controller`` compares extraConf, the tail of slurm.conf: only the Controller's gate writes it.
 - ``needed``, ``namespace`` and ``crds`` are evaluated once for each NodeSet of the namespace (``paramKind``), and let all
   through where there is none. A namespace that is deleted takes its pods with it, and without slurmrestd the operator treats
   every node as drained.
@@ -72,7 +73,7 @@ def fence(config: StackConfig) -> tuple[Policy, ...]:
         if nodeset.owner == "autoscaler"
     )
     pods = (_pods(config, scaled),) if config.cluster.fence_pods and scaled != _texts(()) else ()
-    return (_nodesets(config, scaled), *_kept(config), *pods)
+    return (_nodesets(config, scaled), _controller(config), *_kept(config), *pods)
 
 
 def _nodesets(config: StackConfig, scaled: str) -> Policy:
@@ -142,6 +143,31 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
         ],
     }
     return Policy("nodesets", name, spec, _binding(name))
+
+
+def _controller(config: StackConfig) -> Policy:
+    """The tail of slurm.conf isn't written by others than its gate: slurmctld ends the jobs of what leaves it."""
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    name = names.fence(namespace, base, "controller")
+    permit = f"'{names.PERMIT_CONFIGURE}{names.PERMIT_AT}' + string(oldObject.metadata.generation)"
+    spec: Spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "resourceRules": [_rule(names.GROUP, ["controllers"], "UPDATE")],
+        },
+        "matchConditions": [{"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}],
+        "validations": [
+            {
+                "expression": "object.spec.?extraConf.orValue('') == oldObject.spec.?extraConf.orValue('') ||"
+                f" {_permit('object')} == {permit}",
+                "messageExpression": "'Controller ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name + ' was"
+                " to get another extraConf: slurmctld ends jobs whose partition or node leaves slurm.conf. Set it in the"
+                f" stack and run pulumi up, which waits for these jobs first. {_way_out(name)}'",
+            }
+        ],
+    }
+    return Policy("controller", name, spec, _binding(name))
 
 
 def _kept(config: StackConfig) -> Iterator[Policy]:

@@ -323,7 +323,7 @@ def test_every_client_comes_from_the_one_connection() -> None:
     assert {path: own for path, own in opened.items() if own} == {
         "slinky_iac/cluster/connection.py": {"SlurmrestClient"},
         "slinky_iac/cluster/kube_connection.py": {"KubeTransport", "load"},
-        "slinky_iac/kube/client.py": {"KubeTransport"},
+        "slinky_iac/kube/requests.py": {"KubeTransport"},
         "slinky_iac/slurmrest/endpoints.py": {"KubeTransport", "load"},
         "slinky_iac/preflight/ask_slurm.py": {"SlurmrestClient"},
     }

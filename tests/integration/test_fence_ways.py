@@ -20,6 +20,7 @@ from tests.stacks import minimal
 NODESETS = {"gpu": {"replicas": 1}, "rolled": {"replicas": 1, "updateStrategy": {"type": "RollingUpdate"}}}
 KINDS = ("nodesets", "controllers", "restapis")
 GPU = "slurm-worker-gpu"
+CLOSES = '{"spec": {"extraConf": ""}}'
 KEYS = {"slurmKeyRef": {"name": "k", "key": "slurm.key"}, "jwtHs256KeyRef": {"name": "k", "key": "jwt.key"}}
 
 
@@ -62,12 +63,13 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
             made.kubectl("create", "namespace", namespace)
             for policy in fence(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "namespace": namespace}))):
                 made.make_policy(policy)
-        make(made, "Controller", "slurm", "slurm", **KEYS)
+        make(made, "Controller", "slurm", "slurm", extraConf="PartitionName=batch Nodes=gpu", **KEYS)
         make(made, "RestApi", "slurm", "slurm", replicas=1)
         nodeset(made, GPU)
         nodeset(made, "by-hand", "other")
         stands(made, "delete", f"nodesets.{names.GROUP}", GPU, "-n", "slurm")
         stands(made, "delete", f"controllers.{names.GROUP}", "slurm", "-n", "slurm")
+        stands(made, "patch", f"controllers.{names.GROUP}", "slurm", "-n", "slurm", "--type=merge", "-p", CLOSES)
         stands(made, "delete", "namespace", "slurm")
         stands(made, "delete", "namespace", "other")
         stands(made, "delete", "crd", f"nodesets.{names.GROUP}")
@@ -140,6 +142,20 @@ def test_the_stack_itself_may_give_a_nodeset_another_update_strategy(api: KubeAp
     assert patched(api, "nodesets", GPU, change).returncode == 0
     assert patched(api, "nodesets", GPU, {"spec": {"slurmd": {"image": "slurmd:2"}}}).returncode == 0
     assert patched(api, "nodesets", GPU, {"spec": {"replicas": 4}}).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["", None, "PartitionName=batch Nodes=gpu\nPartitionName=more Nodes=gpu"])
+def test_slurm_conf_is_written_by_its_gate_alone(api: KubeApi, text: str | None) -> None:
+    found = json.loads(run(api, "get", f"controllers.{names.GROUP}", "slurm", "-n", "slurm", "-o", "json").stdout)
+    now = int(found["metadata"]["generation"])
+    change = {"spec": {"extraConf": text}}
+    done = patched(api, "controllers", "slurm", change)
+    assert refused(done), done.stdout + done.stderr
+    used = {"metadata": {"annotations": {names.ANNOTATION_PERMIT: names.permit_to_configure(now - 1)}}}
+    assert refused(patched(api, "controllers", "slurm", change | used))
+    permit = {"metadata": {"annotations": {names.ANNOTATION_PERMIT: names.permit_to_configure(now)}}}
+    assert patched(api, "controllers", "slurm", change | permit).returncode == 0
+    assert patched(api, "controllers", "slurm", {"spec": {"slurmctld": {"image": "slurmctld:2"}}}).returncode == 0
 
 
 def test_a_restapi_keeps_a_pod_while_a_nodeset_is_left(api: KubeApi) -> None:

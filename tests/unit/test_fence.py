@@ -63,7 +63,7 @@ class Kube:
 
 def test_the_state_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
-    parts = [f"slinky-iac-{part}.slurm.slurm" for part in ("nodesets", "needed", "namespace", "crds")]
+    parts = [f"slinky-iac-{part}.slurm.slurm" for part in ("nodesets", "controller", "needed", "namespace", "crds")]
     assert kinds == [(kind, part) for part in parts for kind in ("Policy", "PolicyBinding")]
     assert fence_parts(State()) == ()
 
@@ -107,7 +107,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("kind", "change"), CHANGES)
-@given(which=st.sampled_from(["nodesets", "needed", "namespace", "crds"]))
+@given(which=st.sampled_from(["nodesets", "controller", "needed", "namespace", "crds"]))
 def test_a_part_that_lets_more_through_is_told(kind: str, change: dict[str, Any], which: str) -> None:
     live = served()
     spec = live[f"ValidatingAdmission{kind}", f"slinky-iac-{which}.slurm.slurm"]

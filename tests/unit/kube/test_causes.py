@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from slinky_iac.errors import KubeForbidden, KubeUnreachable
-from slinky_iac.kube.client import about
 from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.requests import about
 from slinky_iac.kube.wire import describe
 from tests.unit.kube.test_client import client_of
 

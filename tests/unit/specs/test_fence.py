@@ -56,7 +56,10 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
     kept = form("all-in-kubernetes")
     given_up = form("all-in-kubernetes", accounting={"enabled": False})
     guarded = [
-        each.spec["matchConstraints"]["resourceRules"][0]["resources"] for each in (fence(kept)[1], fence(given_up)[1])
+        policy.spec["matchConstraints"]["resourceRules"][0]["resources"]
+        for config in (kept, given_up)
+        for policy in fence(config)
+        if policy.part == "needed"
     ]
     assert guarded == [["controllers", "restapis", "accountings"], ["controllers", "restapis"]]
 
@@ -123,7 +126,7 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
 def test_a_stack_that_asks_for_no_fence_of_pods_or_has_no_autoscaler_has_none() -> None:
     """Its preview shows no change."""
     owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    usual = {"nodesets", "needed", "namespace", "crds"}
+    usual = {"nodesets", "controller", "needed", "namespace", "crds"}
     assert set(policies(nodesets=owned)) == usual
     assert set(policies(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == usual
 
