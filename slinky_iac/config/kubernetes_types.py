@@ -26,6 +26,15 @@ _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+_NAMES: Final = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "scalar": "a text or a number",
+}
+
+
 @cache
 def _types() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("kubernetes_types.json").read_text())
@@ -55,7 +64,7 @@ def faults(kind: str, value: object, depth: int = 0) -> Iterator[tuple[str, str]
             yield from ((f".{name_of(str(key))}{path}", why) for path, why in faults(kind[1:-1], each, depth + 1))
     elif kind in _SCALARS:
         if not isinstance(value, _SCALARS[kind]) or (isinstance(value, bool) and kind != "boolean"):
-            yield "", f"is {_shape(value)}, and Kubernetes takes {'a text or a number' if kind == 'scalar' else f'a {kind}'}"
+            yield "", f"is {_shape(value)}, and Kubernetes takes {_NAMES[kind]}"
     elif not isinstance(value, Mapping):
         yield "", f"is {_shape(value)}, and Kubernetes takes a mapping here ({kind})"
     else:
@@ -68,7 +77,7 @@ def _of_fields(kind: str, value: Mapping[object, object], depth: int) -> Iterato
         name = str(key)
         if name not in known:
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(known))}"
+            hint = f"it has {near[0]}" if near else f"it has {', '.join(sorted(known))}"
             yield f".{name_of(name)}", f"is not a field of Kubernetes' {kind}; {hint}"
         else:
             yield from ((f".{name}{path}", why) for path, why in faults(known[name], each, depth + 1))

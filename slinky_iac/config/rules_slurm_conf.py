@@ -56,6 +56,8 @@ SLURM_FILES: Final = frozenset(
 where no map of ``configFileRefs`` has it, and asks no other map."""
 SCRIPT_ENDINGS: Final = frozenset({"", ".bash", ".pl", ".py", ".sh"})
 """Endings of a prolog's or epilog's name: nothing that a daemon opens has one of them."""
+_PASSED_OVER: Final = frozenset({"reconfigflags"})
+"""Parameters of which slurmctld 26.05.5 reports an unknown word in its log and starts (run), against its own manual."""
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
@@ -189,7 +191,8 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
-                    f"is {shown(value)}; {daemon} takes {fault}, and refuses its whole file over another"
+                    f"is {shown(value)}; {daemon} takes {fault}, and"
+                    f" {'passes over' if key.lower() in _PASSED_OVER else 'refuses its whole file over'} another"
                 )
 
 

@@ -31,7 +31,7 @@ _NEEDED: Final = (
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
-_UNITS: Final = {"tree": "switchname", "block": "blockname"}
+_UNITS: Final = {"tree": "SwitchName", "block": "BlockName"}
 """What topology.conf must name for a plugin: without one, slurmctld ends."""
 
 
@@ -85,7 +85,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         named = {word.rpartition("/")[2] for word in conf.words(parameter)}
         key = next((each for each in own if each.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
-            more = f" with a {_UNITS[plugin].capitalize()}=" if plugin in _UNITS else ""
+            more = f" with a {_UNITS[plugin]}=" if plugin in _UNITS else ""
             yield at(f"controller.extraConf.{key}").error(
                 f"has {plugin}, which reads {' or '.join(needed)}: without it{more} {ends}. Add it to controller.configFiles"
             )
@@ -94,7 +94,7 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     """Whether a file is there and says what the plugin needs."""
     unit = _UNITS.get(plugin) if file == "topology.conf" else None
-    return file in files and (unit is None or any(key.lower() == unit for _, key, _ in pairs(files[file])))
+    return file in files and (unit is None or any(key.lower() == unit.lower() for _, key, _ in pairs(files[file])))
 
 
 def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

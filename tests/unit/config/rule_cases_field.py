@@ -157,7 +157,7 @@ FIELD = [
         | {"controller": {"extraConf": {"TopologyPlugin": "topology/tree"}, "configFiles": {"topology.conf": "# later\n"}}},
         "error",
         "controller.extraConf.TopologyPlugin",
-        ("topology.conf", "Switchname="),
+        ("topology.conf", "SwitchName="),
         file("topology.conf", "SwitchName=s1 Nodes=a-[0-3]\n"),
     ),
     Case(
@@ -220,7 +220,7 @@ FIELD = [
         nodeset(pod={"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": "soon"}]}),
         "error",
         "nodesets.gpu.pod.tolerations.0.tolerationSeconds",
-        ("a integer",),
+        ("a whole number",),
         nodeset(pod={"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": 30}]}),
     ),
     Case(
