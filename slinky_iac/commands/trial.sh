@@ -89,9 +89,9 @@ trial_slurmdbd_conf() { # FOLDER: slurmdbd.conf for a slurmdbd that reaches no d
 }
 
 trial_daemon() { # DAEMON FOLDER WORDS SECONDS COMMAND...: WORDS: what it says once it has read all
-    local daemon=$1 log=$2/$1.log words=$3 left=$(($4 * 5)) pid verdict
+    local daemon=$1 folder=$2 words=$3 left=$(($4 * 5)) log pid verdict
     shift 4
-    : > "$log"
+    log=$(mktemp) || return 1 # not in the folder, which is SlurmUser's: it could lay a link in the way of root
     "$@" > "$log" 2>&1 &
     pid=$!
     while :; do
@@ -114,9 +114,10 @@ trial_daemon() { # DAEMON FOLDER WORDS SECONDS COMMAND...: WORDS: what it says o
     kill -KILL "$pid" 2> /dev/null
     wait "$pid" 2> /dev/null
     echo "verdict $daemon $verdict"
-    grep -E '(fatal|error): ' "$log" | sed -E -e 's/^\[[^]]*\] //' -e "s#$2/##g" | grep -vE "$trial_no_fault" |
+    grep -E '(fatal|error): ' "$log" | sed -E -e 's/^\[[^]]*\] //' -e "s#$folder/##g" | grep -vE "$trial_no_fault" |
         uniq | tail -n 20 | cut -c 1-300 | sed "s/^/said $daemon /"
     [ "$verdict" = taken ] || [ -s "$log" ] || echo "said $daemon it printed nothing"
+    rm -f "$log"
 }
 
 trial() { # FOLDER [DAEMON]: all that have a file there, or one

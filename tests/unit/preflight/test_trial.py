@@ -227,6 +227,8 @@ def test_nothing_of_the_living_cluster_stays_in_the_file_that_is_tried(tmp_path:
     assert "NodeName=metal-1 CPUs=2" in text
     assert "PartitionName=all Nodes=ALL MaxTime=60" in " ".join(text.split())
     assert (etc / "slurm.key").read_bytes() != b"the cluster's own"
+    made = {path.name for path in etc.iterdir()}
+    assert made == {"slurm.conf", "more.conf", "slurm.key", "jwt.key", "state"}, "root writes nothing else where slurm may"
 
 
 @pytest.mark.parametrize(
