@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,7 +19,7 @@ import yaml
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands.output import Paint, columns
+from slinky_iac.commands.output import terminal
 from slinky_iac.commands.rights.table import Right, Use, rights_over
 from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
@@ -53,6 +54,9 @@ def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Ac
         }
 
 
+WIDTH: Final = 100
+
+
 def _rule(right: Right) -> dict[str, Any]:
     named = {"resourceNames": list(right.names)} if right.names else {}
     return {"apiGroups": [right.group], "resources": [right.resource], **named, "verbs": list(right.verbs)}
@@ -65,13 +69,27 @@ def as_yaml(found: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:
 
 
 def as_table(found: Iterable[Right], notes: Iterable[str]) -> str:
-    """One line a rule, for people."""
-    rows = [("WHERE", "WHAT", "NAMES", "VERBS", "WHY")]
+    """The rules of each namespace, for people: what and which verbs, then why, no wider than the terminal."""
+    width = terminal(WIDTH)[1]
+    lines: list[str] = []
+    by_place: dict[str, list[Right]] = {}
     for each in found:
-        more = f" and {len(each.names) - 3} more" if len(each.names) > 3 else ""
-        what, own = f"{each.resource}{'.' if each.group else ''}{each.group}", ",".join(each.names[:3]) + more
-        rows.append((each.namespace or "(cluster)", what, own or "*", ",".join(each.verbs), each.why))
-    return "\n".join([*columns(rows, Paint(colour=False)), "", *notes]) + "\n"
+        by_place.setdefault(each.namespace or "(the whole cluster)", []).append(each)
+    for place, rights in by_place.items():
+        lines += [f"{place}:"]
+        for each in rights:
+            more = f" and {len(each.names) - 3} more" if len(each.names) > 3 else ""
+            which = f" {', '.join(each.names[:3])}{more}" if each.names else ""
+            what = f"{each.resource}{'.' if each.group else ''}{each.group}{which}: {', '.join(each.verbs)}"
+            lines += [*_wrapped(what, width, "  "), *_wrapped(each.why, width, "      ")]
+        lines.append("")
+    return "\n".join([*lines, *(line for note in notes for line in _wrapped(note, width, ""))]) + "\n"
+
+
+def _wrapped(text: str, width: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False, break_long_words=False
+    )
 
 
 _PARTS: Final = tuple(

@@ -10,6 +10,7 @@ from typing import Final
 from slinky_iac.commands import output
 from slinky_iac.commands.output import Paint, clipped, columns
 from slinky_iac.commands.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
+from slinky_iac.commands.status.next_step import next_step
 from slinky_iac.commands.status.nodes import UNREGISTERED
 from slinky_iac.text import full, plain, span
 
@@ -30,7 +31,7 @@ _FENCE_WORDS: Final = {
 
 def as_json(status: Status) -> str:
     """The screen for machines, with the number of its shape."""
-    return output.as_json(asdict(status))
+    return output.as_json({**asdict(status), "next": next_step(status)})
 
 
 def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -57,6 +58,8 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
         sections["Not known"] = (paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)
     for title, body in sections.items():
         lines += ["", paint(title, "bold"), *body]
+    step = textwrap.wrap(f"Next: {next_step(status)}", width, subsequent_indent="  ", break_on_hyphens=False)
+    lines += ["", *(paint(line, "bold") for line in step)]
     return "\n".join(lines) + "\n"
 
 

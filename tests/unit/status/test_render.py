@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from slinky_iac.commands.output import wants_colour
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.model import Answer, Fence, Group, Seen, Status
+from slinky_iac.commands.status.model import Answer, Drained, Endpoint, Fence, Group, Seen, Status
+from slinky_iac.commands.status.next_step import next_step
 from slinky_iac.commands.status.render import BAR_CELLS, WIDTH, as_json, screen
 from tests.unit.status.made import NOW, PRINTS, answers, facts, known_facts
 
@@ -51,14 +53,14 @@ def test_what_is_unknown_is_said_at_the_end_and_at_its_place() -> None:
     text = screen(status(known_facts(), answers(history=Answer(trouble="no list"), nodes=Answer(trouble="nodes: late"))))
     assert "Drains\n  unknown\n" in text
     assert "Last up\n  unknown\n" in text
-    assert text.endswith("Not known\n  ! Slurm's nodes: nodes: late\n  ! history: no list\n")
+    assert text.rpartition("\n\nNext: ")[0].endswith("Not known\n  ! Slurm's nodes: nodes: late\n  ! history: no list")
     assert "nodes unknown" in text.splitlines()[1]
 
 
 def test_a_stack_that_holds_nothing_says_so() -> None:
     text = screen(status(facts("prod", []), Seen(now=NOW, history=Answer((), 1))))
     assert "holds nothing" in text
-    assert text.endswith("Last up\n  none yet\n")
+    assert text.rpartition("\n\nNext: ")[0].endswith("Last up\n  none yet")
 
 
 def test_nobodys_words_reach_the_terminal_as_control_characters() -> None:
@@ -102,3 +104,22 @@ def test_json_has_a_number_and_everything() -> None:
 )
 def test_colours_are_for_terminals_that_want_them(env: dict[str, str], tty: bool, wanted: bool) -> None:
     assert wants_colour(env, tty=tty) is wanted
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"endpoints": ()}, "`pulumi up` makes the cluster"),
+        ({"fence": Fence("broken", ("gone",))}, "`pulumi up --refresh` makes the fence again"),
+        ({"endpoints": (Endpoint("slurmctld", "x", "down"),)}, "A daemon is down'`: slurmctld doesn't answer"),
+        ({"unknown": ("Slurm's nodes: no answer",)}, "`slinky preflight` says why"),
+        ({"drains": (Drained("gpu-1", "gpu", "drained", "this stack", "r"),)}, "`pulumi up` continues"),
+        ({}, "nothing has to be done"),
+    ],
+)
+def test_the_screen_ends_with_the_one_next_step(changed: dict[str, Any], said: str) -> None:
+    quiet = Status(NOW, "dev", "lab", 3, (Endpoint("slurmctld", "x", "up"),), (), (), (), (), None)
+    last = screen(replace(quiet, **changed)).rstrip("\n").rsplit("\n\n", 1)[1]
+    assert last.startswith("Next: ")
+    assert said in " ".join(last.split())
+    assert json.loads(as_json(replace(quiet, **changed)))["next"] == next_step(replace(quiet, **changed))

@@ -1,0 +1,44 @@
+"""What to do next, by what a look at a stack has shown: the gravest thing alone. Pure."""
+
+from __future__ import annotations
+
+from slinky_iac.commands.status.model import Group, Status
+from slinky_iac.commands.status.nodes import UNREGISTERED
+from slinky_iac.text import plain
+
+NOTHING = "nothing has to be done"
+
+
+def next_step(status: Status) -> str:
+    """One sentence with a command."""
+    return next((each for each in _steps(status) if each), NOTHING)
+
+
+def _steps(status: Status) -> tuple[str, ...]:
+    """In the order of their weight; empty where one doesn't apply."""
+    down = [each.name for each in status.endpoints if each.state == "down"]
+    differs = [each.name for each in status.keys if each.cluster == "differs"]
+    ours = [each for each in status.drains or () if each.owner == "this stack"]
+    late = [each.name for each in status.groups if _short(each)]
+    last = "" if status.last is None else status.last.result
+    broken = status.fence is not None and status.fence.state == "broken"
+    return (
+        "" if status.endpoints else "`pulumi up` makes the cluster",
+        "`pulumi up --refresh` makes the fence again: until then busy nodes can be deleted" if broken else "",
+        f"`slinky docs on-call 'A daemon is down'`: {plain(down[0])} doesn't answer" if down else "",
+        f"`slinky keys verify` says where {plain(differs[0])} differs" if differs else "",
+        f"`{status.key_changes[0].command}` shows the step that is due" if status.key_changes else "",
+        "`slinky preflight` says why not all could be asked" if status.unknown else "",
+        "`slinky drain watch` shows what the running update waits for" if last == "in-progress" else "",
+        "`pulumi up` continues what the last one did not end, or `slinky drain cancel` returns its nodes" if ours else "",
+        "`pulumi preview` says what the last update, which failed, has left to do" if last == "failed" else "",
+        f'`slinky docs troubleshooting "Pods don\'t become"`: {plain(late[0])} has fewer nodes than it asks for'
+        if late
+        else "",
+    )
+
+
+def _short(group: Group) -> bool:
+    if group.kind != "nodeset" or group.states is None or group.wanted is None:
+        return False
+    return sum(count for state, count in group.states.items() if state != UNREGISTERED) < group.wanted
