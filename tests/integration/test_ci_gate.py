@@ -110,7 +110,10 @@ def test_what_was_reviewed_is_applied(scaled: Project) -> None:
     reviewed = script(scaled, "review", LIMITS="--max-share 70% --max-jobs 1")
     assert reviewed.returncode == 0, reviewed.stdout + reviewed.stderr
     assert "2 nodes drain, 1 job is waited for" in reviewed.stdout
-    assert written(scaled) == {"preview.json", "update-plan.json", "order.md", "order.html", "order.json", "order.txt"}
+    assert written(scaled) == {
+        *("preview.json", "preview.exit", "update-plan.json"),
+        *("order.md", "order.html", "order.json", "order.txt"),
+    }
     assert json.loads((scaled.folder / "change-order" / "order.json").read_text())["drains"][0]["jobs"][0]["user"] == "alice"
     assert not (scaled.folder / "done.txt").exists(), "a review changes nothing"
     applied = script(scaled, "apply")

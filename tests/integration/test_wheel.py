@@ -150,7 +150,7 @@ def test_a_configuration_with_faults_is_sentences_in_a_sites_project_too(site: S
     engine.run("stack", "init", "bad", cwd=folder)
     failed = engine.run("preview", "--stack", "bad", cwd=folder, ok=False)
     said = re.sub(r"\s+", " ", failed.stdout + failed.stderr)
-    assert "nodesets.cpu.count: is not a setting; it is `replicas`" in said
+    assert "nodesets.cpu.count: is not a setting; it is `nodesets.cpu.replicas`" in said
     assert "Traceback" not in said
 
 
