@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import pulumi
 from pulumi_kubernetes import Provider, ProviderArgs
 
+from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
 from .cluster_identity import ClusterIdentity, place_props
@@ -58,12 +59,12 @@ class Component(pulumi.ComponentResource):
     """Base of all components: a Kubernetes provider of the caller's, which its gates could not use, is refused."""
 
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
-        """Raises RunError, before anything is registered."""
+        """Raises :class:`StackRefused`, before anything is registered."""
         found, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
         if found is None:
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=self.providers(config)))
         elif not isinstance(found, ClusterProvider) or found.access != access:
-            raise pulumi.RunError(
+            raise StackRefused(
                 f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
                 " two could be different clusters. Nothing was made. Leave `provider` and `providers` out, and name the"
                 " cluster for both: kubernetes=Kubernetes(kubeconfig=FILE, context=NAME), or the section `kubernetes` of the"

@@ -10,6 +10,7 @@ from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import ConfigMap
 
 from components import HybridCluster, HybridClusterArgs, LoginSet, LoginSetArgs, NodeSet, NodeSetArgs, kubernetes_provider
+from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.sections import Cluster, Operator
 from slinky_iac.config.stack import ClusterConfig, Kubernetes
 from slinky_iac.config.workers import LoginSet as Login
@@ -46,7 +47,7 @@ def test_a_provider_that_the_gate_can_not_use_is_refused(
     made: list[NodeSet] = []
 
     def program() -> None:
-        with pytest.raises(pulumi.RunError, match=r"NodeSet cpu: .* Nothing was made"):
+        with pytest.raises(StackRefused, match=r"NodeSet cpu: .* Nothing was made"):
             made.append(cpu(options(Provider("eks", kubeconfig=access[0], context=access[1]))))
 
     recording = run(program)
@@ -57,7 +58,7 @@ def test_a_provider_that_the_gate_can_not_use_is_refused(
 def test_a_whole_cluster_refuses_a_provider_too() -> None:
     def build(settings: object) -> pulumi.Resource:
         opts = pulumi.ResourceOptions(provider=Provider("eks", context="eks"))
-        with pytest.raises(pulumi.RunError, match="HybridCluster atlas: "):
+        with pytest.raises(StackRefused, match="HybridCluster atlas: "):
             HybridCluster("atlas", HybridClusterArgs(settings=settings), opts)  # type: ignore[arg-type]
         return Provider("end")
 
