@@ -5,7 +5,8 @@ of one. The first lab is the ordinary one; every other has a network namespace a
 `lab/README.md` describes. A lane takes the next module as soon as it is through with one; what a module prints comes in one
 piece when it ends. Modules that need no lab (``--beside``) run at the same time, two at once and with a lower priority: they
 use the processor while labs wait. A lane that has no module of its own left takes its lab down and helps with them.
-All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
+All labs are taken down at the end, also after Ctrl-C. Each module that ran whole is recorded (tests.recorder). Exit code: 0
+if every module passed, 2 if the ledger can't be read, else 1.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from time import monotonic
 
 from lab import paths
+from tests import runs
 
 ON_ONE_STACK = (
     *("test_preflight.py", "test_drain_jobs.py", "test_drain_policy.py", "test_bad_world.py", "test_status.py"),
@@ -44,14 +46,6 @@ TOGETHER = (
     ),
 )
 """Modules of one folder that one pytest runs: each of its own would begin by importing the library."""
-LONGEST = (
-    *("test_preflight.py", "test_stack_life.py", "test_leaks.py", "test_slurmrest_real.py", "test_two_stacks.py"),
-    *("test_wheel.py", "test_key_rotation.py", "test_handoff.py"),
-    *("test_node_table.py", "test_two_gates.py", "test_dynamic.py", "test_bad_input.py", "test_ci_gate.py"),
-    *("test_examples.py", "test_status.py", "test_external_keys.py", "test_bad_stacks.py", "test_unknowns.py"),
-    "test_ci_script.py",
-)
-"""Begun first, in this order, on labs and beside them, so that no lane is left alone with a long one."""
 Modules = tuple[Path, ...]
 """What one pytest runs."""
 BESIDE = 2
@@ -77,7 +71,7 @@ class Lane:
     def test(self, modules: Modules) -> tuple[int, str]:
         """Run modules' tests; returns pytest's exit code and what it printed."""
         slowest = ("--durations=30", "--durations-min=5")
-        pytest = [sys.executable, "-m", "pytest", "-q", *slowest, *map(str, modules)]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.recorder", *slowest, *map(str, modules)]
         lab = ("bash", "-c", IN_LAB, "-") if self.has_lab else ()
         argv = [*self.entered, *lab, *pytest]
         done = subprocess.run(
@@ -86,15 +80,16 @@ class Lane:
         return done.returncode, done.stdout
 
 
-def modules(folders: Sequence[Path]) -> list[Modules]:
-    """Test modules of the folders, the longest first. A file that is named itself is taken as it is."""
+def modules(folders: Sequence[Path], took: dict[str, float]) -> list[Modules]:
+    """Test modules of the folders, the longest first, so that no lane is left alone with a long one at the end. A file that
+    is named itself is taken as it is. ``took``: seconds of modules, by the ledger; what isn't in it is taken for long."""
     found = [path for folder in folders for path in (sorted(folder.glob("test_*.py")) if folder.is_dir() else [folder])]
     units: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
     for path in found:
         group = next((group for group in TOGETHER if path.name in group), (path.name,))
         units.setdefault((path.parent, group), []).append(path)
     made = [tuple(sorted(unit, key=lambda path: _place(path, group))) for (_, group), unit in units.items()]
-    return sorted(made, key=lambda unit: min(_place(path, LONGEST) for path in unit))
+    return sorted(made, key=lambda unit: (-sum(took.get(str(path), runs.UNKNOWN_S) for path in unit), unit))
 
 
 def _place(path: Path, names: tuple[str, ...]) -> int:
@@ -193,7 +188,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--beside", nargs="+", type=Path, default=[], metavar="FOLDER", help="tests that need no lab")
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    waiting, report = Work(modules(asked.folders), modules(asked.beside), no_lab()), Report()
+    try:
+        took = runs.seconds(runs.known())
+    except runs.LedgerRefused as error:
+        print(error, file=sys.stderr)
+        return 2
+    waiting, report = Work(modules(asked.folders, took), modules(asked.beside, took), no_lab()), Report()
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made) + BESIDE) as pool:

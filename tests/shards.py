@@ -1,9 +1,9 @@
-"""Run test files in several plain pytests side by side: ``python -m tests.shards COUNT FOLDER …``.
+"""Run test files in several plain pytests side by side: ``python -m tests.shards [--record] COUNT FOLDER …``.
 
 For thousands of tests of some milliseconds each: pytest-xdist took 45 of 125 processor seconds for its reports, and collects
 all tests in every worker. Each pytest is a fork of one process that has imported what they all need. Files are dealt by
 their size, so which tests run in one process stays the same until a file changes. What a pytest prints comes in one piece
-when it ends. Exit code: 0 if every one passed, else 1.
+when it ends. ``--record`` keeps a line of each module (tests.recorder). Exit code: 0 if every one passed, else 1.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pytest
 PYTEST: Final = ("-q", "-p", "no:xdist", "-p", "no:cacheprovider")
 # pytest explains no assert statement of plugins that were imported before it began (hypothesis, anyio): they aren't ours.
 _FORKED: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+RECORDED: Final = ("-p", "tests.recorder")
 _SHARED: Final = ("tests.clusters", "tests.strategies", "slinky_iac.commands.status.cli", "slinky_iac.commands.keys.cli")
 """Modules that import most of the rest."""
 ENDED: Final = ".ended"
@@ -46,7 +47,7 @@ def dealt(files: Sequence[Path], count: int) -> list[list[Path]]:
     return [sorted(shard) for shard in shards]
 
 
-def main(count: int, folders: Sequence[Path]) -> int:
+def main(count: int, folders: Sequence[Path], *, record: bool = False) -> int:
     """Run them; returns the exit code."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # as pytest has it for what it imports itself
@@ -58,7 +59,7 @@ def main(count: int, folders: Sequence[Path]) -> int:
     failed = 0
     with tempfile.TemporaryDirectory() as printed:
         shards = {Path(printed, str(number)): shard for number, shard in enumerate(dealt(files, count)) if shard}
-        runs = {file: fork.Process(target=_run, args=(shard, file)) for file, shard in shards.items()}
+        runs = {file: fork.Process(target=_run, args=(shard, file, record)) for file, shard in shards.items()}
         for file, run in runs.items():
             file.touch()
             run.start()
@@ -73,14 +74,15 @@ def main(count: int, folders: Sequence[Path]) -> int:
     return 1 if failed or not runs else 0
 
 
-def _run(files: Sequence[Path], printed: Path) -> None:
+def _run(files: Sequence[Path], printed: Path, record: bool) -> None:
     with printed.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    code = pytest.main([*PYTEST, *_FORKED, *map(str, files)])
+    code = pytest.main([*PYTEST, *_FORKED, *(RECORDED if record else ()), *map(str, files)])
     printed.with_suffix(ENDED).touch()
     sys.exit(code)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), [Path(each) for each in sys.argv[2:]]))
+    words = [each for each in sys.argv[1:] if each != "--record"]
+    sys.exit(main(int(words[0]), [Path(each) for each in words[1:]], record=len(words) < len(sys.argv) - 1))

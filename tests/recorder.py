@@ -1,0 +1,117 @@
+"""A pytest plugin that records each module that it runs from its first test to its last: ``pytest -p tests.recorder …``.
+
+tests.lanes runs pytest with it. A module is left out where some of its tests were deselected, named one by one, or didn't
+come to an end: only whole modules prove something. One line a module, in CACHE (tests.runs).
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import subprocess
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lab import given_operator, paths, tools
+from lab.given_host import HOST
+from lab.slurm import rootfs
+from tests import runs
+from tests.covers import covered, digest
+
+ON_A_CLUSTER = ("e2e", "faults")
+ENGINE = "integration"
+
+
+class Recorder:
+    """What one pytest has seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._collected: Counter[str] = Counter()
+        self._ended: Counter[str] = Counter()
+        self._failed: set[str] = set()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._parted: set[str] = set()
+
+    @pytest.hookimpl
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Tests of a module that aren't run."""
+        self._parted |= {_module(each.nodeid) for each in items}
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """What is going to be run."""
+        self._collected.update(_module(each.nodeid) for each in session.items)
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test's beginning, its body or its end."""
+        module = _module(report.nodeid)
+        self._seconds[module] += report.duration
+        if report.failed:
+            self._failed.add(module)
+        if report.when == "teardown":
+            self._ended[module] += 1
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self) -> None:
+        """Append what was whole."""
+        named = {_module(each) for each in self._config.args if "::" in each}
+        whole = [
+            module
+            for module, count in self._collected.items()
+            if count == self._ended[module] and module not in self._parted and Path(module).name not in map(_name, named)
+        ]
+        runs.append(runs.RECORDED, [self._run(module) for module in whole])
+
+    def _run(self, module: str) -> runs.Run:
+        folder = Path(module).parts[1]
+        cluster = folder in ON_A_CLUSTER
+        given = given_operator.given() if cluster else None
+        return runs.Run(
+            module=module,
+            result="failed" if module in self._failed else runs.PASSED,
+            tests=self._collected[module],
+            seconds=round(self._seconds[module], 1),
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            commit=runs.head(),
+            dirty=changed(),
+            code=digest(covered(Path(module))),
+            python=platform.python_version(),
+            operator=(tools.OPERATOR if given is None else given.version) if cluster else None,
+            kubernetes=tools.KUBERNETES if cluster else None,
+            slurm=slurm() if cluster else None,
+            host=("official" if HOST.named() else "stand-in") if cluster or folder == ENGINE else None,
+        )
+
+
+def _module(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def _name(module: str) -> str:
+    return Path(module).name
+
+
+def changed() -> bool:
+    """Whether a file differs from the commit."""
+    asked = ["git", "status", "--porcelain"]
+    return bool(subprocess.run(asked, cwd=paths.REPO, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def slurm() -> str | None:
+    """The version of the lab's slurmctld, as its hosts' root file system has it; None before it is made."""
+    status = paths.CACHE / "rootfs" / rootfs.RECIPE.key() / "var" / "lib" / "dpkg" / "status"
+    if not status.exists():
+        return None
+    found = re.search(r"^Package: slurmctld\n(?:.+\n)*?Version: ([\w.]+)", status.read_text(), re.MULTILINE)
+    return found[1] if found else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take part where tests are run, not where they are only collected."""
+    if not config.option.collectonly:
+        config.pluginmanager.register(Recorder(config), "slinky-recorder")
