@@ -210,8 +210,7 @@ class World(Machinery):
             annotations = self._pod(unmark.pod).annotations
             assert "dev/gpu" in annotations["gate"], "another gate's tag removed"
             del annotations["gate"]
-            if self._pod(unmark.pod).node in self.nodes:
-                self.nodes[self._pod(unmark.pod).node].note_lost = True
+            self.note_taken(self._pod(unmark.pod).node)
             if unmark.restore_cost:
                 del annotations["pod-deletion-cost"]
                 if unmark.was is not None:

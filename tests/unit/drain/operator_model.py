@@ -176,6 +176,12 @@ class Machinery:
             node.resume_after, node.hold_is_ours = own_end, False
         node.drain, node.reason, node.user = True, f"{PERSON} {why}", "root"
 
+    def note_taken(self, name: str) -> None:
+        """The tag in which we noted a node's hold is gone, also while slurmctld has lost its record."""
+        for records in (self.nodes, self.saved or {}):
+            if name in records:
+                records[name].note_lost = True
+
     def slurmctld_starts(self) -> None:
         """It restores ``resume_after`` on nodes that are DOWN or drained, and drops it on those with a job."""
         for node in self.nodes.values():
@@ -409,7 +415,8 @@ class Machinery:
             del self.hidden[job.job_id]
         record = self.nodes.get(pod.node)
         if record is not None:
-            record.down, record.reason, record.reason_at, record.note_lost = True, GRACE, self.now, True
+            record.down, record.reason, record.reason_at = True, GRACE, self.now
+        self.note_taken(pod.node)
 
     def reap(self) -> None:
         """kubelet has ended the terminating pods."""

@@ -101,8 +101,8 @@ class Rollout(Everybody):
                 node.drain, node.reason, node.resume_after = False, "", None
             case "edits" if pod is not None:
                 pod.annotations.pop(("gate", "pod-deletion-cost", "pod-cordon")[number % 3], None)
-                if number % 3 == 0 and pod.node in self.w.nodes:
-                    self.w.nodes[pod.node].note_lost = True
+                if number % 3 == 0:
+                    self.w.note_taken(pod.node)
             case "cordons" if pod is not None:
                 pod.kube_cordoned = not pod.kube_cordoned
             case "deletes" if pod is not None and not pod.terminating and not self.w.jobs_on(pod.node):

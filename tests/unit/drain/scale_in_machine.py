@@ -248,8 +248,8 @@ class ScaleIn(Everybody):
                 keys = ("gate", "pod-deletion-cost", "pod-cordon")
                 for key in keys if what == "edits all" else keys[number % 3 :][:1]:
                     pod.annotations.pop(key, None)
-                    if key == "gate" and pod.node in self.w.nodes:
-                        self.w.nodes[pod.node].note_lost = True
+                    if key == "gate":
+                        self.w.note_taken(pod.node)
                 if number % 5 == 0:
                     pod.annotations["pod-deletion-cost"] = str(number % 7 - 3)
             case "downs" if node is not None and node.name not in self.doomed_nodes() and not node.drain:

@@ -116,6 +116,8 @@ def _in_the_window(machine: ScaleIn, dice: random.Random) -> None:
 
 
 def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None:
+    if dice.random() < 0.05:
+        machine.fault("slurmctld")
     for _ in range(dice.randint(0, 4)):
         if dice.random() < 0.5:
             machine.operator_syncs(dice.random() < 0.8, dice.randint(0, 1))
