@@ -159,14 +159,14 @@ class Engine:
             raise AssertionError(f"pulumi {' '.join(args)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
-    def spawn(self, *args: str, cwd: Path) -> "Running":
+    def spawn(self, *args: str, cwd: Path, env: Mapping[str, str] | None = None) -> "Running":
         """The same command in the background, leader of a process group, its output in a file."""
         log = self.root / f"spawned-{len(list(self.root.glob('spawned-*')))}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [str(self.tools.bin_dir / "pulumi"), *args, "--non-interactive"],
                 cwd=cwd,
-                env=self.env,
+                env={**self.env, **(env or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
