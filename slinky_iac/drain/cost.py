@@ -169,7 +169,7 @@ class Candidate:
     pod: Pod
     kind: Kind
     jobs: tuple[Job, ...] = ()
-    """Active jobs on its node."""
+    """Active jobs on its node, and those elsewhere whose ``--nodelist`` names it: slurmctld ends these with its record."""
     end: int = 0
     """When its last job ends; 0 with no job, and when that is unknown (``endless``)."""
     endless: bool = False
@@ -276,7 +276,7 @@ def _candidate(
     pod: Pod, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner, aliases: Mapping[str, str]
 ) -> Candidate:
     record = cluster.nodes.get(pod.slurm_node)
-    jobs = cluster.jobs(pod.slurm_node)
+    jobs = (cluster.jobs if record is None else cluster.holding)(pod.slurm_node)
     reservations = tuple(reserved.get(pod.slurm_node, ()))
     trouble = _trouble(record, jobs, owner)
     alias = aliases.get(_alias(pod.slurm_node)) if record is None and pod.slurm_node else None

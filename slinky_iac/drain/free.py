@@ -22,6 +22,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.losses import tied
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import iso, jobs_in_words, whose
@@ -206,7 +207,8 @@ _NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "P
 def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[Pod]) -> tuple[str, ...]:
     """Records of the NodeSet's removed nodes, which slurm-operator leaves DOWN from 1.2 on, by name.
 
-    Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay.
+    Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay, and those that a job
+    names by ``--nodelist``: slurmctld would end it, at its next start, for want of the record.
     """
     if cluster is None:
         return ()
@@ -221,6 +223,7 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
             and {"DOWN", "DYNAMIC_NORM"} <= node.state
             and own.fullmatch(node.name)
             and not cluster.jobs(node.name)
+            and not any(tied(job, (node.name,)) for job in cluster.queue)
             and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
         )
     )

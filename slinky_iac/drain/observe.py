@@ -157,11 +157,11 @@ def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | 
     return Answers(nodes, jobs, view, held, since, whole=listed and jobs.asked >= nodes.answered)
 
 
-def cluster_view(client: SlurmrestClient, *, allow_none: bool = False, hide: str = "") -> ClusterView:
-    """Slurm's side of one look, without the jobs that wait. Raises what the client raises; so it does for a list without
-    nodes, unless ``allow_none``."""
+def cluster_view(client: SlurmrestClient, *, allow_none: bool = False, hide: str = "", waits: bool = False) -> ClusterView:
+    """Slurm's side of one look, the jobs that wait only with ``waits``. Raises what the client raises; so it does for a
+    list without nodes, unless ``allow_none``."""
     nodes = client.nodes(allow_none=allow_none)
-    return _view(client, nodes, client.jobs_after(nodes.answered, wanted="held"), hide)
+    return _view(client, nodes, client.jobs_after(nodes.answered, wanted="live" if waits else "held"), hide)
 
 
 def _view(client: SlurmrestClient, nodes: NodesAnswer, jobs: JobsAnswer, hide: str) -> ClusterView:

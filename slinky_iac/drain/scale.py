@@ -310,7 +310,10 @@ def forget_removed(session: Session, settings: GateSettings, seen: Observation |
     """
     try:
         cluster, pods = (cluster_view(session.slurm, allow_none=True), ()) if seen is None else (seen.cluster, seen.pods)
-        for name in records_without_pods(cluster, settings.owner, pods):
+        found = records_without_pods(cluster, settings.owner, pods)
+        if found:  # a job that waits may name one
+            found = records_without_pods(cluster_view(session.slurm, allow_none=True, waits=True), settings.owner, pods)
+        for name in found:
             session.slurm.delete_node(name)
             session.report(f"deleted Slurm's record of {name}, which has no pod any more")
     except (SlurmrestError, KubeUnreachable) as error:

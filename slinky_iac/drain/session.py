@@ -18,10 +18,12 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import one_look, protocol
 from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
+from slinky_iac.drain.losses import tied
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Unmark
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.engine import plugin_process
 from slinky_iac.engine.plugin_process import Report, engine_report
 from slinky_iac.errors import DrainBlocked, KubeConflict, KubeNotFound, SlurmrestRefused
@@ -141,7 +143,7 @@ class Session(Connection):
             case protocol.PauseScaler() | protocol.ResumeScaler():
                 self._write_scaler(step)
             case protocol.DeletePod(pod, record):
-                if record:  # refused where a job has come since the look; the pod stays then
+                if record and not self._is_named(record):  # refused where a job has come since the look; the pod stays then
                     self.slurm.delete_node(record)
                 self._on_pod(pod, self.kube.delete_worker, same_pod)
             case _:
@@ -152,6 +154,19 @@ class Session(Connection):
                 act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
                 if isinstance(step, protocol.Signal | protocol.ClearHold):
                     self._set_marks(step.marks)
+
+    def _is_named(self, record: str) -> bool:
+        """Whether a job names the node by ``--nodelist``: without the record slurmctld's next start would end it. The record
+        stays then, with a warning: features, GRES, CPUs and memory stay those of the earlier template until it goes."""
+        jobs = self.slurm.jobs_after(self.steady(), wanted="live").jobs
+        named = [job for job in jobs if not job.over and tied(job, (record,))]
+        if named:
+            self._tell(
+                f"Slurm's record of {record} stays, for --nodelist of {jobs_in_words(named)} names it: a new template's"
+                f" features, GRES, CPUs and memory reach slurmctld once these jobs are over and the record is deleted"
+                f" (`scontrol delete nodename={record}`, then its pod)"
+            )
+        return bool(named)
 
     def scaler(self, settings: GateSettings) -> ScalerView | None:
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients

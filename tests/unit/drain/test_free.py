@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.free import HOLD_MARGIN_S, Busy, Free, NotHeld, Unknown, verdict
-from tests.unit.drain.made import NOW, job, node
+from slinky_iac.drain.free import HOLD_MARGIN_S, Busy, Free, NotHeld, Unknown, records_without_pods, verdict
+from tests.unit.drain.made import NOW, OWNER, job, node, pod
 
 WORKING = [
     *("RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT"),
@@ -102,3 +102,12 @@ def test_free_is_never_said_without_a_drain_a_calm_base_and_no_work(bases, flags
         assert "DRAIN" in flags
         assert not flags & {"UNDRAIN", "COMPLETING", "ODD"}
         assert cpus == 0
+
+
+def test_a_record_that_a_job_names_stays_running_or_waiting():
+    left = node(2, "DOWN+DYNAMIC_NORM", "slurm-operator: Pod is terminating")
+    view = lambda *jobs: ClusterView.of([node(0), node(1), left], jobs)  # noqa: E731
+    pods = [pod(0), pod(1)]
+    assert records_without_pods(view(), OWNER, pods) == ("gpu-2",)
+    for named in (job(9, state="PENDING", required=["gpu-2"]), job(9, 0, required=["gpu-0", "gpu-2"])):
+        assert records_without_pods(view(named), OWNER, pods) == ()

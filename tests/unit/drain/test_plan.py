@@ -346,7 +346,7 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
 
 def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():
     """A --nodelist of a removed node ends its job wherever it runs; a waiting job may find no node any more."""
-    named = job(7, 0, partition="all", required=("gpu-0", "gpu-2"))
+    named = job(7, 0, partition="all", required=("gpu-0", "gpu-1", "gpu-2"))
     waits = job(8, state="PENDING", partition="gpu", least=3)
     nodes = [node(n, partitions=["gpu", "all"]) for n in range(3)]
     cluster = ClusterView.of(nodes, [named, waits])

@@ -14,7 +14,7 @@ from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
 from tests.unit.drain.made import OWNER, nodeset, pod
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import FakeSlurm, answer, error, node
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node
 
 WORDS = (
     JobActionResult("1", 0, ""),
@@ -196,9 +196,26 @@ def test_no_pod_is_deleted_whose_record_slurm_keeps():
     kube = Cluster(slurm)
     with slurm.client() as client, ExitStack() as stack:
         client.nodes()
-        slurm.faults.append(lambda _: answer(422, [error(2016)]))
+        serve, refused = slurm.serve, lambda: answer(422, [error(2016)])
+        slurm.serve = lambda sent, rest, body: refused() if sent.method == "DELETE" else serve(sent, rest, body)
         session = Replacing(client, kube, stack)
         with pytest.raises(SlurmrestRefused):
             session.act(DeletePod("hpc-worker-gpu-0", "gpu-0"), OWNER)
     assert len(slurm.asked_for("DELETE", "node/gpu-0")) == 1
     assert kube.deleted == []
+
+
+@pytest.mark.parametrize("state", ["PENDING", "COMPLETED"])
+def test_a_rollout_keeps_the_record_that_a_job_in_the_queue_names(state):
+    """slurmctld's next start would end it for want of the record; the pod is replaced all the same."""
+    said = []
+    slurm = FakeSlurm().add(node("gpu-0"), job(7, state, required_nodes="gpu-[0-1]"))
+    kube = Cluster(slurm)
+    with slurm.client() as client, ExitStack() as stack:
+        client.nodes()
+        session = Replacing(client, kube, stack)
+        session.report = lambda text, **_more: said.append(text)
+        session.act(DeletePod("hpc-worker-gpu-0", "gpu-0"), OWNER)
+    assert [text.partition(",")[0] for text in said] == ["Slurm's record of gpu-0 stays"] * (state == "PENDING")
+    assert len(slurm.asked_for("DELETE", "node/gpu-0")) == (state == "COMPLETED")
+    assert [name for name, _ in kube.deleted] == ["hpc-worker-gpu-0"]
