@@ -162,7 +162,7 @@ def test_without_a_kubernetes_cluster_preview_says_so_and_up_stops_and_loses_not
     env: dict[str, Any] = {"KUBECONFIG": str(absent), "HOME": str(stack.folder)} if kubeconfig == "missing" else {}
     used = stack.engine.root / "kubeconfig"
     tried, words = {
-        "missing": (f"no kubeconfig: tried {absent} (no such file)", "Set the stack's kubeconfig, $KUBECONFIG"),
+        "missing": (f"no kubeconfig: tried {absent} (no such file)", "Set $KUBECONFIG, or the stack's"),
         "unreachable": (f"tried the API server at https://127.0.0.1:1 (kubeconfig {used}", "connection refused"),
     }[kubeconfig]
     done = stack.preview(env=env)
