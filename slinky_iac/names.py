@@ -70,6 +70,10 @@ ANNOTATION_RUN = "slinky-iac/run"
 """Set on a NodeSet by its gate, or by `drain cancel`, when it begins: the stamp of the last run. An earlier one that still
 continues ends when it sees it."""
 
+ANNOTATION_GATE_URN = "slinky-iac/gate"
+"""Set on a NodeSet by its gate: the URN. A gate under another name, which the engine removes after it has made the new
+one, leaves the NodeSet."""
+
 ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 """Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""
 KEDA_HPA = "keda-hpa-"

@@ -79,6 +79,8 @@ class NodeSetScaleProvider(Gate):
         settings = GateSettings.from_props(_props)
         with at_work(settings) as session:
             met = scale.tear_down(session, settings)
+            if met is None:
+                return
             scale.forget_removed(session, settings)
             observe.prove(session, settings, met)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.drain import closed, conf_run, protocol, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
@@ -252,6 +253,8 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             f"{settings.owner.text}: there is no NodeSet {settings.resource}: it was deleted outside Pulumi. Nothing was"
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
+    if settings.urn:
+        state = session.claim(state, settings.urn)
     met = Met(settings.owner)
     with standing_still(session, settings, state.spec.replicas) as still:
         state = session.nodeset(settings.resource) or state  # the autoscaler may have written it until then
@@ -292,10 +295,19 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
             session.report(in_words(each), severity="warning", keep=True)
 
 
-def tear_down(session: Session, settings: GateSettings) -> Met:
-    """Drain every node of the NodeSet, then delete it and wait until it is gone. Without the NodeSet nothing is done."""
+def tear_down(session: Session, settings: GateSettings) -> Met | None:
+    """Drain every node of the NodeSet, then delete it and wait until it is gone. Without the NodeSet nothing is done; None,
+    and nothing is done, where another gate owns it: then this one was renamed, and the NodeSet is in the program."""
     met = Met(settings.owner)
     state = session.nodeset(settings.resource)
+    other = "" if state is None else state.metadata.annotations.get(names.ANNOTATION_GATE_URN, "")
+    if other and settings.urn and other != settings.urn:
+        session.report(
+            f"{settings.resource} stays: since this gate's last run another one owns it ({other}), and removes it",
+            severity="warning",
+            keep=True,
+        )
+        return None
     if state is not None:
         stop_for_removal(session, settings)
         goal = _goal(session, settings, state.spec.replicas, 0, "NodeSet is removed", teardown=True)

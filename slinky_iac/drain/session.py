@@ -80,6 +80,13 @@ class Session(Connection):
                 self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_RUN: self.run})
             self._begun = True
 
+    def claim(self, state: NodeSet, urn: str) -> NodeSet:
+        """Note on the NodeSet which gate owns it now. Raises as :meth:`begin`."""
+        noted = {names.ANNOTATION_GATE_URN: urn}
+        if not urn or state.frozen is not None or state.metadata.annotations.get(names.ANNOTATION_GATE_URN) == urn:
+            return state
+        return self.kube.annotate_nodeset(self.reach.namespace, state, noted)
+
     def _require_last(self, state: NodeSet | None) -> None:
         """Raises DrainBlocked where a later run has begun: `pulumi cancel` takes a lock away and ends no run."""
         last = "" if state is None else state.metadata.annotations.get(names.ANNOTATION_RUN, "")
