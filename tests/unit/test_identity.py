@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.cluster_identity import ClusterIdentity
+from components.cluster_identity import ClusterIdentity, cluster_props
 from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, STACK, IdentityProvider, made_here, refusals
@@ -22,7 +22,9 @@ HERE, ELSEWHERE = "11111111-0000-4000-8000-000000000001", "22222222-0000-4000-80
 def identity(stack: str, **over: Any) -> dict[str, Any]:
     """What a program gives to the check, of which no other resource is made here."""
     config = load(merged(without_networks(stack_sections(stack)), over))
-    found: dict[str, Any] = run(lambda: ClusterIdentity("cluster-identity", config)).one("slurm:ClusterIdentity").inputs
+    found: dict[str, Any] = (
+        run(lambda: ClusterIdentity("cluster-identity", cluster_props(config))).one("slurm:ClusterIdentity").inputs
+    )
     return found
 
 

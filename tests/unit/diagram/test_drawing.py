@@ -184,7 +184,7 @@ EVIL = '</text><script>x</script> "quoted" [x] --> end %% `{}|'
 
 
 def test_nobodys_words_become_markup() -> None:
-    shown = picture(load(outside(kubernetes={"context": EVIL}, nodesets={"a": {"replicas": 1}})), EVIL)
+    shown = picture(load(outside(nodesets={"a": {"replicas": 1}})), EVIL)
     root = ElementTree.fromstring(svg(shown))
     assert [each.tag for each in root.iter() if each.tag.endswith("script")] == []
     text = mermaid(shown)
