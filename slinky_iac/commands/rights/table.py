@@ -288,7 +288,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
     """What the gates write."""
     if config.nodesets:
         namespace = config.cluster.namespace
-        yield Right(CORE, "pods", ("patch",), "marks of a scale-in, which the operator reads", (), namespace)
+        yield Right(CORE, "pods", ("get", "patch"), "marks of a scale-in, which the operator reads", (), namespace)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
     if config.controller.external is None and config.keys.auth == "auth/slurm":
