@@ -25,6 +25,9 @@ from slurm_rules.model import REDACTED, REDACTED_TEXT, UNKNOWN, Resource, Stack
 from slurm_rules.rule import Edits, Rule, Verdict
 
 _SHOWN = 3
+_DECLARED: dict[str, Mapping[str, Any]] = {}
+"""Inputs of each resource, by URN. The engine shows them before a resource is touched, and outputs to rules of the stack:
+there an API server has added its defaults, which no program declared. One process of the pack is one preview or update."""
 
 
 class NotJudgedError(UnknownValueError):
@@ -85,11 +88,12 @@ def _report(verdict: Verdict, report: ReportViolation) -> None:
 
 
 def _one(args: ResourceValidationArgs) -> Resource:
+    _DECLARED[args.urn] = _plain(args.props)  # again each time: a remediation or the update itself may change them
     return Resource(
         type=args.resource_type,
         name=args.name,
         urn=args.urn,
-        props=_plain(args.props),
+        props=_DECLARED[args.urn],
         protect=args.opts.protect,
         ignore_changes=tuple(args.opts.ignore_changes),
         parent=args.opts.parent,
@@ -102,6 +106,7 @@ def _of_stack(found: PolicyResource) -> Resource:
         name=found.name,
         urn=found.urn,
         props=_plain(found.props),
+        inputs=_DECLARED.get(found.urn),
         protect=found.opts.protect,
         ignore_changes=tuple(found.opts.ignore_changes),
         parent=found.parent.urn if found.parent else None,

@@ -15,14 +15,37 @@ from slurm_rules.client_keys import may_copy
 from slurm_rules.cluster import STACK
 from slurm_rules.key_material import KEY_ENTRIES, Key, keys_of, secret_bytes
 from slurm_rules.keys import all_generated, generators
-from slurm_rules.model import REDACTED, UNKNOWN, Hidden, HiddenValueError, Resource, Stack, hidden_paths, inner, mappings
+from slurm_rules.model import (
+    REDACTED,
+    TOO_LARGE,
+    UNKNOWN,
+    Hidden,
+    HiddenValueError,
+    Resource,
+    Stack,
+    hidden_paths,
+    inner,
+    mappings,
+)
 from slurm_rules.rule import Options, rule, words
-from slurm_rules.secret_text import Needle, arguments, forms, named_password, named_secret, texts_and_names, views
+from slurm_rules.secret_text import (
+    LARGEST,
+    Needle,
+    arguments,
+    forms,
+    named_password,
+    named_secret,
+    set_in,
+    texts_and_names,
+    views,
+)
 from slurm_rules.tokens import JOB
 
 _KEY_FILE = re.compile(r"(?i)(?:.*(?:slurm|jwt|hs256|munge)[\w.-]*\.key(?:\.\w+)?|slurm\.jwks|token\.pem(?:\.\w+)?)")
 _SECRET_FIELDS = ("data", "stringData")
 _DYNAMIC = "pulumi-python:dynamic/"
+_PROVIDERS = "pulumi:providers:"
+"""Providers, but that of dynamic resources: the engine hands it the stack's configuration, secrets encrypted."""
 _PUBLIC_ENTRIES = re.compile(r"(?i).*(?:user(?:name)?|host|port|database|namespace|\.crt|\.pub|config|\.conf|url|endpoint)$")
 """Entries of Secrets that are no secret themselves."""
 _LONG = 16
@@ -30,7 +53,8 @@ _LONG = 16
 
 def _readable(resource: Resource) -> bool:
     """What is stored in plain text: all of Kubernetes, of Secrets what isn't their data, Helm values, and gates."""
-    return resource.is_kubernetes or resource.type == HELM_RELEASE or resource.type.startswith(_DYNAMIC)
+    provider = resource.type.startswith(_PROVIDERS) and not resource.type.endswith(":pulumi-python")
+    return provider or resource.is_kubernetes or resource.type == HELM_RELEASE or resource.type.startswith(_DYNAMIC)
 
 
 def _plain(resource: Resource) -> Mapping[str, Any]:
@@ -53,8 +77,8 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
 
     Why: anyone who may read pods or ConfigMaps, a pull request's preview or a CI log, has it then, and a Slurm token or key
     runs commands as any user. Forms are searched as they are, in base64, in hex, twice wrapped and across line breaks;
-    names (pass, pwd, key, token, secret, jwt, cred) anywhere in the name of a variable, passwords' names in ConfigMaps and
-    Helm values.
+    names by their words (password, token, secret, api key and the like), of variables, of fields, and of `name: value` and
+    `name=value` lines in texts.
 
     Source: slurm.schedmd.com/authentication.html; slurmdbd.conf(5) StoragePass; sssd-ldap(5); Kubernetes "Good practices
     for Secrets"; RFC 7517 (private parts of a JSON Web Key).
@@ -97,9 +121,9 @@ def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Itera
     """
     for path, what in _shown(resource.peek()):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
-    for name, value in resource.peek().items():
-        if isinstance(value, str) and named_password(name, value):
-            yield f"the stack output {name} is named like a password; export the name of its Secret instead"
+    for path, name, value in _leaves(resource.peek(), ""):
+        if named_password(name, value):
+            yield f"the stack output {path} is named like a password; export the name of its Secret instead"
     for secret in stack.resources:
         if secret.is_a("", "Secret"):
             for entry, value in _values(secret):
@@ -132,12 +156,16 @@ def _all_seen(resource: Resource, part: Mapping[str, Any]) -> None:
     """Raises HiddenValueError where a value couldn't be searched."""
     for path, why in hidden_paths(part):
         raise HiddenValueError(f"{resource.label}: {path}", why)
+    for path, text in texts_and_names(part):
+        if len(text) > LARGEST:
+            raise HiddenValueError(f"{resource.label}: {path}", TOO_LARGE)
 
 
 def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Path and description of every text that gives a secret away by its form."""
     for path, text in texts_and_names(part):
-        yield from ((path, what) for what in forms(views(text)))
+        if len(text) <= LARGEST:
+            yield from ((path, what) for what in forms(views(text)))
 
 
 def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -146,9 +174,9 @@ def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, s
     yield from ((path, name, value) for name, value, path in _arguments(part) if named_password(name, value))
     if resource.type.endswith(JOB):
         yield from _of_job(part)
-    fields = ("values",) if resource.type == HELM_RELEASE else ("data",) if resource.is_a("", "ConfigMap") else ()
-    for field in fields:
-        for path, name, value in _leaves(resource.peek(field), field):
+    own = resource.is_slinky or resource.type.startswith(_DYNAMIC)  # their fields are known (cluster-as-made)
+    for field in () if own else part:
+        for path, name, value in _leaves(part[field], field, field):
             if named_password(name, value):
                 yield path, name, value
 
@@ -166,11 +194,20 @@ def _of_job(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a JSON value
+    """Path, name and value of every text, of the lines in it, and of pairs of a name and a value."""
     if isinstance(value, str):
         yield path, name, value
+        if len(value) <= LARGEST and ("\n" in value or "=" in value):
+            yield from ((path, *found) for found in set_in(value))
     elif isinstance(value, Mapping):
+        pair = value.get("name"), value.get("value")
+        if isinstance(pair[0], str) and isinstance(pair[1], str):
+            yield path, pair[0], pair[1]
         for key, part in value.items():
-            yield from _leaves(part, f"{path}.{key}", str(key))
+            yield from _leaves(part, f"{path}.{key}".lstrip("."), str(key))
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            yield from _leaves(part, f"{path}[{index}]", name)
 
 
 def _literals(value: object) -> Iterator[tuple[str, str, str]]:

@@ -17,20 +17,6 @@ from slurm_rules.slurm_conf import settings
 CLUSTER_IDENTITY = "pulumi-python:dynamic/slurm:ClusterIdentity"
 OUTSIDE_CONF_OUTPUT = "outsideSlurmConf"
 """Stack output with the lines that an outside slurm.conf must hold."""
-WRITTEN_ANNOTATIONS = (
-    "nodeset.slinky.slurm.net/pod-deletion-cost",
-    "nodeset.slinky.slurm.net/pod-cordon",
-    "nodeset.slinky.slurm.net/pod-deadline",
-    "slinky-iac/scale-in",
-)
-"""Annotations of NodeSet pods that the operator or a gate writes, and reads to choose the pods of a scale-in."""
-WRITTEN_LABELS = (
-    "slinky.slurm.net/cluster",
-    "app.kubernetes.io/instance",
-    "app.kubernetes.io/component",
-    "nodeset.slinky.slurm.net/pod-index",
-)
-"""Labels that the operator writes, and by which it and the gates find pods."""
 JWT_FIELDS = ("jwtKeyRef", "jwtHs256KeyRef")
 STACK = "pulumi:pulumi:Stack"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import WRITTEN_ANNOTATIONS, WRITTEN_LABELS
 from slurm_rules.gate_shape import GATES, number_faults, removal_faults, scaler_gate
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
@@ -45,25 +44,6 @@ def removal_by_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str
     Level: mandatory, since running jobs are lost.
     """
     yield from removal_faults(nodeset, stack)
-
-
-@rule("pod-marks-left-alone", slinky("NodeSet"), scope="resource")
-def pod_marks_left_alone(nodeset: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """A NodeSet's pod template doesn't set the annotations and labels that the operator and the gates write.
-
-    Why: by these marks a gate tells the operator which pods it has drained. In the template every pod has them: the operator
-    then takes any pod, running jobs or not, drains new pods at birth, or no longer finds its own.
-
-    Source: slurm-operator api/v1beta1/well_known.go; internal/controller/nodeset/utils/sort.go (ActivePods.Less).
-
-    Do: remove them from template.metadata; to keep a node from being chosen, drain others through the gate.
-
-    Level: mandatory, since running jobs are lost.
-    """
-    for field, names in (("annotations", WRITTEN_ANNOTATIONS), ("labels", WRITTEN_LABELS)):
-        for name in nodeset.names("spec", "template", "metadata", field):
-            if name in names:
-                yield f"{nodeset.label}: template.metadata.{field} sets {name}, which only the operator or a gate may write"
 
 
 @rule("one-owner-of-replicas", slinky("NodeSet"))

@@ -1,4 +1,4 @@
-"""Host network: only for the daemons that Slinky allows it for, with the DNS policy that makes it work."""
+"""Host network, with the DNS policy that makes it work."""
 
 from __future__ import annotations
 
@@ -9,23 +9,6 @@ from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Edits, Options, rule, slinky
 
 POLICY = "ClusterFirstWithHostNet"
-
-
-@rule("host-network-only-where-allowed", slinky("Controller", "Accounting"), scope="resource")
-def host_network_only_where_allowed(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """Controller and Accounting aren't on the host's network.
-
-    Why: slurmctld and slurmdbd read host names while Kubernetes still settles them; they come up under the wrong name and
-    refuse their own cluster, or come back elsewhere with the job queue unread.
-
-    Source: Slinky hybrid guide, "Host Network": "Controller and Accounting do not support this option".
-
-    Do: remove hostNetwork; route the pod network to outside hosts, or use a LoadBalancer Service.
-
-    Level: mandatory, since the job queue is at stake.
-    """
-    if on_host_network(resource):
-        yield f"{resource.label} is on the host's network, which Slinky doesn't support for it; remove hostNetwork"
 
 
 def _set_policy(resource: Resource, _: Options) -> Edits:

@@ -181,7 +181,7 @@ def _values(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401
 
 
 _LINES = Option(
-    {"1.0": "25.11", "1.1": "25.11", "1.2": "26.05"},
+    {"1.0": "25.11", "1.1": "25.11", "1.2": "26.05", "1.3": "26.05"},
     {"type": "object", "description": "Slurm release of Slinky's images, by minor release of the operator."},
 )
 

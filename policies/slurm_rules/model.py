@@ -8,7 +8,7 @@ judged for that resource.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -36,14 +36,22 @@ UNKNOWN = Hidden("unknown")
 """Known only after the update."""
 REDACTED = Hidden("redacted")
 """A secret that this engine can't decrypt."""
+TOO_LARGE = Hidden("large")
+"""A text that isn't judged for its size."""
+
+
+_REASONS = {
+    "unknown": "is known only after the update",
+    "redacted": "is an encrypted secret",
+    "large": "is larger than a text that is judged",
+}
 
 
 class HiddenValueError(Exception):
     """A rule asked for a value that can't be read now."""
 
     def __init__(self, place: str, hidden: Hidden) -> None:
-        reason = "is known only after the update" if hidden is UNKNOWN else "is an encrypted secret"
-        super().__init__(f"{place} {reason}")
+        super().__init__(f"{place} {_REASONS[hidden.why]}")
 
 
 def hidden(value: object) -> bool:
@@ -102,6 +110,12 @@ class Resource:
     parent: str | None = None
     dependencies: frozenset[str] = frozenset()
     property_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    inputs: Mapping[str, Any] | None = None
+    """What the program declared, where :attr:`props` are outputs with all that an API server adds."""
+
+    def as_declared(self) -> Resource:
+        """This resource with what the program declared."""
+        return self if self.inputs is None else replace(self, props=self.inputs, inputs=None)
 
     def get(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value
         """The value at ``path``, or None where it or a part of its path is not there.

@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 
+from slurm_rules.made import HARMLESS
 from slurm_rules.model import everything
 
 WINDOW = 24
@@ -26,24 +28,38 @@ _BLANK = re.compile(rb"\s+|\\[nrt]")
 _URL = bytes.maketrans(b"-_", b"+/")
 _FORMS = (
     ("a JSON web token", rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
-    ("a private key", rb"-----BEGIN[A-Z ]*PRIVATE ?KEY|PuTTY-User-Key-File"),
-    ("a private key", rb'"kty"\s*:\s*"oct"|"d"\s*:\s*"[A-Za-z0-9_-]{20,}"'),
-    ("StoragePass", rb"(?im)^\s*(?:Accounting)?StoragePass\s*=\s*\S"),
-    ("a directory's password", rb"(?im)^\s*(?:ldap_default_authtok|bindpw)\s*[= ]\s*\S"),
-    ("a password in a URL", rb"(?i)\b[a-z][a-z0-9+.]*://[^\s/:@'\"]+:[^\s/@'\"$<{]+@"),
-    ("a token of GitHub", rb"\bgh[opsur]_[A-Za-z0-9]{30,}"),
+    ("a private key", rb"-----BEGIN[A-Z ]{0,40}PRIVATE ?KEY|PuTTY-User-Key-File"),
+    ("a private key", rb'"kty"\s{0,20}:\s{0,20}"oct"|"d"\s{0,20}:\s{0,20}"[A-Za-z0-9_-]{20,}"'),
+    ("StoragePass", rb"(?im)^[ \t]*+(?:Accounting)?StoragePass[ \t]*+=[ \t]*+\S"),
+    ("a directory's password", rb"(?im)^[ \t]*+(?:ldap_default_authtok|bindpw)(?:[ \t]*+=|[ \t])[ \t]*+\S"),
+    (
+        "a password in a URL",
+        rb"(?i)(?<![a-z0-9+.])[a-z][a-z0-9+.]{0,20}+://[^\s/:@'\"]{1,256}+:[^\s/@'\"$<{]{1,256}+@",
+    ),
+    ("a token of GitHub", rb"\bgh[opsur]_[A-Za-z0-9]{30}"),
 )
+"""Each looks at a text once: no pattern begins at every place of a long run."""
 _COMPILED = tuple((what, re.compile(pattern)) for what, pattern in _FORMS)
-_SECRET_WORD = r"pass(?:word|wd|phrase)?|pwd|key|token|secret|jwt|cred|authtok|bindpw"
-_NAME = re.compile(rf"(?i){_SECRET_WORD}")
-_PASSWORD = re.compile(
-    r"(?i)pass(?:word|wd|phrase)|pwd|authtok|bindpw|private_?key|api_?key|access_?key|secret_?key|token$|jwt$"
+LARGEST = 1_000_000
+"""Characters of a text beyond which it isn't judged, and the verdict says so."""
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_LISTS: Mapping[str, Any] = HARMLESS["secretNames"]
+_SECRET_WORDS = frozenset(_LISTS["words"])
+_OF_KEYS = frozenset(_LISTS["beforeKey"])
+"""What stands before ``key`` in the name of a secret."""
+_ENDINGS = tuple(_LISTS["endings"])
+_OF_FILE = frozenset(_LISTS["notLast"])
+"""Last words by which a name speaks of a secret and has none."""
+_HARMLESS = re.compile(r"(?i)|true|false|yes|no|on|off|none|null|disabled|enabled|required|optional|x|\*+|\d{1,3}")
+_NO_SECRET = re.compile(
+    r"(?i)^existing|(?:secretkey|passwordkey|tokenkey|publickey|keytype)$|secrets?(?:ref|name|s)$|^secretRef"
 )
-_OF_FILE = re.compile(
-    r"(?i)(?:file|path|dir|mount|location|ref|name|url|host|port|id|ttl|age|seconds|timeout|length|size|enabled)$"
+_OWNED_SECRET = frozenset(_LISTS["ownedSecret"])
+_LINE = re.compile(
+    r"(?m)^[ \t-]{0,40}(?:export[ \t]{1,4}|set[ \t]{1,4})?[\"']?([A-Za-z_][\w.-]{0,60})[\"']?"
+    r"[ \t]{0,9}[:=][ \t]{0,9}[\"']?([^\s\"'#,]{3,300})"
 )
-_HARMLESS = re.compile(r"(?i)|true|false|yes|no|on|off|none|null")
-_NO_SECRET = re.compile(r"(?i)^existing|(?:name|ref|file|path|secretkey|passwordkey|tokenkey)$|^keyType$|publicKey")
+_REFERENCE = ("$", "{", "<", "%", "/", "./", "http://", "https://", "file:", "!", "&", "*", "|", ">", "[", "(")
 
 
 def texts_and_names(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -92,24 +108,52 @@ def forms(seen: Iterable[bytes]) -> list[str]:
     return list(dict.fromkeys(what for what, pattern in _COMPILED if any(pattern.search(raw) for raw in every)))
 
 
+@lru_cache(maxsize=8192)
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name: ``dbPassword``, ``DB_PASSWORD`` and ``db-password`` have two."""
+    return tuple(part.lower() for part in _PARTS.findall(name))
+
+
 def named_secret(name: str, value: str) -> bool:
-    """Whether a name says that its literal value is a secret, and the value doesn't say that it is none."""
-    if not _NAME.search(name) or _HARMLESS.fullmatch(value.strip()):
+    """Whether a name's words say that its literal value is a secret, and the value doesn't say that it is none."""
+    text, found = value.strip(), words_of(name)
+    if not found or _HARMLESS.fullmatch(text) or text.startswith(_REFERENCE):
         return False
-    if _OF_FILE.search(name) and (value.startswith(("/", "http://", "https://")) or value.isdigit()):
+    if found[-1] in _OF_FILE and (found[-1] != "id" or len(found) > 1):
         return False
-    return not value.startswith(("$", "{{", "<"))
+    if not _SECRET_WORDS.isdisjoint(found) or found[-1].endswith(_ENDINGS):
+        return True
+    if "key" not in found:
+        return False
+    before = found[found.index("key") - 1] if found.index("key") else ""
+    return before in _OF_KEYS or _random(text)
+
+
+def _random(text: str) -> bool:
+    """Whether a value looks like one that was drawn."""
+    return len(text) >= 16 and any(each.isdigit() for each in text) and text.isalnum() and not text.islower()
 
 
 def named_password(name: str, value: str) -> bool:
-    """The same for the names of entries, of which many speak of keys and tokens: passwords and the like only."""
-    return bool(_PASSWORD.search(name)) and not _NO_SECRET.search(name) and named_secret(name, value)
+    """The same for the names of entries, of which many name a Secret: passwords, tokens and the like only."""
+    found = words_of(name)
+    if _NO_SECRET.search(name) or not named_secret(name, value):
+        return False
+    if found[-1] == "secret":  # a Secret's name, unless somebody's own
+        return len(found) > 1 and found[-2] in _OWNED_SECRET
+    return set(found) & _SECRET_WORDS != {"secret"} or "key" in found
+
+
+def set_in(text: str) -> Iterator[tuple[str, str]]:
+    """Name and value of the lines ``name: value`` and ``name=value`` of a text."""
+    for match in _LINE.finditer(text):
+        yield match[1], match[2]
 
 
 def arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Name and value of what the words of a command set: ``--password=x``, ``--password x``, ``MYSQL_PWD=x mysql``."""
     every = [part for word in words for part in word.split()]
-    for word, following in zip(every, [*every[1:], ""], strict=True):
+    for word, following in zip(every, [*every[1:], ""], strict=False):
         option = _OPTION.fullmatch(word)
         if option is None:
             continue

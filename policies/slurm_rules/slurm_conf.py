@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-_PAIR = re.compile(r"(?<![A-Za-z_])([A-Za-z_]++)\s*+=\s*+(\"[^\"]*\"|\S*)")
+_PAIR = re.compile(r"(?<![A-Za-z_])([A-Za-z_]++)\s*+[-+*/]?=\s*+(\"[^\"]*\"|\S*)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 MAXIMUM_NODES = 65533
@@ -41,7 +41,10 @@ class Line:
 def lines(text: str) -> Iterator[Line]:
     """The lines of a configuration; comments and empty lines are left out, continued lines are one."""
     for raw in text.replace("\\\n", " ").splitlines():
-        pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(raw.split("#", 1)[0]))
+        text = raw.split("#", 1)[0]
+        pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(text))
+        if not pairs and text.split()[:1] and text.split()[0].lower() == "include":
+            pairs = (("include", text.split(None, 1)[-1].strip()),)
         if pairs:
             yield Line(pairs)
 
@@ -58,18 +61,19 @@ def split_list(expression: str) -> list[str]:
 
 
 def expand(expression: str) -> list[str]:
-    """Node names of one item such as ``metal-[001-004,7]``; an item that isn't understood stands for itself."""
-    match = re.fullmatch(r"([^\[\]]*)\[([0-9,\-]+)\]([^\[\]]*)", expression)
+    """Node names of one item such as ``rack[1-4]n[01-32]``; an item that isn't understood stands for itself."""
+    match = re.fullmatch(r"([^\[\]]*)\[([0-9,\-]+)\](.*)", expression)
     if match is None:
         return [expression]
+    rest = expand(match[3]) if "[" in match[3] else [match[3]]
     names: list[str] = []
     for part in match[2].split(","):
         low, _, high = part.partition("-")
         if not (low.isdigit() and (high or low).isdigit()) or max(len(low), len(high)) > _DIGITS:
             return [expression]
-        if len(names) + int(high or low) - int(low) > MAXIMUM_NODES:
+        if len(names) + (int(high or low) - int(low)) * len(rest) > MAXIMUM_NODES:
             return [expression]
-        names.extend(f"{match[1]}{n:0{len(low)}d}{match[3]}" for n in range(int(low), int(high or low) + 1))
+        names.extend(f"{match[1]}{n:0{len(low)}d}{end}" for n in range(int(low), int(high or low) + 1) for end in rest)
     return names
 
 

@@ -28,7 +28,7 @@ def token_lifetimes(token: Resource, _: Stack, options: Options) -> Iterator[str
 
     Do: set a short lifetime and leave refresh on; for a program that can't read it again raise maxSeconds in the site file.
 
-    Level: advisory, since a long token that is kept safe does no harm.
+    Level: mandatory, since one that has leaked can't be taken back.
     """
     lifetime = token.text("spec", "lifetime")
     if not lifetime:

@@ -1,12 +1,12 @@
-"""How pods are replaced when their template changes, and what protects busy ones meanwhile."""
+"""How pods are replaced when their template changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from slurm_rules.gate_shape import most_nodes, scaler_gate
-from slurm_rules.model import API_GROUP, Resource, Stack
-from slurm_rules.rule import Edits, Options, number, rule, slinky
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Options, number, rule, slinky
 
 
 @rule(
@@ -39,54 +39,3 @@ def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) ->
     if share is not None and share > bound:
         shown = value if isinstance(value, str) else f"{value:g} of {replicas:g}"
         yield f"{nodeset.label}: maxUnavailable is {shown}; this site allows {bound:g}% of a NodeSet"
-
-
-def _protect(resource: Resource, __: Options) -> Edits:
-    return {("spec", "workloadDisruptionProtection"): True} if resource.is_slinky else {}
-
-
-_VERTICAL = "VerticalPodAutoscaler"
-_LEAVES_ALONE = ("Off", "Initial")
-_PRIORITY = "PriorityClass"
-
-
-@rule(
-    "busy-pods-protected",
-    lambda resource: resource.is_kubernetes and resource.base_kind in ("NodeSet", _VERTICAL, _PRIORITY),
-    scope="resource",
-    fix=_protect,
-)
-def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """workloadDisruptionProtection isn't switched off, and nothing evicts pods of a cluster or takes their place.
-
-    Why: it is the PodDisruptionBudget over busy slurmd pods. Without it `kubectl drain`, the cluster autoscaler and node
-    upgrades evict pods with running jobs. A VerticalPodAutoscaler replaces pods to change their size, slurmctld's pod, too.
-    With a PriorityClass for all pods that name none, every new pod of others may take the place of older worker pods.
-
-    Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions";
-    "Pod Priority and Preemption" (budgets are best effort); VerticalPodAutoscaler, updateMode (Off, Initial evict nothing).
-
-    Do: leave the field out, or set it to true (level remediate does it); give the autoscaler updateMode Off, and the
-    PriorityClass preemptionPolicy: Never.
-
-    Level: mandatory, since an eviction kills jobs.
-    """
-    if resource.base_kind == _VERTICAL:
-        mode = resource.text("spec", "updatePolicy", "updateMode") or "Auto"
-        group = resource.text("spec", "targetRef", "apiVersion").partition("/")[0]
-        name = resource.text("spec", "targetRef", "name")
-        if mode not in _LEAVES_ALONE and (group == API_GROUP or name.startswith("slurm-")):
-            yield f"{resource.label}: mode {mode} evicts pods of {name} to change their size; use mode Off"
-        return
-    if resource.base_kind == _PRIORITY:
-        higher = resource.get("value")
-        over = resource.get("globalDefault") is True and isinstance(higher, int | float) and higher > 0
-        if over and resource.text("preemptionPolicy") != "Never":
-            yield f"{resource.label}: globalDefault lets every new pod take the place of older worker pods; use Never"
-        return
-    value = resource.get("spec", "workloadDisruptionProtection")
-    if value is not None and value is not True:
-        yield (
-            f"{resource.label}: workloadDisruptionProtection is {value!r}, so evictions take pods with running jobs;"
-            " remove it"
-        )

@@ -90,7 +90,7 @@ COMMANDS: Final = {
         "Set up", "print the alert rules or the dashboard, for a Prometheus or Grafana that takes files", "monitoring"
     ),
     "policies": Command(
-        "Set up", "write the policy pack into a folder, for `pulumi preview --policy-pack DIR`; offline", "policies"
+        "Set up", "write the policy pack into a folder, and accept what a review shows; offline", "policies"
     ),
     "completion": Command("Set up", "print a completion script: source <(… completion bash)"),
     "docs": Command("Read", "print a page of the manual, or list them: no network, no checkout", "docs"),

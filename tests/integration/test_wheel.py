@@ -78,7 +78,7 @@ def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
 
 
 def test_the_policy_pack_is_in_the_wheel(site: Site) -> None:
-    assert "--policy-pack pack" in site.run("slinky", "policies", "pack").stdout
+    assert "--policy-pack pack" in site.run("slinky", "policies", "write", "pack").stdout
     ours = (ROOT / "policies" / "slurm_rules" / "catalogue.py").read_text()
     assert (site.folder / "pack" / "slurm_rules" / "catalogue.py").read_text() == ours
 

@@ -22,6 +22,7 @@ from tests.stacks import merged
 HERE = Path(__file__).resolve().parent
 PACK = REPO / "policies"
 BAD = sorted((HERE / "bad").glob("*.yaml"))
+SOUND = sorted((HERE / "sound").glob("*.yaml"))
 SITE = PACK / "site.example.json"
 LAB = PACK / "site.lab.json"
 Data = dict[str, Any]
@@ -87,6 +88,11 @@ def bad_stack(file: Path) -> Data:
     for about in ("site", "also"):
         change.pop(about, None)
     return plain_stack(change.pop("base", "inside"), change)
+
+
+def changed_by(file: Path) -> set[str]:
+    """Names of the resources that a bad stack changes or adds."""
+    return set(_read(file).get("resources") or {})
 
 
 def site_of(file: Path) -> Data:

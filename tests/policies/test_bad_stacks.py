@@ -11,7 +11,7 @@ from slurm_rules.catalogue import RULES
 from tests.integration.engine import Tools
 from tests.policies.in_memory import in_memory, speaking
 from tests.policies.over_engine import FIRST, assert_refused_by_its_rule_alone, begun, rule_of
-from tests.policies.pack import BAD, Outcome, also_of, bad_stack, plain_stack, site_of
+from tests.policies.pack import BAD, SOUND, Outcome, also_of, bad_stack, plain_stack, site_of
 
 SHOWN = (
     *("key-secrets-protected", "nodesets-depend-on-restapi", "no-secrets-in-outputs", "replicas-left-to-gate"),
@@ -45,6 +45,12 @@ def test_a_preview_of_a_bad_stack_is_refused_by_its_rule_and_by_no_other(
 @pytest.mark.parametrize("name", ["inside", "outside"])
 def test_no_rule_speaks_of_a_sound_stack(name: str) -> None:
     assert speaking(in_memory(plain_stack(name))) == set()
+
+
+@pytest.mark.parametrize("file", SOUND, ids=lambda file: file.stem)
+def test_no_mandatory_rule_speaks_of_what_sites_have_beside_a_cluster(file: Path) -> None:
+    mandatory = {rule.name for rule in RULES if rule.level == "mandatory"}
+    assert speaking(in_memory(bad_stack(file))) & mandatory == set()
 
 
 @pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import cluster, gate_shape, images, keys, model, operator_chart
+from slurm_rules import cluster, gate_shape, images, keys, made, model, operator_chart
 
 from components import gates
 from components.cluster_identity import ClusterIdentity
@@ -17,7 +17,7 @@ from components.hybrid_cluster import EXPORTS
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
-from slinky_iac.releases import MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, SUPPORTED, OperatorVersion
+from slinky_iac.releases import LINES, MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
 from tests.integration.engine import REPO
 from tests.policies.pack import PACK
@@ -39,22 +39,9 @@ def test_api_group() -> None:
     assert model.API_GROUP == names.GROUP == "slinky.slurm.net"
 
 
-def test_annotations_that_the_operator_and_the_gates_write() -> None:
-    assert set(cluster.WRITTEN_ANNOTATIONS) == {
-        names.ANNOTATION_DELETION_COST,
-        names.ANNOTATION_POD_CORDON,
-        names.ANNOTATION_POD_DEADLINE,
-        names.ANNOTATION_GATE,
-    }
-
-
-def test_labels_that_the_operator_writes() -> None:
-    assert set(cluster.WRITTEN_LABELS) == {
-        names.LABEL_CLUSTER,
-        names.LABEL_INSTANCE,
-        names.LABEL_COMPONENT,
-        names.LABEL_POD_INDEX,
-    }
+def test_annotations_that_the_gates_write() -> None:
+    written = {names.ANNOTATION_GATE, names.ANNOTATION_PERMIT, names.ANNOTATION_RUN, names.ANNOTATION_PAUSED_BY}
+    assert set(made.HARMLESS["values"]["ownNotes"]) == written | {names.ANNOTATION_FREEZE}
 
 
 def _literal_keys(module: str, function: str) -> set[str]:
@@ -96,9 +83,7 @@ def test_key_secrets_made_by_the_program_are_recognised() -> None:
 
 
 def test_releases_that_go_together() -> None:
-    assert images.versions_agree.defaults["releases"] == {
-        line: OperatorVersion.parse(f"{line}.0").slurm_release for line in SUPPORTED
-    }
+    assert images.versions_agree.defaults["releases"] == {f"1.{minor}": line.slurm for minor, line in LINES.items()}
     assert ".".join(map(str, MINIMUM_SLURM)) == images.MINIMUM
     assert images.versions_agree.defaults["registry"] == f"{SLINKY_REGISTRY}/"
     assert cluster.DEFAULT_MAX_NODE_COUNT == OPERATOR_MAX_NODE_COUNT

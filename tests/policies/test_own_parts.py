@@ -26,11 +26,11 @@ PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "client": ({"clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "deployment": {"person": "alice"}}}}, set()),
     "hub": (
         {"clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "jupyterhub": HUB}}},
-        {"secrets-readable-by-few"},  # the hub makes pods: to be reviewed, as docs/clients.md says
+        set(),
     ),
     "hub-of-jobs": (
         {"clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "jupyterhub": HUB | {"spawn": "slurm"}}}},
-        {"secrets-readable-by-few"},
+        set(),
     ),
     "jobs": ({"jobs": {"bench": JOB}, "smoke": {"enabled": True, "user": "alice"}}, set()),
     "tokens": ({"tokens": {"ci": {"user": "alice"}}}, set()),
@@ -45,7 +45,7 @@ PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     ),
     "monitoring": (
         {"monitoring": {"rules": True, "dashboard": True, "status": STATUS}},
-        {"host-folders-within-bounds"},  # the site names node_exporter's folder
+        {"cluster-as-made"},  # the site names the registry of its image
     ),
 }
 """What is added to a stack, and the rules that speak of it on purpose."""

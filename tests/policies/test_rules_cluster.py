@@ -9,8 +9,6 @@ from slurm_rules import (
     images,
     operator_chart,
     partitions,
-    rbac,
-    sight,
     slurm_conf,
     storage,
     tokens,
@@ -183,48 +181,6 @@ def test_what_the_operator_refuses(change: Change, said: str) -> None:
     verdict = judged(operator_chart.operator_accepts, change)
     assert said in messages(verdict)
     assert bool(verdict.violations) is bool(said)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "reads"),
-    [
-        *(("ClusterRole", name, True) for name in ("cluster-admin", "admin", "edit")),
-        *(("ClusterRole", name, False) for name in ("view", "slurm-reader")),
-        ("Role", "edit", False),
-    ],
-)
-def test_a_binding_to_a_role_that_reads_all_secrets_is_refused(kind: str, name: str, reads: bool) -> None:
-    props = {"metadata": {"name": "team"}, "roleRef": {"kind": kind, "name": name}, "subjects": [{"name": "team"}]}
-    binding = Resource("kubernetes:rbac.authorization.k8s.io/v1:RoleBinding", "b", "urn:b", props)
-    assert bool(one(rbac.secrets_readable_by_few, Stack((binding,))).violations) is reads
-
-
-@pytest.mark.parametrize(
-    ("type_", "props", "hidden"),
-    [
-        ("kubernetes:slinky.slurm.net/v1beta1:NodeSetPatch", {"spec": {"replicas": 0}}, True),
-        ("kubernetes:slinky.slurm.net/v1beta2:ControllerPatch", {}, True),
-        ("kubernetes:slinky.slurm.net/v1beta1:NodeSet", {}, False),
-        ("kubernetes:core/v1:ServiceAccountPatch", {}, False),
-        ("kubernetes:helm.sh/v3:Release", {"chart": "oci://ghcr.io/slinkyproject/charts/slurm"}, True),
-        ("kubernetes:helm.sh/v3:Release", {"chart": "charts/slurm/"}, True),
-        ("kubernetes:helm.sh/v3:Release", {"chart": "charts/slurm-operator"}, False),
-    ],
-)
-def test_a_cluster_is_made_where_rules_see_it(type_: str, props: dict[str, Any], hidden: bool) -> None:
-    assert bool(one(sight.cluster_in_sight, Stack((Resource(type_, "r", "urn:r", props),))).violations) is hidden
-
-
-def test_a_role_that_names_its_secrets_is_allowed_and_so_is_one_that_the_site_names() -> None:
-    def role(**rule: Any) -> Stack:
-        body = {"resources": ["secrets"], "verbs": ["get"], **rule}
-        props = {"metadata": {"name": "backup"}, "rules": [body]}
-        return Stack((Resource("kubernetes:rbac.authorization.k8s.io/v1:Role", "r", "urn:r", props),))
-
-    assert one(rbac.secrets_readable_by_few, role()).violations
-    assert not one(rbac.secrets_readable_by_few, role(resourceNames=["one"])).violations
-    assert not one(rbac.secrets_readable_by_few, role(), {"allowedRoles": ["backup"]}).violations
-    assert not one(rbac.secrets_readable_by_few, role(verbs=["create"])).violations
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("15m", 900), ("1h30m", 5400), ("90", None), ("8760h", 31536000), ("", None)])

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from slurm_rules import (
-    autoscaling,
     compute,
-    exposure,
     gates,
     partitions,
     restapi,
@@ -17,13 +15,9 @@ from slurm_rules import (
 from slurm_rules.gate_shape import NODESET_SCALE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
-from slinky_iac.config.load import load
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.autoscale import scaler
 from tests.policies.in_memory import in_memory, one
 from tests.policies.judging import Change, judged, messages, spec, with_hidden
 from tests.policies.pack import plain_stack
-from tests.stacks import minimal
 
 
 @pytest.mark.parametrize("hidden", [UNKNOWN, REDACTED], ids=["unknown", "redacted"])
@@ -111,37 +105,6 @@ def test_an_autoscaler_may_not_ask_for_more_than_the_gate_counts_with() -> None:
     assert "may ask for 9 pods" in messages(verdict)
 
 
-def scaled_object(config: StackConfig) -> Resource:
-    found = scaler(config, "gpu", config.nodesets["gpu"])
-    assert found is not None
-    return Resource("kubernetes:keda.sh/v1alpha1:ScaledObject", "gpu", "urn:gpu", {"kind": found.kind, "spec": found.spec})
-
-
-@pytest.mark.parametrize("source", ["slurmctld", "http://prometheus:9090"])
-def test_our_own_autoscaler_counts_busy_nodes(source: str) -> None:
-    autoscale = {"owner": "autoscaler", "maxReplicas": 4, "autoscale": {"source": source}}
-    config = load(minimal(nodesets={"gpu": {"replicas": 0, **autoscale}}))
-    assert one(autoscaling.autoscaler_counts_busy_nodes, Stack((scaled_object(config),))).violations == ()
-
-
-def test_an_autoscaler_that_takes_silence_for_none_is_refused() -> None:
-    source = {"source": "http://prometheus:9090"}
-    config = load(minimal(nodesets={"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 4, "autoscale": source}}))
-    found = scaled_object(config)
-    found.props["spec"]["fallback"] = {"failureThreshold": 3, "replicas": 0}
-    found.props["spec"]["triggers"][3]["metadata"]["ignoreNullValues"] = "true"
-    said = messages(one(autoscaling.autoscaler_counts_busy_nodes, Stack((found,))))
-    assert "has a fallback" in said
-    assert "missing series for zero" in said
-
-
-def test_a_metric_of_the_site_is_taken_where_the_site_names_it() -> None:
-    metric = {"type": "External", "external": {"metric": {"name": "gpu_nodes"}}}
-    rule, change = autoscaling.autoscaler_counts_busy_nodes, spec("scaler", metrics=[metric])
-    assert "doesn't count busy nodes" in messages(judged(rule, change, base="outside"))
-    assert judged(rule, change, {"metrics": ["gpu_nodes"]}, base="outside").violations == ()
-
-
 @pytest.mark.parametrize(
     ("policy", "options", "said"),
     [
@@ -168,64 +131,6 @@ def test_bounds_of_a_drain(policy: Change, options: Change, said: str) -> None:
 def test_an_outside_slurmrestd_behind_the_service_is_an_answer() -> None:
     service = {"spec": {"type": "ExternalName", "externalName": "slurmrestd.example.org"}}
     assert judged(restapi.restapi_answers, spec("restapi", replicas=0, service=service)).violations == ()
-
-
-@pytest.mark.parametrize(
-    ("kind", "open_"), [("LoadBalancer", True), ("NodePort", True), ("ClusterIP", False), (None, False)]
-)
-def test_slurmrestd_is_open_by_its_own_service_whatever_network_the_pods_are_on(kind: str | None, open_: bool) -> None:
-    change = spec("restapi", service={"spec": {"type": kind}})
-    assert bool(judged(exposure.no_open_slurmrestd, change).violations) is open_
-
-
-@pytest.mark.parametrize(
-    ("port", "container", "open_"),
-    [(6843, "slinky-tls", False), (6843, "somebodys", True), (6820, "slinky-tls", True), ("slurmrestd", "slinky-tls", True)],
-)
-def test_a_load_balancer_may_lead_to_the_stacks_own_tls_proxy_only(port: int | str, container: str, open_: bool) -> None:
-    """What `restapi.tls.service` makes."""
-    proxy = {"name": container, "image": "nginx:1.28-alpine", "ports": [{"containerPort": 6843}]}
-    door = {
-        "type": "kubernetes:core/v1:Service",
-        "properties": {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": "slurm-restapi-tls", "namespace": "slurm"},
-            "spec": {
-                "type": "LoadBalancer",
-                "selector": {"app.kubernetes.io/name": "slurmrestd", "app.kubernetes.io/instance": "slurm"},
-                "ports": [{"port": 6843, "targetPort": port}],
-            },
-        },
-    }
-    restapi_ = {"properties": {"spec": {"template": {"spec": {"containers": [proxy]}}}}}
-    change = {"resources": {"restapi": restapi_, "door": door}}
-    assert bool(judged(exposure.no_open_slurmrestd, change).violations) is open_
-
-
-@pytest.mark.parametrize(
-    ("url", "plain"),
-    [
-        (None, False),
-        ("https://rest.example.org:6820", False),
-        ("http://127.0.0.1:6820", False),
-        ("http://[::1]:6820", False),
-        ("http://localhost", False),
-        ("http://rest.example.org", True),
-        (" HTTP://rest.example.org", True),
-        ("http://127.0.0.1.example.org", True),
-        ("http://127.0.0.1@example.org", True),
-        ("unix:///run/slurmrestd.sock", True),
-    ],
-)
-def test_tokens_leave_a_machine_over_tls_only(url: str | None, plain: bool) -> None:
-    change = {"resources": {"gate": {"properties": {"url": url}}, "teardown": None}}
-    assert bool(judged(exposure.slurmrestd_over_tls, change).violations) is plain
-
-
-def test_a_host_on_a_network_of_its_own_may_be_asked_in_plain_http_where_the_site_says_so() -> None:
-    change = {"resources": {"gate": {"properties": {"url": "http://rest.hpc:6820"}}, "teardown": None}}
-    assert judged(exposure.slurmrestd_over_tls, change, {"plainHttpHosts": ["rest.hpc"]}).violations == ()
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from slurm_rules import (
-    access,
-    admission,
     clear_text,
     key_age,
     keys,
@@ -145,32 +143,3 @@ def test_before_the_first_update_the_age_of_such_a_key_is_no_reason_to_refuse() 
     kind = "pulumi-python:dynamic/slurm:ExternalKey"
     props = {"namespace": "slurm", "secret": "store", "since": UNKNOWN}
     assert one(key_age.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),))) == Verdict()
-
-
-def _helper(kind: str, **properties: Any) -> dict[str, Any]:
-    body = {"type": f"kubernetes:{kind}", "properties": {"metadata": {"name": "helper", "namespace": "tools"}, **properties}}
-    return {"resources": {"helper": body}}
-
-
-@pytest.mark.parametrize("folder", ["/dev/infiniband", "/dev/shm", "/dev/nvidia0", "/home", "/opt/software", "/scratch"])
-def test_devices_and_folders_that_lead_to_no_secret_may_be_mounted(folder: str) -> None:
-    change = _helper("apps/v1:DaemonSet", spec={"template": {"spec": {"volumes": [{"hostPath": {"path": folder}}]}}})
-    assert judged(access.keys_mounted_by_slurm_only, change).violations == ()
-
-
-def test_a_role_may_name_secrets_that_hold_no_key() -> None:
-    rules = [{"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["slurm-database"], "verbs": ["get"]}]
-    change = _helper("rbac.authorization.k8s.io/v1:Role", rules=rules)
-    assert judged(access.keys_mounted_by_slurm_only, change).violations == ()
-
-
-def test_an_api_service_of_another_group_is_left_alone() -> None:
-    body = {"group": "metrics.k8s.io", "version": "v1beta1", "service": {"name": "metrics", "namespace": "tools"}}
-    change = _helper("apiregistration.k8s.io/v1:APIService", spec=body)
-    assert judged(admission.admission_left_alone, change).violations == ()
-
-
-def test_a_webhook_that_only_checks_stateful_sets_is_left_alone() -> None:
-    hooks = [{"name": "a.example.org", "rules": [{"apiGroups": ["apps"], "resources": ["statefulsets"]}]}]
-    change = _helper("admissionregistration.k8s.io/v1:ValidatingWebhookConfiguration", webhooks=hooks)
-    assert judged(admission.admission_left_alone, change).violations == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from tests.policies.pack import SITE, analyze, environment, flags, outcome, plai
 NO_HELM = {"resources": {"crds": None, "operator": None}}
 """Helm releases can't be rendered to files, all else can: an update with no Kubernetes at all."""
 EDITABLE = {"resources": {"slurm-key-secret": {"properties": {"immutable": None}}}}
-FIXED = {"key-secrets-immutable": "remediate"}
+RENDERED = {
+    "what": "kubernetes//rendered:renderYamlToDirectory",
+    "reason": "this test has no Kubernetes",
+    "owner": "tests",
+    "until": (datetime.datetime.now(tz=datetime.UTC).date() + datetime.timedelta(days=2)).isoformat(),
+}
+"""An entry of a site: the provider writes files."""
+DECLARED = {"cluster-as-made": {"declared": [RENDERED]}}
+FIXED = {"key-secrets-immutable": "remediate", **DECLARED}
 
 
 @pytest.fixture(scope="module")
@@ -73,20 +82,20 @@ def test_remediation_leaves_the_key_encrypted_in_the_state(deployed: Project) ->
 
 
 def test_a_sound_saved_state_passes_analysis(deployed: Project) -> None:
-    seen = analyze(deployed, written(deployed, saved(deployed), "sound"))
+    seen = analyze(deployed, written(deployed, saved(deployed), "sound"), DECLARED)
     assert seen.code == 0, seen.output
     assert seen.spoke == set()
 
 
 def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project) -> None:
-    seen = analyze(deployed, written(deployed, saved(deployed), "sound"), passphrase="")
+    seen = analyze(deployed, written(deployed, saved(deployed), "sound"), DECLARED, passphrase="")
     assert seen.code == 0, seen.output
     assert seen.spoke == {"key-references", "keys-not-in-clear"}
     assert "is an encrypted secret" in seen.output
 
 
 def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project) -> None:
-    seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"))
+    seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"), DECLARED)
     assert seen.code != 0
     assert seen.refused_by == {"removal-by-gate", "replicas-left-to-gate"}
 
@@ -95,20 +104,22 @@ def test_an_old_key_is_found_in_what_is_deployed(deployed: Project) -> None:
     state = saved(deployed)
     secret = of_name(state, "slurm-key-secret")
     secret["outputs"]["metadata"]["creationTimestamp"] = "2001-02-03T04:05:06Z"
-    seen = analyze(deployed, written(deployed, state, "old"))
+    seen = analyze(deployed, written(deployed, state, "old"), DECLARED)
     assert seen.code == 0, seen.output
     assert {(said.rule, said.level) for said in seen.said} == {("key-age", "advisory")}
 
 
 def test_a_site_can_make_a_rule_advise_and_switch_another_off(deployed: Project) -> None:
-    levels = {"removal-by-gate": "advisory", "replicas-left-to-gate": "disabled"}
+    levels = {"removal-by-gate": "advisory", "replicas-left-to-gate": "disabled", **DECLARED}
     seen = analyze(deployed, written(deployed, ungated(deployed), "levels"), levels)
     assert seen.code == 0, seen.output
     assert [(said.rule, said.level) for said in seen.said] == [("removal-by-gate", "advisory")]
 
 
 def test_the_production_site_of_the_example_asks_for_digests_and_finds_nothing_else(deployed: Project) -> None:
-    seen = analyze(deployed, written(deployed, saved(deployed), "production"), SITE)
+    site = json.loads(SITE.read_text())
+    site["cluster-as-made"]["declared"].append(RENDERED)
+    seen = analyze(deployed, written(deployed, saved(deployed), "production"), site)
     assert seen.code != 0
     assert seen.refused_by == {"images-pinned"}
 

@@ -12,9 +12,10 @@ from slurm_rules.catalogue import RULES
 from slurm_rules.model import REDACTED, UNKNOWN, Hidden, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one, speaking
-from tests.policies.pack import BAD, bad_stack, plain_stack, site_of
+from tests.policies.pack import BAD, bad_stack, changed_by, plain_stack, site_of
 
 Path_ = tuple[str | int, ...]
+CLOSED = "cluster-as-made"
 
 
 def paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
@@ -60,6 +61,8 @@ def test_a_bad_stack_is_found_or_not_judged_but_never_passed(file: Path) -> None
     rule = next(rule for rule in RULES if rule.name == file.stem.split(".")[0])
     site = site_of(file).get(rule.name)
     for index, path in places(stack):
+        if rule.name == CLOSED and stack.resources[index].name not in changed_by(file):
+            continue  # every resource is judged alone: what isn't changed is what the sound stack has
         verdict = one(rule, replaced(stack, index, path, UNKNOWN), site)
         assert verdict.violations or verdict.not_judged, (stack.resources[index].name, path)
 

@@ -1,0 +1,228 @@
+"""One question to every resource: is it one that this program makes, as it makes it, or one that the site has declared?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
+from slurm_rules.cluster import STACK
+from slurm_rules.fields import Fields, named_as_made
+from slurm_rules.images import from_registry
+from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
+from slurm_rules.model import HiddenValueError, Resource, Stack, mappings, texts
+from slurm_rules.networks import policy_faults
+from slurm_rules.others import elsewhere, ingress_faults, release_faults
+from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
+from slurm_rules.rule import Option, Options, rule, words
+from slurm_rules.site import SCHEMA, declared, today
+from slurm_rules.world import GATE_TYPES, World, world_of
+
+_ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount")
+"""Kinds that the program doesn't make and that can do no harm with the fields that a check knows."""
+_ANY_NAME: Final = (
+    *("/PersistentVolumeClaim", "/ServiceAccount", "autoscaling/HorizontalPodAutoscaler", "keda.sh/ScaledObject"),
+    *("slinky.slurm.net/LoginSet", "slinky.slurm.net/Token", "slinky.slurm.net/Controller", "slinky.slurm.net/RestApi"),
+    "slinky.slurm.net/Accounting",
+)
+_REFERRED: Final = ("/Secret", "/ConfigMap")
+OPTIONS: Final = {
+    "declared": Option([], SCHEMA),
+    "images": words(
+        tuple(HARMLESS["site"]["images"]), "Registries, or folders of them, of the images in a cluster's namespaces."
+    ),
+    "folders": words(
+        tuple(HARMLESS["site"]["folders"]), "Folders of a node (with *), and all below them, that pods may mount."
+    ),
+    "hosts": words((), "Hosts beside those of the stack that gates, autoscalers and Services may lead to."),
+    "plainHttpHosts": words((), "Of these, hosts that gates may ask in plain HTTP, on a network of their own."),
+    "metrics": words(("slurm_nodes_wanted",), "Metrics of the site that count busy nodes, and what waits."),
+    "tokenKeys": words((), "Names (kid) of keys in jwks.json that are an identity provider's."),
+}
+
+
+@lru_cache(maxsize=64)
+def _world(stack: Stack) -> World:
+    return world_of(stack)
+
+
+@rule("cluster-as-made", lambda resource: resource.type != STACK, options=OPTIONS)
+def cluster_as_made(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """Every resource that touches the cluster is one that this program makes, as it makes it, or one that the site has
+    declared.
+
+    Why: what this program makes is known; what harms a cluster has no end: a container beside slurmctld reads slurm.key, a
+    deadline kills worker pods with their jobs, a right to scale takes slurmrestd away, and the operator then deletes busy
+    pods. Judged are the cluster's and the operator's namespaces, all of Slinky's kinds, rights, cluster-wide objects, other
+    deployers, and outside these namespaces what leads into them: to slurmrestd, to a key, to a node.
+
+    Source: made.json, written from what the components render; slurm.conf(5), slurmdbd.conf(5); Kubernetes, "Role Based
+    Access Control Good Practices", "Dynamic Admission Control", "Volumes" (hostPath); slurm-operator internal/builder.
+
+    Do: remove it, set it by the program's settings, or have it reviewed and declare it: `slinky policies accept`.
+
+    Level: mandatory, since it leaks keys and loses jobs.
+    """
+    seen = resource.as_declared()
+    world = _world(stack)
+    judging = Judging(world)
+    unseen: list[HiddenValueError] = []
+    try:
+        _judge(seen, stack, judging, options)
+    except HiddenValueError as missing:  # what was found before it counts
+        unseen.append(missing)
+    now = today()
+    for fault in judging.faults:
+        what = f"{place_of(seen)}{f':{fault.path}' if fault.path else ''}"
+        said = declared(what, options["declared"], now)
+        if said != "":
+            ended = f"; {said}" if said else ""
+            yield f"{seen.label}: {fault.path or 'it'} {fault.text}{ended} (what: {what})"
+    unseen += [HiddenValueError(f"{seen.label}: {path}", why) for path, why in judging.hidden]
+    if unseen:
+        raise unseen[0]
+
+
+def place_of(resource: Resource) -> str:
+    """How a site's entry names a resource: ``Kind/namespace/name``."""
+    name, space = resource.peek("metadata", "name"), resource.peek("metadata", "namespace")
+    return f"{resource.kind}/{space if isinstance(space, str) else ''}/{name if isinstance(name, str) else resource.name}"
+
+
+def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
+    if resource.type == HELM_RELEASE:
+        _release(resource, judging, options)
+    elif resource.type.startswith(GATE_TYPES):
+        _fields(f"slurm:{resource.kind}", resource, judging, options)
+    elif resource.type == "pulumi:providers:kubernetes":
+        _fields(resource.type, resource, judging, options)
+    elif not resource.is_kubernetes:
+        judging.faults.extend(_package(resource))
+    elif fault := _misfit(resource) or _patched(resource, judging.world):
+        judging.faults.append(fault)
+    elif resource.is_a(RBAC, *ROLES, *BINDINGS):
+        judging.faults.extend(judged(resource, stack, judging.world))
+    elif _within(resource, judging.world):
+        _inside(resource, stack, judging, options)
+    else:
+        judging.faults.extend(elsewhere(resource, judging.world, options))
+    for path, image in judging.images:
+        if not from_registry(image, options["images"]):
+            judging.add(path, f"takes {image}, of a registry that this site doesn't know (images)")
+
+
+def _package(resource: Resource) -> Iterator[Fault]:
+    """Resources of other providers: those of a cloud, of names and of keys can't reach into a cluster."""
+    package, _, rest = resource.type.partition(":")
+    module = rest.split("/", 1)[0].split(":", 1)[0].lower()
+    if package in ("slinky", "random") or resource.type.startswith("pulumi:pulumi:"):
+        return
+    if package == "pulumi" and rest.partition(":")[2] in (*HARMLESS["providers"], "pulumi-python"):
+        return
+    if package in HARMLESS["providers"] and not module.startswith(tuple(HARMLESS["clusterModules"])):
+        firewall = resource.get() if _FIREWALL.search(resource.type) else {}
+        everywhere = any(text in ("0.0.0.0/0", "::/0", "*", "Internet") for _, text in texts(firewall))
+        if everywhere and any(_opens(part) for _, part in mappings(firewall)):
+            yield Fault("", "opens a port of Slurm's daemons to every address")
+        return
+    if not resource.props and package in ("kubernetes", "my", "site", "pkg"):
+        return  # a component: what it makes is judged
+    yield Fault("", f"is of {package}, which may run programs or write to a cluster past the pack")
+
+
+_FIREWALL: Final = re.compile(r"security|firewall|ingress|acl|rule", re.IGNORECASE)
+_PORTS: Final = (6817, 6820)
+"""The first and the last port of Slurm's daemons."""
+
+
+def _opens(rule_: Mapping[str, object]) -> bool:
+    """Whether a rule of a cloud's firewall is for a port of Slurm's."""
+    numbers = [each for each in rule_.values() if isinstance(each, int | float) and not isinstance(each, bool)]
+    texts_ = [each for each in rule_.values() if isinstance(each, str | list)]
+    named = any(str(port) in str(each) for each in texts_ for port in range(_PORTS[0], _PORTS[1] + 1))
+    low, high = (min(numbers), max(numbers)) if numbers else (1, 0)
+    return named or (low <= _PORTS[1] and high >= _PORTS[0])
+
+
+def _release(release: Resource, judging: Judging, options: Options) -> None:
+    charts = chart_names(release)
+    if release.peek("postrender"):
+        judging.add("postrender", "runs a program over what the chart makes")
+    if release.peek("valueYamlFiles"):
+        judging.add("valueYamlFiles", "are values that aren't seen; give them as values")
+    if charts & {"slurm-operator", "slurm-operator-crds"}:
+        chart = release.text("chart")
+        if "://" in chart:
+            judging.images.append(("chart", chart.removeprefix("oci://")))
+        _fields("helm.sh/Release", release, judging, options)
+        return
+    if "slurm" in charts or makes_cluster(release):
+        judging.add("chart", "is a chart of a whole cluster, into which no rule sees; declare its resources")
+    if release.text("namespace") in judging.world.closed:
+        judging.add("namespace", "puts a chart's objects into the cluster's namespace")
+    judging.faults.extend(release_faults(release, judging.world, options))
+
+
+def _misfit(resource: Resource) -> Fault | None:
+    """A type that says another kind than the properties: rules would judge the wrong one."""
+    kind, version = resource.get("kind"), resource.get("apiVersion")
+    if isinstance(kind, str) and kind != resource.base_kind:
+        return Fault("kind", f"is {kind}, and its type says {resource.kind}")
+    if isinstance(version, str) and version.rpartition("/")[0] != resource.group:
+        return Fault("apiVersion", f"is {version}, of another group than its type")
+    return None
+
+
+_GUARDED: Final = ("admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io")
+
+
+def _patched(resource: Resource, world: World) -> Fault | None:
+    """A patch of what is declared elsewhere."""
+    space = resource.text("metadata", "namespace") if resource.is_patch else ""
+    own = resource.is_slinky or space in world.closed or resource.in_cluster_name in world.closed
+    if resource.is_patch and (own or resource.group in _GUARDED or space.startswith("kube-")):
+        return Fault("", "changes what is declared elsewhere, past gates and rules; change it there")
+    return None
+
+
+def _within(resource: Resource, world: World) -> bool:
+    """Whether a Kubernetes object is the cluster's: by its kind, its namespace, or a name of the program's own."""
+    key, name = f"{resource.group}/{resource.base_kind}", resource.in_cluster_name
+    space = resource.get("metadata", "namespace")
+    if resource.is_slinky or space in world.closed:
+        return True
+    if key == "/Namespace":
+        return name in world.closed
+    fence = resource.group == "admissionregistration.k8s.io" and name.startswith("slinky-iac-")
+    return fence or (resource.group == "apiextensions.k8s.io" and named_as_made(key, name, world))
+
+
+def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
+    key, name = f"{resource.group}/{resource.base_kind}", resource.in_cluster_name
+    if key == "networking.k8s.io/NetworkPolicy":
+        judging.faults.extend(policy_faults(resource, stack, judging.world))
+        return
+    if key == "networking.k8s.io/Ingress":
+        judging.faults.extend(ingress_faults(resource))
+        return
+    if key not in KINDS and key not in _ALSO:
+        judging.add("", "isn't made by this program, and is among the cluster's own objects")
+        return
+    if key == "/PersistentVolumeClaim" and name.startswith("statesave"):
+        judging.add("metadata.name", "is slurmctld's own claim")
+    referred = key in _REFERRED and name in judging.world.referred
+    if key not in _ANY_NAME and not referred and not named_as_made(key, name, judging.world):
+        judging.add("metadata.name", f"is {name}; the program's are {', '.join(KINDS[key]['names'])}")
+    _fields(key, resource, judging, options)
+
+
+def _fields(key: str, resource: Resource, judging: Judging, options: Options) -> None:
+    if key not in KINDS and key not in _ALSO:
+        judging.add("", "is a gate that this program doesn't have")
+        return
+    for each in resource.ignore_changes:
+        if key not in KINDS or each not in KINDS[key]["ignoreChanges"]:
+            judging.add("ignoreChanges", f"has {each}: what a review sees isn't what runs")
+    Fields(key, resource, judging, options).judge()

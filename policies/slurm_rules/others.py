@@ -1,0 +1,287 @@
+"""Objects outside a cluster's namespaces: by what they reach into it, or stand before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from posixpath import normpath
+from typing import Any, Final
+
+from slurm_rules.made import HARMLESS, Fault
+from slurm_rules.model import API_GROUP, Resource, everything, mappings, texts
+from slurm_rules.rights import harm
+from slurm_rules.values import folder_fault
+from slurm_rules.world import World
+
+ADMISSION: Final = "admissionregistration.k8s.io"
+_LISTS: Final[Mapping[str, Any]] = HARMLESS["quiet"]
+_GROUPS: Final = frozenset(_LISTS["groups"])
+"""API groups of objects that stay within their namespace, or set up storage, devices, networks, certificates and metrics."""
+_CLIENTS: Final = tuple(_LISTS["clients"])
+_ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_DOORS: Final = ("hostPID", "hostIPC")
+
+
+def elsewhere(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """Faults of a Kubernetes object outside the cluster's namespaces that isn't a role, a binding or a Release."""
+    group, kind = resource.group, resource.base_kind
+    if kind in ("Node", "PersistentVolume", "PriorityClass"):
+        yield from {"Node": _node, "PersistentVolume": _volume, "PriorityClass": _priority}[kind](resource, world, options)
+    elif judge := _BY_GROUP.get(group):
+        yield from judge(resource, world)
+    elif group == "templates.gatekeeper.sh" or kind in _LISTS["clusterWide"]:
+        return
+    elif group in _GROUPS:
+        yield from _ordinary(resource, world, options)
+    else:
+        yield Fault("", f"is of {group or kind}, whose controller may act on a cluster; the pack can't see what it does")
+
+
+def _definition(crd: Resource, _: World) -> Iterator[Fault]:
+    hooked = crd.text("spec", "conversion", "strategy") == "Webhook"
+    group = crd.text("spec", "group")
+    if group in ("", API_GROUP) or (hooked and group.endswith("k8s.io")):
+        yield Fault("spec", "is a CustomResourceDefinition of Slinky's group, which its own chart makes")
+
+
+def _service(api: Resource, _: World) -> Iterator[Fault]:
+    served = api.text("spec", "group") or api.in_cluster_name.partition(".")[2]
+    if served != "metrics.k8s.io" and not _foreign([served]):
+        yield Fault("spec.group", f"answers for {served or 'the core group'} in its place")
+
+
+def _constraint(constraint: Resource, world: World) -> Iterator[Fault]:
+    if not world.slurm <= set(constraint.get("spec", "match", "excludedNamespaces") or ()):
+        yield Fault("spec.match", f"may refuse objects in {_listed(world.slurm)}; exclude it")
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "the cluster's namespace"
+
+
+def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    kind = resource.base_kind
+    if kind in _LISTS["crossing"] or any(word in kind for word in _LISTS["clusterWideWords"]):
+        yield Fault("spec", "reaches into every namespace")
+    if kind == "Service" and resource.get("spec", "externalIPs"):
+        yield Fault("spec.externalIPs", "takes over addresses for all pods")
+    if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
+        yield Fault("type", "asks for an account's token that never ends")
+    if resource.namespace.startswith("kube-") and kind in ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice"):
+        yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
+    if kind == "VerticalPodAutoscaler" or resource.group not in _ORDINARY:
+        for path, text in texts(resource.get("spec"), "spec"):
+            low = path.lower()
+            if text in world.closed and "namespace" in low and "selector" not in low and "exclude" not in low:
+                yield Fault(path, f"names the namespace {text}")
+    yield from pods(resource.get("spec"), "spec", options)
+    part = "spec" if resource.get("spec") else "data"
+    yield from leads_in(resource.get(part) or {}, part, world, client=kind in _CLIENTS)
+    if resource.get("spec") and resource.get("data"):
+        yield from leads_in(resource.get("data"), "data", world, client=True)
+
+
+def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterator[Fault]:
+    """Texts that lead others to slurmrestd: its Service's name anywhere but in an address that a client asks."""
+    if not world.bases:
+        return
+    names = "|".join(map(re.escape, sorted(world.bases)))
+    pattern = re.compile(rf"(?<![a-z0-9.-])(?:{names})-restapi(?:-tls)?(?![a-z0-9-])")
+    for path, key, part in everything(value, root):
+        for text in (part if isinstance(part, str) else "", key or ""):
+            if not pattern.search(text):
+                continue
+            plain = re.fullmatch(r"\s*(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
+            if not (client and plain):
+                yield Fault(path, "leads to slurmrestd, which speaks plain HTTP")
+
+
+def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """What takes pods of others out to their nodes, where every pod's Secrets are."""
+    for path, part in mappings(value, root):
+        for door in _DOORS:
+            if part.get(door) is True:
+                yield Fault(f"{path}.{door}", "is the way to the processes of the node, slurmctld's among them")
+        if part.get("hostNetwork") is True and re.search(r"'(?:CAP_)?(?:NET_RAW|NET_ADMIN)'", str(part)):
+            yield Fault(f"{path}.hostNetwork", "reads what passes on the node's network, tokens in plain HTTP among it")
+        if part.get("privileged") is True:
+            yield Fault(f"{path}.privileged", "is root of the node")
+        added = part.get("capabilities")
+        for each in (added.get("add") if isinstance(added, Mapping) else None) or ():
+            if str(each).upper().removeprefix("CAP_") in _LISTS["strongCapabilities"]:
+                yield Fault(f"{path}.capabilities", f"has {each}, the way to the node")
+        if "operator" in str(part.get("serviceAccountName") or part.get("serviceAccount") or "") and "slurm" in str(part):
+            yield Fault(f"{path}.serviceAccountName", "runs as slurm-operator")
+        for field in ("hostPath", "local"):
+            if isinstance(found := part.get(field), Mapping) and "path" in found:
+                folder = normpath("/" + str(found["path"]).strip().lstrip("/"))
+                looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
+                if not (looked and _read_only(value, str(part.get("name")))) and (fault := folder_fault(folder, options)):
+                    yield Fault(f"{path}.{field}", fault)
+
+
+def _read_only(value: object, volume: str) -> bool:
+    mounts = [
+        each for _, part in mappings(value, "") for each in part.get("volumeMounts") or () if isinstance(each, Mapping)
+    ]
+    own = [each for each in mounts if each.get("name") == volume]
+    return bool(own) and all(each.get("readOnly") is True for each in own)
+
+
+def release_faults(release: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """Faults of a chart's values, whatever the chart: manifests, rights, pods, and ways to slurmrestd."""
+    values = release.get("values") or {}
+    yield from pods(values, "values", options)
+    yield from leads_in(values, "values", world, client=False)
+    for path, part in mappings(values, "values"):
+        if isinstance(part.get("kind"), str) and isinstance(part.get("apiVersion"), str):
+            yield Fault(path, f"brings an object of its own, {part['kind']}; declare it as a resource, where it is judged")
+        elif "verbs" in part and "resources" in part:
+            for fault in harm(part, world.keys):
+                yield Fault(path, fault)
+        for field, text in part.items():
+            if not isinstance(text, str):
+                continue
+            if text in world.closed and field in ("namespace", "targetNamespace", "releaseNamespace", "namespaceOverride"):
+                yield Fault(f"{path}.{field}", f"deploys into {text}")
+            if text in world.keys:
+                yield Fault(f"{path}.{field}", f"names the Secret {text}, a key")
+            if re.search(r"(?m)^\s{0,20}kind:\s{0,9}\w", text) and "apiVersion:" in text:
+                yield Fault(f"{path}.{field}", "brings an object of its own, as text; declare it as a resource")
+
+
+_TLS_NOTES: Final = ("ssl-redirect", "force-ssl-redirect")
+
+
+def ingress_faults(ingress: Resource) -> Iterator[Fault]:
+    """What an Ingress in the cluster's namespace opens without TLS. One that takes TLS for each of its hosts is a way for
+    people to slurmrestd, which asks each for a token."""
+    hosts = {str(host) for tls in ingress.get("spec", "tls") or () for host in tls.get("hosts") or ()}
+    if more := set(ingress.names("spec")) - {"tls", "rules", "ingressClassName"}:
+        yield Fault("spec", f"has {', '.join(sorted(more))}")
+    for index, rule in enumerate(ingress.get("spec", "rules") or ({},)):
+        if not hosts or str(rule.get("host", "")) not in hosts:
+            yield Fault(f"spec.rules[{index}]", f"opens {rule.get('host') or 'all hosts'} without TLS")
+    for name, value in (ingress.get("metadata", "annotations") or {}).items():
+        if not name.startswith("cert-manager.io/") and not (name.endswith(_TLS_NOTES) and value == "true"):
+            yield Fault(f"metadata.annotations.{name}", "is an annotation that its controller acts on")
+
+
+def _node(node: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
+    for taint in node.get("spec", "taints") or ():
+        if taint.get("effect") == "NoExecute":
+            yield Fault("spec.taints", "evicts pods with running jobs")
+    for field in ("labels", "annotations"):
+        for name in node.names("metadata", field):
+            if API_GROUP in name or name.startswith("slinky-iac/"):
+                yield Fault(f"metadata.{field}.{name}", "is the operator's or the program's")
+    if more := set(node.names("spec")) - {"taints"}:
+        yield Fault("spec", f"sets {', '.join(sorted(more))} of a node")
+
+
+def _volume(volume: Resource, _: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    for field in ("hostPath", "local"):
+        if field in volume.names("spec") and (fault := folder_fault(volume.get("spec", field, "path"), options)):
+            yield Fault(f"spec.{field}", fault)
+    claim = volume.text("spec", "claimRef", "name")
+    if claim.startswith("statesave"):
+        yield Fault("spec.claimRef", "takes slurmctld's state to itself")
+
+
+def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
+    value = found.get("value")
+    low = isinstance(value, int | float) and value <= 0
+    if found.text("preemptionPolicy") == "Never" or low:
+        return
+    if found.get("globalDefault") is True or found.in_cluster_name not in world.priorities:
+        yield Fault("value", "lets pods of others take the place of pods with running jobs; use preemptionPolicy: Never")
+
+
+def _spared(selector: object, world: World) -> bool:
+    """Whether a namespaceSelector leaves the cluster's and the operator's namespaces out."""
+    if not isinstance(selector, Mapping):
+        return False
+    label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
+    if label is not None:
+        return label not in world.closed
+    for each in selector.get("matchExpressions") or ():
+        if isinstance(each, Mapping) and each.get("key") == _NAME_LABEL:
+            named = set(map(str, each.get("values") or ()))
+            if (each.get("operator") == "NotIn" and world.slurm <= named) or (
+                each.get("operator") == "In" and not named & world.closed
+            ):
+                return True
+    return False
+
+
+def _foreign(groups: object) -> bool:
+    """API groups that hold nothing of a cluster."""
+    listed = [str(each) for each in groups] if isinstance(groups, list | tuple) else []
+    return bool(listed) and all(
+        "." in each and "*" not in each and not each.endswith((".k8s.io", API_GROUP, "keda.sh")) for each in listed
+    )
+
+
+def _admission(resource: Resource, world: World) -> Iterator[Fault]:
+    if resource.in_cluster_name.startswith("slinky-iac-"):
+        yield Fault("metadata.name", "has a name of the fence and isn't the fence")
+    elif resource.base_kind.endswith("Configuration"):
+        for index, hook in enumerate(resource.get("webhooks") or ()):
+            yield from _stands_before(f"webhooks[{index}]", hook.get("rules"), hook.get("namespaceSelector"), world)
+    elif resource.base_kind.endswith("Policy"):
+        matched: Mapping[str, Any] = resource.get("spec", "matchConstraints") or {}
+        rules, selector = matched.get("resourceRules"), matched.get("namespaceSelector")
+        yield from _stands_before("spec.matchConstraints", rules, selector, world)
+    elif not resource.text("spec", "policyName"):
+        yield Fault("spec.policyName", "binds no policy that is seen")
+
+
+def _stands_before(path: str, rules: list[Any] | None, selector: object, world: World) -> Iterator[Fault]:
+    for rule in rules or ({"apiGroups": ["*"], "resources": ["*"]},):
+        if _foreign(rule.get("apiGroups")):
+            continue
+        kinds = {str(each) for each in rule.get("resources") or ("*",)}
+        if _spared(selector, world) and (kinds <= set(_LISTS["namespaced"]) or rule.get("scope") == "Namespaced"):
+            continue
+        shown = ", ".join(sorted(kinds))
+        yield Fault(path, f"stands before {shown} of the cluster; leave {_listed(world.slurm)} out by namespaceSelector")
+
+
+_VALIDATES: Final = frozenset(
+    {"name", "match", "exclude", "validate", "preconditions", "celPreconditions", "skipBackgroundRequests"}
+)
+_KYVERNO: Final = ("ClusterPolicy", "Policy")
+
+
+def _kyverno(policy: Resource, world: World) -> Iterator[Fault]:
+    """A policy that only validates pods of other namespaces does no harm; all others change, copy or delete."""
+    if policy.base_kind not in _KYVERNO:
+        yield Fault("spec", "changes, copies or deletes objects")
+        return
+    for index, rule in enumerate(policy.get("spec", "rules") or ({},)):
+        path = f"spec.rules[{index}]"
+        if more := set(rule) - _VALIDATES or ({"mutate"} if "validate" not in rule else set()):
+            yield Fault(path, f"has {', '.join(sorted(more))}; only validate can do no harm")
+            continue
+        kinds = [k for _, part in mappings(rule.get("match"), "") for k in part.get("kinds") or ()]
+        short = {str(each).rsplit("/", 1)[-1] for each in kinds}
+        out = {str(s) for _, part in mappings(rule.get("exclude"), "") for s in part.get("namespaces") or ()}
+        own = {str(s) for _, part in mappings(rule.get("match"), "") for s in part.get("namespaces") or ()}
+        spared = (bool(own) and not any(fnmatchcase(c, each) for each in own for c in world.closed)) or (
+            all(any(fnmatchcase(space, each) for each in out) for space in world.slurm)
+        )
+        if policy.base_kind == "ClusterPolicy" and not spared:
+            yield Fault(path, f"may refuse objects in {_listed(world.slurm)}; exclude it")
+        if "Secret" in short or any("*" in each for each in short):
+            yield Fault(path, "reads Secrets, and its messages may show them")
+
+
+_BY_GROUP: Final[Mapping[str, Callable[[Resource, World], Iterator[Fault]]]] = {
+    ADMISSION: _admission,
+    "kyverno.io": _kyverno,
+    "apiextensions.k8s.io": _definition,
+    "apiregistration.k8s.io": _service,
+    "constraints.gatekeeper.sh": _constraint,
+}

@@ -1,0 +1,103 @@
+"""Rights in a stack: a list of those that can do no harm to a cluster. All others are shown, with their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from slurm_rules.made import HARMLESS, Fault
+from slurm_rules.model import Resource, Stack
+from slurm_rules.world import World
+
+RBAC: Final = "rbac.authorization.k8s.io"
+ROLES: Final = ("Role", "ClusterRole")
+BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+_READ: Final = frozenset({"get", "list", "watch"})
+_LISTS: Final[Mapping[str, Any]] = HARMLESS["rights"]
+_READABLE: Final = {group: frozenset(kinds) for group, kinds in _LISTS["readable"].items()}
+"""Kinds that may be read. Secrets are not among them."""
+_UNREADABLE: Final = frozenset({"secrets", "*", "users", "groups"})
+_ASKED: Final = {
+    "authentication.k8s.io": frozenset({"tokenreviews"}),
+    "authorization.k8s.io": frozenset({"subjectaccessreviews", "localsubjectaccessreviews", "selfsubjectaccessreviews"}),
+}
+_EVENT: Final = (("", "events"), ("events.k8s.io", "events"))
+_WRITE: Final = frozenset({"create", "patch", "update"})
+_KUBERNETES: Final = tuple(_LISTS["kubernetesGroups"])
+_STRONG_GROUPS: Final = tuple(_LISTS["strongGroups"])
+"""Ends of API groups whose controllers make pods, copy Secrets or lead connections for who writes their objects."""
+_EVERYBODY: Final = tuple(_LISTS["everybody"])
+_TAKES_ADDRESSES: Final = frozenset({"services", "services/status", "endpoints", "endpointslices", "*"})
+
+
+def judged(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
+    """Faults of a role or a binding."""
+    if resource.base_kind in BINDINGS:
+        yield from _binding(resource, stack, world)
+        return
+    wide = resource.base_kind == "ClusterRole"
+    within = wide or resource.namespace in world.closed or resource.namespace.startswith("kube-")
+    if resource.get("aggregationRule"):
+        yield Fault("aggregationRule", "gathers the rights of other roles")
+    for index, entry in enumerate(resource.get("rules") or ()):
+        if not isinstance(entry, Mapping):
+            continue
+        faults = harm(entry, world.keys) if within else _addresses(entry)
+        for fault in faults:
+            yield Fault(f"rules[{index}]", fault)
+
+
+def harm(entry: Mapping[str, Any], keys: frozenset[str]) -> Iterator[str]:
+    """Rights of one entry of a role's rules that aren't harmless."""
+    verbs = [str(each) for each in entry.get("verbs") or ()]
+    for url in entry.get("nonResourceURLs") or ():
+        if "*" in verbs or not set(verbs) <= _READ | {"head"} or "*" in str(url):
+            yield f"allows {', '.join(verbs)} of {url}"
+    groups = [str(each) for each in entry.get("apiGroups") or ([] if entry.get("nonResourceURLs") else ["*"])]
+    named = tuple(map(str, entry.get("resourceNames") or ()))
+    for group in groups:
+        for kind in map(str, entry.get("resources") or ()):
+            wrong = [verb for verb in verbs if not _harmless(group, kind, verb, named, keys)]
+            if wrong:
+                yield f"allows {', '.join(wrong)} of {kind}{f' of {group}' if group else ''}"
+
+
+def _harmless(group: str, kind: str, verb: str, named: tuple[str, ...], keys: frozenset[str]) -> bool:
+    if "*" in verb or "*" in kind or "*" in group:
+        return False
+    if (group, kind) == ("", "secrets"):
+        own = bool(named) and all(name and name not in keys and "auth" not in name and "key" not in name for name in named)
+        return own and verb in _READ
+    if kind in _ASKED.get(group, ()) or ((group, kind) in _EVENT and verb in _WRITE):
+        return verb in _WRITE
+    if group in _READABLE:
+        return verb in _READ and kind in _READABLE[group]
+    if group.endswith(_KUBERNETES) or "." not in group:
+        return verb in _READ and kind not in _UNREADABLE and "/proxy" not in kind
+    return verb in _READ or not group.endswith(_STRONG_GROUPS)
+
+
+def _addresses(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Of a role of another namespace: a Service there takes over any address by externalIPs."""
+    kinds = {str(each) for each in entry.get("resources") or ()}
+    groups = {str(each) for each in entry.get("apiGroups") or ("*",)}
+    wrong = sorted({str(each) for each in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
+    if wrong and kinds & _TAKES_ADDRESSES and groups & {"", "*", "discovery.k8s.io"}:
+        yield f"allows {', '.join(wrong)} of {', '.join(sorted(kinds & _TAKES_ADDRESSES))}, which take over any address"
+
+
+def _binding(binding: Resource, stack: Stack, world: World) -> Iterator[Fault]:
+    wide = binding.base_kind == "ClusterRoleBinding"
+    within = wide or binding.namespace in world.closed or binding.namespace.startswith("kube-")
+    kind, name = binding.text("roleRef", "kind"), binding.text("roleRef", "name")
+    for index, subject in enumerate(binding.get("subjects") or ()):
+        who = str(subject.get("name")) if isinstance(subject, Mapping) else ""
+        if who.startswith(_EVERYBODY):
+            yield Fault(f"subjects[{index}]", f"gives {name} to {who}")
+    if not within or (kind == "ClusterRole" and name in _LISTS["roles"]):
+        return
+    for role in stack.resources:
+        same = role.is_a(RBAC, kind) and role.in_cluster_name == name and not role.is_patch
+        if same and (kind == "ClusterRole" or role.namespace == binding.namespace):
+            return  # its rules are judged themselves
+    yield Fault("roleRef", f"gives the {kind or 'role'} {name}, which is not in this stack")

@@ -1,0 +1,212 @@
+"""Slurm's files in a stack, line by line: what they run, load, send away, and take from the operator.
+
+The tables are the settings' own (``slinky_iac/config/slurm_reach.py``), in ``made.json``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from slurm_rules.made import MADE
+from slurm_rules.slurm_conf import Line, lines
+from slurm_rules.world import World
+
+_SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
+_URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
+_KEYS_AT_ONCE: Final = 2
+_LUA: Final = re.compile(r"os\.execute|io\.popen|os\.remove|package\.\w{1,20}|loadlib|dofile|loadfile|require")
+_TABLE: Final[Mapping[str, Any]] = MADE.get("conf", {})
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./%@:+=,*?-]+")
+_DEVICES: Final = ("/dev", "/sys", "/proc")
+_USER_CLAIM: Final = re.compile(
+    r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|userclaimfield=[\w.:/-]{1,64}"
+)
+_STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
+_PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
+_SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
+
+
+def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
+    """Whether a path is one of these folders, or below."""
+    return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
+
+
+def conf_faults(text: str, which: str) -> Iterator[str]:
+    """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's."""
+    for line in lines(text):
+        if which == "slurm.conf" and line.first in ("nodename", "partitionname", "nodeset"):
+            yield from _of_line(line, "partition" if line.first == "partitionname" else "node")
+            continue
+        for name, value in line.pairs if which == "slurmdbd.conf" else line.pairs[:1]:
+            yield from _parameter(name, value, which)
+        if len(line.pairs) > 1 and which == "slurm.conf" and " " in text and line.first not in _SEVERAL:
+            yield from (fault for name, value in line.pairs[1:] for fault in _parameter(name, value, which))
+
+
+_SEVERAL: Final = ("debugflags",)
+
+
+def node_faults(text: str, which: str) -> Iterator[str]:
+    """The same for the parameters of a node or of a partition."""
+    for line in lines(text):
+        yield from _of_line(line, which)
+
+
+def _of_line(line: Line, which: str) -> Iterator[str]:
+    known = {*_TABLE[which], "nodeset", "feature", "nodes"}
+    for name, value in line.pairs:
+        if name not in known:
+            yield f"{name} isn't a parameter of a {which}"
+        elif name in ("nodeaddr", "nodehostname", "bcastaddr") and "://" in value:
+            yield f"{name} is {value}"
+        elif name == "gresconf" or (which == "node" and value.startswith("/") and not below(value, _DEVICES)):
+            yield f"{name} names a file"
+
+
+def _parameter(name: str, value: str, which: str) -> Iterator[str]:
+    dbd = which == "slurmdbd.conf"
+    if name in ("authaltparameters", "storageparameters"):
+        form = _USER_CLAIM if name == "authaltparameters" else _STORAGE_TLS
+        if not all(form.fullmatch(part) for part in value.split(",")):
+            yield f"{name} is {value}, and the operator owns it"
+    elif name in _TABLE["slurmdbdOwned" if dbd else "owned"]:
+        yield f"{name} is the operator's"
+    elif name not in _TABLE["slurmdbd" if dbd else "known"] and name not in ("maxnodecount",):
+        yield f"{name} isn't a parameter that this release reads"
+    elif name in _TABLE["elsewhere"]:
+        yield f"{name} gives another host data, or its word"
+    elif name in _TABLE["programs"]:
+        if not all(below(part, _TABLE["programFolders"]) for part in value.split(":")) or not _PLAIN.fullmatch(value):
+            yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
+    elif name in _TABLE["writes"]:
+        if not below(value, _TABLE["writeFolders"]):
+            yield f"{name} writes to {value}"
+    else:
+        yield from _bounds(name, value)
+
+
+def _bounds(name: str, value: str) -> Iterator[str]:
+    words = [each.strip("+- ").lower() for each in value.split(",")]
+    if name in _TABLE["values"]:
+        if value.lower() not in _TABLE["values"][name]:
+            yield f"{name} is {value}; data stays in the cluster with {' or '.join(_TABLE['values'][name])}"
+    elif name in _TABLE["loud"]:
+        if loud := [each for each in words if each in _TABLE["loud"][name]]:
+            yield f"{name} has {', '.join(loud)}, with which logs hold messages of daemons"
+    elif name in _TABLE["least"]:
+        if value.isdigit() and 0 < int(value[:9]) < _TABLE["least"][name]:
+            yield f"{name} is {value}; jobs are lost below {_TABLE['least'][name]}"
+    elif name.startswith("purge"):
+        match = _PURGE.match(value)
+        size = {"h": 1 / 720, "d": 1 / 30}.get((match[2] or "m")[:1].lower(), 1) if match else 0
+        if not match or int(match[1]) * size < 1:
+            yield f"{name} is {value}: records of less than a month go"
+    elif "://" in value or (value.startswith("/") and not below(value, _TABLE["programFolders"])):
+        yield f"{name} is {value}, a place that isn't known"
+
+
+def file_faults(name: str, text: str, token_keys: list[str], world: World, *, own: bool) -> Iterator[str]:
+    """What is wrong with one file of a ConfigMap of the cluster; ``own``: the program makes a file of this name there."""
+    taken = name in _TABLE["taken"] or name.endswith(tuple(_TABLE["takenEndings"]))
+    if own:
+        if name == "jwks.json":
+            yield from _key_set(text, token_keys)
+        elif name == "watched.json":
+            yield from (
+                f"leads to {url}" for url in re.findall(r'"(https?://[^"]{1,300})"', text) if not _within(url, world)
+            )
+    elif taken:
+        yield f"takes the place of the {name} that the operator or the program writes"
+    elif name in MADE["texts"]:
+        yield "isn't as this program writes it"
+    elif name.endswith(".lua"):
+        yield from (f"runs {found}" for found in dict.fromkeys(_LUA.findall(text)))
+    elif name == "plugstack.conf":
+        yield from _libraries(text)
+    elif name.endswith((".conf", ".yaml", ".yml")):
+        for line in text.splitlines():
+            for key, value in _SET.findall(line.split("#", 1)[0]):
+                yield from _line(name, key, value.strip("\"'"))
+
+
+def _libraries(text: str) -> Iterator[str]:
+    for line in map(str.strip, text.splitlines()):
+        match = _SPANK.match(line)
+        if line and not line.startswith("#") and (match is None or not _of_image(match[2] or match[3])):
+            yield f"loads {line[:60]}, which isn't a library of the image"
+
+
+def _within(url: str, world: World) -> bool:
+    """Whether an address is within the cluster, or of the stack's own hosts."""
+    host = urlsplit(url).hostname or ""
+    labels = host.split(".")
+    return len(labels) <= 2 or "svc" in labels or world.knows(host)
+
+
+def _of_image(path: str) -> bool:
+    return below(path, _TABLE["programFolders"]) or "/" not in path
+
+
+def _line(file: str, key: str, value: str) -> Iterator[str]:
+    low = key.lower()
+    if "://" in value or value.startswith("//"):
+        yield f"{key} leads to {value[:60]}"
+    elif low.endswith("host") or low == "include":
+        yield f"{key} of {file} names {value[:60]}"
+    elif value.startswith("/"):
+        inside = (*_TABLE["programFolders"], *_TABLE["writeFolders"], *_DEVICES)
+        if not below(re.split(r"[\[,]", value)[0], inside):
+            yield f"{key} names {value[:60]}, which isn't of the image"
+    elif file in ("oci.conf", "burst_buffer.conf", "helpers.conf") and re.search(r"[;|&`$<>]", value):
+        yield f"{key} of {file} runs a shell"
+
+
+def _key_set(text: str, known: list[str]) -> Iterator[str]:
+    """Keys whose name is made of themselves (RFC 7638), as this program's are; two at the most, in a rotation."""
+    try:
+        keys = json.loads(text)["keys"]
+        named = [(str(each.get("kid")), _thumbprint(each)) for each in keys]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        yield "isn't a set of keys"
+        return
+    own = [kid for kid, print_ in named if kid == print_ and kid not in known]
+    for kid, print_ in named:
+        if kid != print_ and kid not in known:
+            yield f"has the key {kid[:60]}, which isn't this program's; name it in tokenKeys if it is your provider's"
+    if len(own) > _KEYS_AT_ONCE:
+        yield f"has {len(own)} keys"
+
+
+def _thumbprint(jwk: Mapping[str, Any]) -> str:
+    needed = {name: jwk.get(name) for name in ("e", "kty", "n")}
+    digest = hashlib.sha256(json.dumps(needed, sort_keys=True, separators=(",", ":")).encode()).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+_SSSD_PROVIDERS: Final = ("ldap", "ad", "ipa", "krb5", "files", "none", "")
+
+
+def sssd_faults(text: str) -> Iterator[str]:
+    """What is wrong with an sssd.conf: a directory in plain text, one that isn't checked, or numbers of the system's."""
+    said = [match.groups() for match in re.finditer(r"(?m)^[ \t]*+([A-Za-z_]{1,80})[ \t]*+=[ \t]*+(.{0,400})$", text)]
+    tls = any(name == "ldap_id_use_start_tls" and value.strip().lower() == "true" for name, value in said)
+    for name, raw in said:
+        value = raw.strip().lower()
+        if name.endswith("_uri") and value.startswith("ldap://") and not tls:
+            yield f"{name} asks a directory in plain text"
+        elif name == "ldap_tls_reqcert" and value not in ("demand", "hard"):
+            yield f"{name} is {value}: any server is believed"
+        elif name == "ldap_auth_disable_tls_never_use_in_production" and value == "true":
+            yield f"{name} sends passwords in plain text"
+        elif name in ("min_id", "ldap_min_id", "ldap_idmap_range_min") and (not value.isdigit() or int(value[:9]) < 1):
+            yield f"{name} is {value}: root may come from the directory"
+        elif name.endswith("_provider") and name in ("id_provider", "auth_provider") and value not in _SSSD_PROVIDERS:
+            yield f"{name} is {value}, another program"
+        elif name in ("override_uid", "override_gid", "proxy_lib_name", "krb5_server") and "://" in value:
+            yield f"{name} is {value}"

@@ -1,0 +1,333 @@
+"""Values of the program's fields that its settings choose: what each may be where it could do harm.
+
+Which field has which check is in ``harmless.json`` (``checks``); all others have the values that ``made.json`` lists.
+``unit`` stands for a whole part that is compared as one, ``free`` for what can do no harm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from posixpath import normpath
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from slurm_rules.made import HARMLESS, Judging, Path_, known_below, like_any
+
+_LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
+
+
+@cache
+def _rows() -> tuple[tuple[frozenset[str], tuple[frozenset[str], ...], str], ...]:
+    """Kinds, path and check of each row of ``checks``. ``*`` is any key, ``**`` all below, ``|`` parts words."""
+    found = []
+    for line in HARMLESS["checks"]:
+        kinds, path, check = line.split(" ; ")
+        for group, members in HARMLESS["kinds"].items():
+            kinds = kinds.replace(group, members)
+        found.append((frozenset(kinds.split("|")), tuple(frozenset(part.split("|")) for part in path.split(" ")), check))
+    return tuple(found)
+
+
+@cache
+def check_of(kind: str, path: Path_) -> str | None:
+    """Name of the check for a path of a kind; None where the values of ``made.json`` count."""
+    short = kind.rsplit("/", 1)[-1]
+    for kinds, wanted, check in _rows():
+        if kinds.isdisjoint((short, f"{short.partition(':')[0]}:*", "*")):
+            continue
+        deep = "**" in wanted[-1]
+        parts = wanted[:-1] if deep else wanted
+        if len(path) < len(parts) or (len(path) > len(parts) and not deep):
+            continue
+        if all(not each.isdisjoint((part, "*")) for each, part in zip(parts, path, strict=False)):
+            return check
+    return None
+
+
+@cache
+def may_lead(kind: str, path: Path_) -> bool:
+    """Whether a checked path of a kind is below this one."""
+    short = kind.rsplit("/", 1)[-1]
+    for kinds, wanted, _ in _rows():
+        if kinds.isdisjoint((short, f"{short.partition(':')[0]}:*", "*")) or len(path) >= len(wanted):
+            continue
+        if all(not each.isdisjoint((part, "*")) for each, part in zip(wanted, path, strict=False)):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One value of a resource, with its last key and the site's options."""
+
+    value: Any
+    key: str
+    judging: Judging
+    options: Mapping[str, Any]
+
+
+Said = Callable[[Asked], str | None]
+"""From a value to what is wrong with it."""
+
+_RUNS_CODE: Final = re.compile(
+    r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
+    r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+",
+    re.IGNORECASE,
+)
+_OPERATORS_VOLUMES: Final = re.compile(r"slurm-|slinky-|sssd-|statesave|authsocket|sackd|munge")
+"""Beginnings of the operator's and the program's own volumes: a volume of that name takes the place of one."""
+_CSI: Final = re.compile(r"secrets-store|spiffe|vault", re.IGNORECASE)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, each) for each in patterns)
+
+
+def _label(asked: Asked) -> str | None:
+    if asked.key.startswith("pod-security.kubernetes.io/"):
+        strict = asked.key.endswith("/enforce") and asked.value == "restricted"  # slurmd's pods would not be made
+        return "refuses slurmd's pods" if strict or asked.value not in ("privileged", "baseline", "restricted") else None
+    return None if "/" not in asked.key or _matches(asked.key, _LISTS["labels"]) else "is a label that others may act on"
+
+
+def _namespace_label(asked: Asked) -> str | None:
+    own = asked.key.startswith("pod-security.kubernetes.io/")
+    return _label(asked) if own else "is a label that others may act on"
+
+
+def _not_a_key(asked: Asked) -> str | None:
+    name = str(asked.value)
+    key = name in asked.judging.world.keys or "-auth-" in name or name.endswith(("-token-key", "-slurm-jwks"))
+    return f"is {name}, a Secret with a key of the cluster" if key else None
+
+
+def _quota(asked: Asked) -> str | None:
+    compute = asked.key.removeprefix("requests.").removeprefix("limits.") in ("cpu", "memory")
+    return "keeps the cluster's own pods out" if compute or str(asked.value) in ("0", "0.0") else None
+
+
+def _same_cluster(asked: Asked) -> str | None:
+    known = asked.judging.world.reach.get(asked.key, frozenset())
+    if fault := _local(asked):
+        return fault
+    return None if len(known) < 2 else f"is {asked.value!r}, and the stack's gates have {len(known)} of them"
+
+
+def _stack_address(asked: Asked) -> str | None:
+    known = asked.judging.world.hosts
+    found = [host for host in known if host.replace(".", "").isdigit() or ":" in host]
+    return f"is {asked.value}, which isn't a host of this stack" if found and asked.value not in known else None
+
+
+def _note(asked: Asked) -> str | None:
+    if asked.key in _LISTS["ownNotes"] or (not _matches(asked.key, _LISTS["notes"]) and "/" in asked.key):
+        return "is an annotation that others may act on"
+    return None
+
+
+def _offer(asked: Asked) -> str | None:
+    return None if _matches(asked.key, _LISTS["offers"]) else "is an annotation that others may act on"
+
+
+def _pull(asked: Asked) -> str | None:
+    return None if asked.value in ("IfNotPresent", "Always", "Never") else f"is {asked.value!r}"
+
+
+def _off(asked: Asked) -> str | None:
+    """What the provider fills in where nothing is asked for."""
+    return f"is {asked.value!r}" if asked.value not in (None, False, 0, "", [], {}) else None
+
+
+def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
+    """What is wrong with a folder of a node in a pod."""
+    path = normpath("/" + str(folder).strip().lstrip("/"))
+    if any(fnmatchcase(path, each) or fnmatchcase(path, f"{each}/*") for each in options["folders"]):
+        return None
+    return f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
+
+
+def _volume(asked: Asked) -> str | None:
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    name, sources = str(value.get("name")), [each for each in value if each != "name"]
+    if len(sources) != 1 or sources[0] not in _LISTS["sources"] or not isinstance(value[sources[0]], Mapping):
+        return f"is a volume of {', '.join(sources) or 'nothing'}"
+    source, body = sources[0], value[sources[0]]
+    if more := sorted(set(body) - set(_LISTS["sources"][source])):
+        return f"has {', '.join(more)}"
+    if _OPERATORS_VOLUMES.match(name):
+        return f"has the name {name}, of a volume that the operator or the program makes"
+    return _source(source, body, asked)
+
+
+def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
+    if source == "hostPath":
+        return folder_fault(body.get("path"), asked.options)
+    secret = str(body.get("secretName"))
+    if source == "image":
+        asked.judging.images.append(("image.reference", str(body.get("reference"))))
+    faults = {
+        "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
+        "secret": (secret in asked.judging.world.keys or "auth" in secret, "holds a key of the cluster"),
+        "csi": (bool(_CSI.search(str(body.get("driver")))), "reads secrets of a store"),
+    }
+    wrong, text = faults.get(source, (False, ""))
+    return text if wrong else None
+
+
+def _mount(asked: Asked) -> str | None:
+    if not isinstance(asked.value, Mapping) or (
+        more := sorted(set(asked.value) - {"name", "mountPath", "readOnly", "subPath"})
+    ):
+        return f"has {', '.join(more) if isinstance(asked.value, Mapping) else 'another shape'}"
+    if _OPERATORS_VOLUMES.match(str(asked.value.get("name"))):
+        return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
+    path = normpath(str(asked.value.get("mountPath")))
+    top = path.lstrip("/").split("/", 1)[0]
+    inside = path in ("/", "/var", "/var/lib", "/opt", "/home/..") or path.startswith(("/var/spool/slurm", "/var/lib/sss"))
+    if (top in _LISTS["ownFolders"] and not _matches(path, _LISTS["usualMounts"])) or inside:
+        return f"covers {path}, where the image has programs or settings"
+    return None
+
+
+def _env(asked: Asked) -> str | None:
+    if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
+        return "isn't a name and a value alone"
+    return (
+        f"sets {asked.value['name']}, by which programs run other code"
+        if _RUNS_CODE.fullmatch(str(asked.value["name"]))
+        else None
+    )
+
+
+def _sshd(asked: Asked) -> str | None:
+    for line in str(asked.value).splitlines():
+        word = re.split(r"[\s=]", line.strip(), maxsplit=1)[0].lower()
+        if word and not word.startswith("#") and word not in _LISTS["sshd"]:
+            return f"sets {word} of sshd"
+    return None
+
+
+def _root_keys(asked: Asked) -> str | None:
+    return "lets people log in as root of the login pods, who reads slurm.key" if str(asked.value).strip() else None
+
+
+def _local(asked: Asked) -> str | None:
+    """A path or a name of this machine; never a document."""
+    text = str(asked.value)
+    whole = "\n" in text or "{" in text or ": " in text or len(text) > 1024 or "://" in text
+    return "isn't a path or a name" if whole else None
+
+
+def _address(asked: Asked) -> str | None:
+    text = str(asked.value).strip()
+    if not text:
+        return None
+    parts = urlsplit(text)
+    host = (parts.hostname or "").lower()
+    own = host in ("localhost", "127.0.0.1", "::1")
+    services = {f"{base}-restapi" for base in asked.judging.world.bases}
+    within = host.split(".")[0].removesuffix("-tls") in services and host.split(".")[1:2] in (
+        [[space] for space in asked.judging.world.slurm] if "." in host else [[]]
+    )
+    known = any(fnmatchcase(host, each) for each in asked.options["hosts"]) or asked.judging.world.knows(host) or within
+    if not own and not known:
+        return f"leads to {host or 'no host'}, which isn't a host of this stack (hosts)"
+    if parts.scheme != "https" and not own and host not in asked.options["plainHttpHosts"]:
+        return f"has the scheme {parts.scheme or 'none'}, so tokens pass in plain text (plainHttpHosts)"
+    return None
+
+
+def _stack_host(asked: Asked) -> str | None:
+    known = asked.value in asked.judging.world.hosts or any(
+        fnmatchcase(str(asked.value), each) for each in asked.options["hosts"]
+    )
+    return None if known else f"leads to {asked.value}, which isn't a host of this stack (hosts)"
+
+
+def _in_kubernetes(asked: Asked) -> bool:
+    host = (urlsplit(str(asked.value)).hostname or "").lower()
+    labels = host.split(".")
+    inner = len(labels) <= 2 or labels[2:] in (["svc"], ["svc", "cluster", "local"])
+    return inner or asked.judging.world.knows(host) or any(fnmatchcase(host, each) for each in asked.options["hosts"])
+
+
+def _own_host(asked: Asked) -> str | None:
+    return None if _in_kubernetes(asked) else f"asks {asked.value}, which isn't a host of this stack (hosts)"
+
+
+def _metrics_url(asked: Asked) -> str | None:
+    if not str(asked.value).endswith(":6817/metrics/partitions") and "/metrics/partitions" not in str(asked.value):
+        return f"asks {asked.value}"
+    return _own_host(asked)
+
+
+def _metric(asked: Asked) -> str | None:
+    return (
+        None
+        if asked.value in asked.options["metrics"]
+        else f"scales by {asked.value}, which isn't known to count busy nodes (metrics)"
+    )
+
+
+def _account(asked: Asked) -> str | None:
+    return f"runs as {asked.value}" if "operator" in str(asked.value) else None
+
+
+def _not_slurmrestd(asked: Asked) -> str | None:
+    return "is slurmrestd's port, which speaks plain HTTP" if asked.value in (6820, "6820", "slurmrestd") else None
+
+
+def _secret_type(asked: Asked) -> str | None:
+    known = ("Opaque", "kubernetes.io/tls", "kubernetes.io/dockerconfigjson")
+    return None if asked.value in known else f"is a Secret of type {asked.value}"
+
+
+def _image(asked: Asked) -> str | None:
+    asked.judging.images.append(("", str(asked.value)))
+    return None
+
+
+def _image_part(asked: Asked) -> str | None:
+    if asked.key == "repository":
+        asked.judging.images.append(("", str(asked.value)))
+    return None
+
+
+CHECKS: Final[Mapping[str, Said]] = {
+    "label": _label,
+    "namespace-label": _namespace_label,
+    "not-a-key": _not_a_key,
+    "quota": _quota,
+    "same-cluster": _same_cluster,
+    "stack-address": _stack_address,
+    "note": _note,
+    "offer": _offer,
+    "pull": _pull,
+    "off": _off,
+    "volume": _volume,
+    "mount": _mount,
+    "env": _env,
+    "sshd": _sshd,
+    "root-keys": _root_keys,
+    "local": _local,
+    "address": _address,
+    "stack-host": _stack_host,
+    "own-host": _own_host,
+    "metrics-url": _metrics_url,
+    "metric": _metric,
+    "account": _account,
+    "not-slurmrestd": _not_slurmrestd,
+    "secret-type": _secret_type,
+    "image": _image,
+    "image-part": _image_part,
+}
+
+
+def made_so(kind: str, path: Path_, value: object, judging: Judging) -> bool:
+    """Whether the program makes this very value at a path."""
+    found = known_below(kind, path)
+    return bool(found) and like_any(value, found.get("", ()), judging.world)  # type: ignore[union-attr]

@@ -1,0 +1,101 @@
+"""What a stack's cluster is called and where it is: the names by which everything else in the stack is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.gate_shape import NODESET_SCALE
+from slurm_rules.model import Hidden, Resource, Stack, mappings
+
+GATE_TYPES = "pulumi-python:dynamic/slurm:"
+"""Beginning of the types of this program's gates."""
+OPERATOR_NAMESPACE = "slinky"
+"""Where slurm-operator is, unless the stack deploys it elsewhere."""
+_REFERENCES = ("name", "secretName", "claimName")
+
+
+@dataclass(frozen=True)
+class World:
+    """Names that follow from a stack. ``texts`` are the values that a template's mark may have (:mod:`slurm_rules.made`)."""
+
+    slurm: frozenset[str]
+    operator: frozenset[str]
+    bases: frozenset[str]
+    clusters: frozenset[str]
+    scaled: frozenset[str]
+    hosts: frozenset[str]
+    referred: frozenset[str]
+    priorities: frozenset[str]
+    keys: frozenset[str]
+    reach: Mapping[str, frozenset[str]]
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """Namespaces in which everything is judged: the cluster's and the operator's."""
+        return self.slurm | self.operator
+
+    def knows(self, host: str) -> bool:
+        """Whether a host is one of the stack's, or of the domain of one."""
+        domain = host.partition(".")[2]
+        return host in self.hosts or ("." in domain and any(each.partition(".")[2] == domain for each in self.hosts))
+
+    def texts(self, mark: str) -> frozenset[str]:
+        """Values of a mark of templates."""
+        return {"base": self.bases, "ns": self.slurm, "ops": self.operator, "cluster": self.clusters}[mark]
+
+
+def world_of(stack: Stack) -> World:
+    """The names of a stack. Values that aren't known yet name nothing."""
+    slinky = [each for each in stack.resources if each.is_slinky and not each.is_patch]
+    gates = [each for each in stack.resources if each.type.startswith(GATE_TYPES)]
+    releases = [each for each in stack.of_type(HELM_RELEASE) if _known(each, "chart")]
+    operators = [r for r in releases if chart_name(r) in ("slurm-operator", "slurm-operator-crds")]
+    main = [each for each in slinky if each.kind in ("Controller", "RestApi", "Accounting")]
+    bases = {each.in_cluster_name for each in main if _known(each, "metadata", "name")}
+    bases |= {_known(gate, "controller") or _known(gate, "resourceName") for gate in gates}
+    if not bases - {""}:  # parts of a cluster that another stack has
+        bases = {_known(each, "metadata", "labels", "slinky.slurm.net/cluster") for each in stack.resources}
+    scaled = {_known(g, "resource") for g in gates if g.type == NODESET_SCALE and _known(g, "owner") == "autoscaler"}
+    hosts = {_known(each, "spec", "externalConfig", "host") for each in main}
+    pods = [each.peek("spec", "template", "spec", "priorityClassName") for each in slinky]
+    fields = [each for resource in slinky for each in _named(resource.props)]
+    keys = {name for path, name in fields if path.rsplit(".", 1)[-1].endswith("KeyRef") and "password" not in path}
+    return World(
+        slurm=frozenset({each.namespace for each in slinky if _known(each, "metadata", "namespace")} | _spaces(gates)),
+        operator=frozenset({_known(each, "namespace") for each in operators} - {""}) | {OPERATOR_NAMESPACE},
+        bases=frozenset(bases - {""}),
+        clusters=frozenset({_known(each, "spec", "clusterName") for each in main} - {""}),
+        scaled=frozenset(scaled - {""}),
+        hosts=frozenset(hosts - {""}),
+        referred=frozenset(name for _, name in fields),
+        priorities=frozenset(each for each in pods if isinstance(each, str)),
+        keys=frozenset(keys),
+        reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
+    )
+
+
+def _reached(gates: list[Resource], field: str) -> frozenset[str]:
+    """What gates have as the cluster that they work on. Providers may be several; gates all have one stack's."""
+    return frozenset(_known(each, field) for each in gates if each.kind != "JobLife")
+
+
+def _spaces(gates: list[Resource]) -> set[str]:
+    return {_known(gate, "namespace") for gate in gates} - {""}
+
+
+def _known(resource: Resource, *path: str) -> str:
+    value = resource.peek(*path)
+    return value if isinstance(value, str) else ""
+
+
+def _named(props: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Path and value of every field that names a Secret, a ConfigMap or a claim."""
+    for path, part in mappings(props, ""):
+        if path == "metadata" or isinstance(part, Hidden):
+            continue
+        for field in _REFERENCES:
+            if isinstance(name := part.get(field), str):
+                yield path, name

@@ -1,0 +1,91 @@
+"""Parameters of Slurm's files that do more than configure: what they run, load, send away or bound.
+
+The policies judge every file of a stack by these tables (``policies/slurm_rules/made.json`` has them, as the command
+``PYTHONPATH=policies python -m tests.policies.making`` writes it).
+
+Source: slurm.conf(5), slurmdbd.conf(5), plugstack.conf(5) of 26.05.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slinky_iac.config import slurm_words
+from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
+from slinky_iac.config.rules_slurm_conf import OWNED, SCRIPT_ENDINGS, SLURM_FILES, TAKEN_ENDINGS, TAKEN_FILES
+
+
+def _words(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+WRITTEN: Final = frozenset({"authaltparameters", "maxnodecount", "nodename", "nodeset", "partitionname"})
+"""Parameters of OWNED that this program writes into ``spec.extraConf`` itself."""
+PROGRAMS: Final = _words("""
+prolog epilog prologslurmctld epilogslurmctld taskprolog taskepilog srunprolog srunepilog resvprolog
+resvepilog healthcheckprogram rebootprogram resumeprogram resumefailprogram suspendprogram mailprog
+unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir plugstackconfig archivescript
+""")
+"""Parameters whose value is a program or a folder of libraries."""
+PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
+"""Where an image has its programs and libraries."""
+FILES: Final = _words("""
+slurmctldlogfile slurmdlogfile slurmschedlogfile slurmctldpidfile slurmdpidfile slurmdspooldir tmpfs logfile
+pidfile archivedir jobcomploc
+""")
+"""Parameters whose value is a file or folder that a daemon writes."""
+FILE_FOLDERS: Final = ("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/scratch", "/local", "/dev/null")
+ELSEWHERE: Final = _words("""
+accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass accountingstorageuser
+backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
+jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
+jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
+certmgrparameters certmgrtype tlstype tlsparameters httpparsertype urlparsertype federationparameters
+prepplugins prepparameters slurmdport
+""")
+"""Parameters by which another host gets data or is believed, or that take what is the operator's."""
+VALUES: Final = {
+    "jobcomptype": ("jobcomp/none", "jobcomp/filetxt"),
+    "acctgatherprofiletype": ("acct_gather_profile/none", "acct_gather_profile/hdf5"),
+    "storagetype": ("accounting_storage/mysql",),
+}
+"""Parameters of which these values alone keep data in the cluster."""
+LOUD: Final = {
+    "debugflags": ("net", "netraw", "protocol", "script", "tls"),
+    "slurmctlddebug": ("debug4", "debug5", "8", "9"),
+    "slurmddebug": ("debug4", "debug5", "8", "9"),
+    "debuglevel": ("debug4", "debug5", "8", "9"),
+}
+"""Values with which logs hold messages of daemons, credentials and scripts among them."""
+LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5, "inactivelimit": 120, "minjobage": 10}
+"""The lowest number with which no job is lost for a slow answer; 0 is never, where Slurm says so."""
+RELEASES: Final = ("25.11", "26.05")
+"""Releases of Slurm whose parameters are known."""
+
+
+def _known(file: str) -> list[str]:
+    return sorted({name for release in RELEASES for name in slurm_words.words(release, file).kinds})
+
+
+def table() -> dict[str, object]:
+    """All of it, and what the settings refuse, as data."""
+    return {
+        "owned": sorted(OWNED.keys() - WRITTEN),
+        "known": _known("slurm.conf"),
+        "node": _known("NodeName"),
+        "partition": _known("PartitionName"),
+        "taken": sorted(TAKEN_FILES),
+        "takenEndings": sorted(TAKEN_ENDINGS),
+        "files": sorted(SLURM_FILES),
+        "scriptEndings": sorted(SCRIPT_ENDINGS),
+        "programs": sorted(PROGRAMS),
+        "programFolders": list(PROGRAM_FOLDERS),
+        "writes": sorted(FILES),
+        "writeFolders": list(FILE_FOLDERS),
+        "elsewhere": sorted(ELSEWHERE),
+        "values": {key: list(values) for key, values in VALUES.items()},
+        "loud": {key: list(values) for key, values in LOUD.items()},
+        "least": dict(LEAST),
+        "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
+        "slurmdbd": _known("slurmdbd.conf"),
+    }

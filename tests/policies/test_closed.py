@@ -1,0 +1,202 @@
+"""The closed world: what the program makes passes, whatever its settings; what isn't its own is named, or declared."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from slurm_rules import secret_text, slurm_files
+from slurm_rules.clear_text import no_secrets_in_clear
+from slurm_rules.closed import cluster_as_made
+from slurm_rules.made import FILE
+from slurm_rules.model import Stack
+from slurm_rules.site import today
+from slurm_rules.slurm_conf import nodes
+from slurm_rules.world import world_of
+
+from tests.clusters import MUNGE, STACKS, recorded
+from tests.policies import making
+from tests.policies.in_memory import in_memory, one
+from tests.policies.judging import judged, messages, spec
+from tests.policies.pack import plain_stack
+from tests.policies.programs import ANYWHERE, INSIDE
+from tests.policies.test_own_parts import stack_of
+
+SITE = {"images": ["ghcr.io/slinkyproject", "docker.io/library", "registry.example.org", "docker.io/slinky-lab"]}
+"""A site list of images with those of the tests."""
+LATER = (today() + datetime.timedelta(days=30)).isoformat()
+PARTS = {name: ("all-in-kubernetes", over) for name, over in (INSIDE | ANYWHERE).items()}
+PARTS |= {f"{name}-outside": ("all-outside", over) for name, over in ANYWHERE.items()}
+
+
+def found(stack: Stack, **site: Any) -> str:
+    return messages(one(cluster_as_made, stack, {**SITE, **site}))
+
+
+def test_the_lists_of_what_the_program_makes_are_current() -> None:
+    again = "run `PYTHONPATH=policies venv/bin/python -m tests.policies.making`"
+    assert FILE.read_text(encoding="utf-8") == making.text(), again
+
+
+@pytest.mark.parametrize("name", [*STACKS, MUNGE])
+def test_every_form_passes_without_an_entry(name: str) -> None:
+    assert found(stack_of(recorded(name))) == ""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
+    """Under the names of the examples, where the lists are made under others."""
+    form, over = PARTS[name]
+    assert found(stack_of(recorded(form, **over))) == ""
+
+
+def entry(what: str, **over: str) -> dict[str, str]:
+    return {"what": what, "reason": "reviewed in CHANGE-12", "owner": "platform", "until": LATER, **over}
+
+
+LIMITS = {
+    "resources": {
+        "limits": {
+            "type": "kubernetes:core/v1:LimitRange",
+            "properties": {
+                "apiVersion": "v1",
+                "kind": "LimitRange",
+                "metadata": {"name": "l", "namespace": "slurm"},
+                "spec": {},
+            },
+        }
+    }
+}
+DEADLINE = spec("nodeset", template={"spec": {"hostname": "gpu-", "activeDeadlineSeconds": 3600}})
+FIELD = "NodeSet/slurm/slurm-worker-gpu:spec.template.spec.activeDeadlineSeconds"
+
+
+@pytest.mark.parametrize("what", ["LimitRange/slurm/l", "LimitRange/slurm/*l", "LimitRange/*/l"])
+def test_what_a_site_has_declared_passes(what: str) -> None:
+    assert "isn't made by this program" in messages(judged(cluster_as_made, LIMITS))
+    assert judged(cluster_as_made, LIMITS, {"declared": [entry(what)]}).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("what", "more", "said"),
+    [
+        ("LimitRange/slurm/l", {"until": "2024-01-31"}, "ended on 2024-01-31"),
+        ("LimitRange/slurm/l", {"owner": ""}, "lacks owner"),
+        ("LimitRange/slurm/l", {"until": "some day"}, "lacks a date"),
+        ("LimitRange/slurm/*", {}, "(what: LimitRange/slurm/l)"),
+        ("*", {}, "(what: LimitRange/slurm/l)"),
+        ("LimitRange/slurm/other", {}, "(what: LimitRange/slurm/l)"),
+    ],
+)
+def test_an_entry_without_an_end_an_owner_or_a_name_lets_nothing_pass(what: str, more: dict[str, str], said: str) -> None:
+    assert said in messages(judged(cluster_as_made, LIMITS, {"declared": [entry(what, **more)]}))
+
+
+def test_an_entry_for_one_field_lets_no_other_pass() -> None:
+    both = spec("nodeset", template={"spec": {"hostname": "gpu-", "activeDeadlineSeconds": 3600, "hostPID": True}})
+    assert judged(cluster_as_made, DEADLINE, {"declared": [entry(FIELD)]}).violations == ()
+    left = messages(judged(cluster_as_made, both, {"declared": [entry(FIELD)]}))
+    assert "hostPID" in left
+    assert "activeDeadlineSeconds" not in left
+
+
+@pytest.mark.parametrize(
+    ("url", "fine"),
+    [
+        ("https://slurm-restapi.slurm:6820", True),
+        ("http://127.0.0.1:6820", True),
+        ("http://[::1]:6820", True),
+        ("https://rest.example.org:6820", False),
+        ("http://slurm-restapi.slurm:6820", False),
+        ("http://127.0.0.1.example.org", False),
+        ("unix:///run/slurmrestd.sock", False),
+    ],
+)
+def test_gates_ask_hosts_of_the_stack_over_tls(url: str, fine: bool) -> None:
+    change = {"resources": {"gate": {"properties": {"url": url}}}}
+    assert (not judged(cluster_as_made, change).violations) is fine
+
+
+def test_a_site_names_a_host_that_gates_may_ask_and_one_in_plain_http() -> None:
+    change = {"resources": {"gate": {"properties": {"url": "http://rest.hpc.example:6820"}}}}
+    assert "plain text" in messages(judged(cluster_as_made, change, {"hosts": ["rest.hpc.example"]}))
+    site = {"hosts": ["rest.hpc.example"], "plainHttpHosts": ["rest.hpc.example"]}
+    assert judged(cluster_as_made, change, site).violations == ()
+
+
+def test_fields_that_an_api_server_adds_are_not_the_programs_to_answer_for() -> None:
+    stack = in_memory(plain_stack("inside"))
+    nodeset = next(each for each in stack.resources if each.name == "nodeset")
+    outputs = {**nodeset.props, "status": {"replicas": 4}, "spec": {**nodeset.props["spec"], "scalingMode": "StatefulSet"}}
+    changed: dict[str, Any] = {name: getattr(nodeset, name) for name in type(nodeset).__dataclass_fields__}
+    live = type(nodeset)(**changed | {"props": outputs, "inputs": nodeset.props})
+    others = tuple(each for each in stack.resources if each is not nodeset)
+    assert one(cluster_as_made, Stack((*others, live))).violations == ()
+
+
+def test_two_ranges_in_one_name_are_expanded() -> None:
+    assert nodes("NodeName=rack[1-2]n[01-02] CPUs=64") == ["rack1n01", "rack1n02", "rack2n01", "rack2n02"]
+
+
+MEGABYTE = 1_000_000
+LONG: dict[str, str] = {
+    name: part * (MEGABYTE // len(part))
+    for name, part in {
+        "letters": "a",
+        "capitals": "A",
+        "digits": "0",
+        "names": ".a",
+        "hosts": "10.0.0.1 node0001.cluster.example.org node0001\n",
+        "lines": "\n",
+        "blanks": " ",
+        "tabs": "\t\n",
+        "schemes": "a://",
+        "users": "a:b@",
+        "tokens": ".eyJaaaaaaaa",
+        "pem": "-----BEGIN ",
+        "jwk": '"kty" ',
+        "passwords": "StoragePass \n",
+        "authtok": "ldap_default_authtok\n",
+        "pairs": "password=",
+        "equals": "=",
+        "words": "A_",
+        "camels": "aA",
+        "brackets": "[1-2]",
+    }.items()
+}
+"""A megabyte of what each pattern begins with, and of each kind of letter."""
+PATTERNS: dict[str, Callable[[str], object]] = {
+    **{what: lambda text, each=pattern: each.search(text.encode()) for what, pattern in secret_text._COMPILED},
+    "name and value": lambda text: list(secret_text.set_in(text)),
+    "words of a name": secret_text.words_of.__wrapped__,
+    "slurm.conf": lambda text: list(slurm_files.conf_faults(text, "slurm.conf")),
+    "sssd.conf": lambda text: list(slurm_files.sssd_faults(text)),
+    "a file": lambda text: list(slurm_files.file_faults("x.conf", text, [], NOWHERE, own=False)),
+}
+NOWHERE = world_of(Stack(()))
+
+
+@pytest.mark.parametrize("text", LONG)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_reads_a_megabyte_within_a_second(pattern: str, text: str) -> None:
+    begun = time.process_time()
+    PATTERNS[pattern](LONG[text])
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_a_megabyte_is_searched_for_secrets_within_seconds(text: str) -> None:
+    begun = time.process_time()
+    secret_text.forms(secret_text.views.__wrapped__(LONG[text]))
+    assert time.process_time() - begun < 3
+
+
+def test_a_text_that_is_too_large_is_said_to_be_not_judged() -> None:
+    data = {"note.txt": "a" * (secret_text.LARGEST + 1)}
+    change = {"resources": {"cgroup": {"properties": {"data": data}}}}
+    (said,) = judged(no_secrets_in_clear, change).not_judged
+    assert re.search(r"data\.note\.txt is larger than", said)
