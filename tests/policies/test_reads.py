@@ -82,7 +82,8 @@ def is_free(resource: Resource, path: Path_) -> bool:
     """Whether cluster-as-made has no opinion of a value, or takes it for a name, by which it knows the cluster's own."""
     kind = f"{resource.group}/{resource.base_kind}" if resource.type.startswith("kubernetes:") else f"slurm:{resource.kind}"
     words = tuple("[]" if isinstance(part, int) else part for part in path)
-    return any(check_of(kind, words[:size]) in ("free", "sealed") for size in range(1, len(words) + 1))
+    parts = [words[:size] for size in range(1, len(words) + 1)] + ([(*words, "")] if len(words) == 1 else [])
+    return any(check_of(kind, part) in ("free", "sealed") for part in parts)
 
 
 def silent(rule: Rule, stack: Stack, options: Any = None, only: set[str] | None = None) -> list[tuple[str, Path_]]:
