@@ -41,6 +41,8 @@ class Line:
 def lines(text: str) -> Iterator[Line]:
     """The lines of a configuration; comments and empty lines are left out, continued lines are one."""
     for raw in text.replace("\\\n", " ").splitlines():
+        if not raw:
+            continue
         text = raw.split("#", 1)[0]
         pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(text))
         if not pairs and text.split()[:1] and text.split()[0].lower() == "include":
