@@ -6,7 +6,7 @@ import ast
 import re
 
 from tests.stacks import ROOT
-from tests.tree import syntax_tree
+from tests.tree import syntax_tree, tracked
 
 PAGE = (ROOT / "docs" / "evidence" / "security.md").read_text()
 DOCUMENTS = (ROOT / "docs" / "evidence" / "tasks.md").read_text().partition("Four documents, line by line")[2]
@@ -23,9 +23,25 @@ def test_every_finding_has_a_row_and_a_test() -> None:
 
 
 def test_every_line_of_the_documents_has_a_test() -> None:
-    rows = re.findall(r"^\| ([^|]*\d[^|]*) \| [^|]* \| (`tests/[^|]*) \|$", DOCUMENTS, re.MULTILINE)
-    assert len(rows) == DOCUMENTS.count("\n| ") - 1
-    assert all(re.search(r"`test_\w+`", named) for _, named in rows)
+    lines, guide = DOCUMENTS.split("## The hybrid guide")
+    for table, place in ((lines, r"[^|]*\d[^|]*"), (guide, r"[^|]*")):
+        rows = re.findall(rf"^\| ({place}) \| [^|]* \| (`tests/[^|]*) \|$", table, re.MULTILINE)
+        assert len(rows) == table.count("\n| ") - 1
+        assert all(re.search(r"`test_\w+`", named) for _, named in rows)
+
+
+def test_every_test_that_a_page_of_evidence_names_exists() -> None:
+    """Modules and functions: a run that a page tells of can be looked up."""
+    modules = {path.stem for path in tracked() if path.name.startswith("test_")}
+    functions = {
+        node.name
+        for path in tracked()
+        if path.name.startswith("test_") and path.suffix == ".py"
+        for node in syntax_tree(path).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for page in sorted((ROOT / "docs" / "evidence").glob("*.md")):
+        assert set(re.findall(r"`(test_\w+)`", page.read_text())) - modules - functions == set(), page
 
 
 def test_every_policy_that_is_named_against_an_attack_is_a_rule() -> None:
