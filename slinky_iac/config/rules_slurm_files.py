@@ -97,6 +97,23 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     return file in files and (unit is None or any(key.lower() == unit.lower() for _, key, _ in pairs(files[file])))
 
 
+def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmd ends where cgroup.conf disables cgroups and a plugin uses them, ProctrackType's default among these (run on
+    26.05.5). Operators up to 1.1 write plugins that use none then; from 1.2 on they write no plugin."""
+    said = {key.lower(): value.lower() for _, key, value in pairs(config.controller.config_files.get("cgroup.conf", ""))}
+    if config.controller.external is not None or said.get("cgroupplugin") not in ("disabled", "cgroup/disabled"):
+        return
+    conf, pruned = Conf(config.controller.extra_conf), config.operator_version.prunes_slurm_conf
+    using = [key for key in ("ProctrackType", "TaskPlugin", "JobAcctGatherType") if "/cgroup" in conf[key]]
+    if pruned and not conf["ProctrackType"]:
+        using.append("ProctrackType (proctrack/cgroup by default)")
+    if using:
+        yield at("controller.configFiles.cgroup.conf").error(
+            f"disables cgroups, which {', '.join(using)} uses: no slurmd would start. Set ProctrackType:"
+            " proctrack/linuxproc in controller.extraConf, and no plugin of cgroups, or leave CgroupPlugin out"
+        )
+
+
 def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Each is a ConfigMap: slurm.conf with a line for each outside host, configuration files, prologs, epilogs."""
     controller = config.controller
@@ -123,4 +140,4 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (_scripts, _parameters, _of_plugins, _sizes)
+RULES = (_scripts, _parameters, _of_plugins, _without_cgroups, _sizes)

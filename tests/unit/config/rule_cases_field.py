@@ -324,6 +324,14 @@ FIELD += [
 ]
 FIELD += [
     Case(
+        "cgroups disabled beside a plugin that uses them by default",
+        minimal(operator={"version": "1.2.1"}, **file("cgroup.conf", "CgroupPlugin=disabled\n")),
+        "error",
+        "controller.configFiles.cgroup.conf",
+        ("ProctrackType", "proctrack/linuxproc"),
+        {"controller": {"extraConf": {"ProctrackType": "proctrack/linuxproc"}}},
+    ),
+    Case(
         "more outside hosts than a ConfigMap holds",
         minimal(
             external={
@@ -389,6 +397,9 @@ SOUND = {
     "a name of a cluster with a hyphen": minimal(cluster={"name": "ml-cluster"}),
     "a value with blanks": minimal(
         controller={"extraConf": {"InteractiveStepOptions": "--interactive --preserve-env --pty $SHELL"}}
+    ),
+    "cgroups disabled with an operator that writes other plugins then": minimal(
+        operator={"version": "1.1.2"}, **file("cgroup.conf", "CgroupPlugin=disabled\n")
     ),
     "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
