@@ -197,10 +197,10 @@ def main(argv: Sequence[str]) -> int:
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made) + BESIDE) as pool:
-            runs = [pool.submit(work, lane, waiting, report) for lane in made]
-            runs += [pool.submit(help_out, waiting, report) for _ in range(BESIDE)]
+            lanes_at_work = [pool.submit(work, lane, waiting, report) for lane in made]
+            lanes_at_work += [pool.submit(help_out, waiting, report) for _ in range(BESIDE)]
             try:
-                for run in runs:
+                for run in lanes_at_work:
                     run.result()
             finally:
                 waiting.stop()

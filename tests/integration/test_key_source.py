@@ -20,12 +20,12 @@ PROGRAM = """
     import pulumi
     import pulumi_kubernetes
     from components.auth_keys import AuthKeys, AuthKeysArgs
-    from components.cluster_identity import ClusterIdentity
+    from components.cluster_identity import ClusterIdentity, cluster_props
     from slinky_iac.config.load import load
     from slinky_iac.config.reader import KeyOutputs
 
     config = load({stack!r})
-    identity = ClusterIdentity("cluster-identity", config)
+    identity = ClusterIdentity("cluster-identity", cluster_props(config))
     after = pulumi.ResourceOptions(depends_on=[identity])
     provider = pulumi_kubernetes.Provider("kube", kubeconfig={kubeconfig!r}, opts=after)
     values = {{name: pulumi.Output.secret(text) for name, text in {keys!r}.items()}}

@@ -128,8 +128,8 @@ class World:
             self.annotate(f"pod {name}", body)
             return httpx.Response(200, json={})
         if path.endswith("/pods"):
-            wanted = next((each for each in NODESETS if f"hpc-worker-{each}" in query), "")
-            items = [self.pod(wanted, each) for each in self.pods.get(wanted, ())]
+            wanted = [each for each in NODESETS if f"hpc-worker-{each}" in query] or NODESETS
+            items = [self.pod(nodeset, each) for nodeset in wanted for each in self.pods[nodeset]]
             return httpx.Response(200, json={"metadata": {}, "items": items})
         plain = {
             "horizontalpodautoscalers": {"items": []},
