@@ -38,12 +38,12 @@ class NodeSetTask(Task[Observation]):
 
     def look(self) -> Observation:
         """Read pods, nodes and jobs, in this order. The first look also stops an earlier run that still continues."""
-        self.session.begin(self.settings.resource)
+        self.session.begin(self.settings.resource, self.settings.urn)
         return self.session.observe(self.settings)
 
     def glance(self) -> tuple[Observation, bool]:
         """Without what slurmctld says is unchanged."""
-        self.session.begin(self.settings.resource)
+        self.session.begin(self.settings.resource, self.settings.urn)
         return self.session.glance(self.settings)
 
 
@@ -253,8 +253,6 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             f"{settings.owner.text}: there is no NodeSet {settings.resource}: it was deleted outside Pulumi. Nothing was"
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
-    if settings.urn:
-        state = session.claim(state, settings.urn)
     met = Met(settings.owner)
     with standing_still(session, settings, state.spec.replicas) as still:
         state = session.nodeset(settings.resource) or state  # the autoscaler may have written it until then

@@ -71,21 +71,17 @@ class Session(Connection):
         """Whether the engine that started this is still there."""
         return plugin_process.engine_lives()
 
-    def begin(self, name: str) -> None:
-        """Say once on the NodeSet that this run is the last, unless a person has frozen it. An earlier one ends at
-        its next look. Raises what the clients raise; KubeConflict where the NodeSet was written since."""
+    def begin(self, name: str, urn: str = "") -> None:
+        """Say once on the NodeSet that this run is the last, and which gate owns it now, unless a person has frozen it. An
+        earlier run ends at its next look. Raises what the clients raise, KubeConflict where it was written since."""
         state = None if self._begun else self.nodeset(name)
         if state is not None and names.ANNOTATION_FREEZE not in state.metadata.annotations:
             with suppress(KubeNotFound):
-                self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_RUN: self.run})
+                noted: dict[str, str | None] = {names.ANNOTATION_RUN: self.run}
+                self.kube.annotate_nodeset(
+                    self.reach.namespace, state, noted | ({names.ANNOTATION_GATE_URN: urn} if urn else {})
+                )
             self._begun = True
-
-    def claim(self, state: NodeSet, urn: str) -> NodeSet:
-        """Note on the NodeSet which gate owns it now. Raises as :meth:`begin`."""
-        noted = {names.ANNOTATION_GATE_URN: urn}
-        if not urn or state.frozen is not None or state.metadata.annotations.get(names.ANNOTATION_GATE_URN) == urn:
-            return state
-        return self.kube.annotate_nodeset(self.reach.namespace, state, noted)
 
     def _require_last(self, state: NodeSet | None) -> None:
         """Raises DrainBlocked where a later run has begun: `pulumi cancel` takes a lock away and ends no run."""

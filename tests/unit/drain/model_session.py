@@ -54,7 +54,7 @@ class ModelSession:
     def report(self, message, **_more):
         self.said.append(message)
 
-    def begin(self, _name):
+    def begin(self, _name, _urn=""):
         pass
 
     def nodeset(self, _name):
