@@ -18,16 +18,16 @@ PROGRAM = """
     import sys
     sys.path.insert(0, {root!r})
     import pulumi
-    import pulumi_kubernetes
     from components.auth_keys import AuthKeys, AuthKeysArgs
     from components.cluster_identity import ClusterIdentity, cluster_props
+    from components.connection import ClusterProvider
     from slinky_iac.config.load import load
     from slinky_iac.config.reader import KeyOutputs
 
     config = load({stack!r})
     identity = ClusterIdentity("cluster-identity", cluster_props(config))
     after = pulumi.ResourceOptions(depends_on=[identity])
-    provider = pulumi_kubernetes.Provider("kube", kubeconfig={kubeconfig!r}, opts=after)
+    provider = ClusterProvider("kube", config, after)
     values = {{name: pulumi.Output.secret(text) for name, text in {keys!r}.items()}}
     opts = pulumi.ResourceOptions(provider=provider, depends_on=[identity])
     AuthKeys("lab", AuthKeysArgs(config=config, keys=KeyOutputs(values)), opts)
@@ -45,7 +45,7 @@ def write(project: Project, api: KubeApi, **keys: object) -> None:
     imported = KEYS if keys["source"] == "imported" else {}
     cluster = {"name": "lab", "createNamespace": False}
     stack = outside(keys=keys, cluster=cluster, kubernetes={"kubeconfig": str(api.kubeconfig)})
-    project.write(main=PROGRAM.format(root=str(ROOT), stack=stack, kubeconfig=str(api.kubeconfig), keys=imported))
+    project.write(main=PROGRAM.format(root=str(ROOT), stack=stack, keys=imported))
 
 
 def uids(api: KubeApi) -> dict[str, str]:
