@@ -93,7 +93,7 @@ def files(config: StackConfig) -> Iterator[Finding]:
             elif field != "configFiles" and PurePosixPath(name).suffix not in SCRIPT_ENDINGS:
                 endings = ", ".join(sorted(SCRIPT_ENDINGS - {""}))
                 yield at(path).error(
-                    f"is no name for a script: it would be beside slurm.conf, where Slurm may read it as a file of its own."
+                    f"can't be a script's name: it would be beside slurm.conf, where Slurm may read it as a file of its own."
                     f" End the name in {endings}, or leave out the ending; a configuration file belongs to"
                     " controller.configFiles"
                 )

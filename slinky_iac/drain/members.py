@@ -61,7 +61,7 @@ def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, pod
     steps: list[Step] = [] if clear is None else [clear]
     doomed = _doomed(seen)
     tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if pod.name not in keep)
-    # Without an answer nobody knows whether a hold is under another's drain by now, so its note stays.
+    # Without an answer it is unknown whether a hold is under another's drain by now, so its note stays.
     marked = [(pod, tag) for pod, tag in tagged if tag is not None and (seen.cluster is not None or tag.hold is None)]
     unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:

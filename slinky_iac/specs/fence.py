@@ -89,7 +89,7 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
     spec: Spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": config.cluster.namespace}},
+            "namespaceSelector": _named(config.cluster.namespace),
             "resourceRules": [
                 _rule(names.GROUP, ["nodesets"], "UPDATE", "DELETE"),
                 _rule(names.GROUP, ["nodesets/scale"], "UPDATE"),
@@ -153,7 +153,7 @@ def _controller(config: StackConfig) -> Policy:
     spec: Spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "namespaceSelector": _named(namespace),
             "resourceRules": [_rule(names.GROUP, ["controllers"], "UPDATE")],
         },
         "matchConditions": [{"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}],
@@ -187,7 +187,7 @@ def _kept(config: StackConfig) -> Iterator[Policy]:
         " object.spec.?replicas.orValue(1) == 0 && oldObject.spec.?replicas.orValue(1) != 0",
     }
     own = {"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}
-    by_name = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    by_name = _named(namespace)
     yield _kept_while_needed(
         config,
         "needed",
@@ -241,7 +241,7 @@ def _pods(config: StackConfig, scaled: str) -> Policy:
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
         "matchConstraints": {
-            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "namespaceSelector": _named(namespace),
             "objectSelector": {"matchExpressions": [{"key": names.LABEL_POD_INDEX, "operator": "Exists"}]},
             "resourceRules": [_rule("", ["pods"], "DELETE")],
         },
@@ -317,6 +317,11 @@ def _pods(config: StackConfig, scaled: str) -> Policy:
 
 def _rule(group: str, resources: list[str], *operations: str) -> Spec:
     return {"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "operations": list(operations)}
+
+
+def _named(namespace: str) -> Spec:
+    """Selects a namespace, or what is in it, by the label that the API server gives each namespace."""
+    return {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
 
 
 def _binding(name: str) -> Spec:

@@ -1,4 +1,4 @@
-"""Whoever is on call finds a way out in every row: a command to paste, or a place that begins with one."""
+"""An engineer on call finds a way out in every row: a command to paste, or a place that begins with one."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def slurmctlds_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluste
     """Hosts of these tests' own."""
     with hosts_up(tmp_path_factory.mktemp("site")) as made:
         (sheet,) = handoff(form("all-outside"), Known(), [Role.SLURMCTLD]).sheets
-        made.hosts.run(HOST, ["sh", "-c", f"mkdir -p {FOLDER} && cat > /root/try.sh"], stdin=try_script(sheet))
+        made.hosts.run(HOST, ["sh", "-c", f"mkdir -p {FOLDER} && cat > /tmp/try.sh"], stdin=try_script(sheet))
         yield made
 
 
@@ -48,7 +48,7 @@ def taken(cluster: Cluster, conf: dict[str, str], node: dict[str, str], partitio
     kept.append("NodeName=words-1 " + " ".join(f"{key}={value}" for key, value in pairs.items()))
     kept.append("PartitionName=words Nodes=words-1 " + " ".join(f"{key}={value}" for key, value in partition.items()))
     cluster.hosts.run(HOST, ["sh", "-c", f"cat > {FOLDER}/slurm.conf"], stdin="\n".join(kept) + "\n")
-    done = cluster.hosts.run(HOST, ["bash", "/root/try.sh", FOLDER], check=False, timeout=120)
+    done = cluster.hosts.run(HOST, ["bash", "/tmp/try.sh", FOLDER], check=False, timeout=120)
     assert done.returncode in (0, 6), done.stdout + done.stderr
     return done.returncode == 0, done.stdout[-800:]
 

@@ -134,7 +134,7 @@ def test_while_a_gate_waits_another_user_of_the_machine_is_not_served(waiting: P
     finally:
         code = running.wait(60)
     assert code != 0
-    assert "interrupted in w0" in running.output, "nobody but the engine has ended the wait"
+    assert "interrupted in w0" in running.output, "the engine alone has ended the wait"
 
 
 def _port(project: Project) -> int:

@@ -1,4 +1,4 @@
-"""Each of our drains has an end, also after slurmctld's start, and nobody else's drain has an end of our making."""
+"""Each of our drains has an end, also after slurmctld's start, and no other drain has an end of our making."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_slurm_is_told_to_let_the_drain_stand_and_nothing_else():
 
 
 def test_the_hold_is_set_in_one_place():
-    """Whoever else made a RenewHold or ClearHold could forget the note."""
+    """Another maker of a RenewHold or ClearHold could forget the note."""
     made = ("RenewHold(", "ClearHold(")
     here = {path.name for path in Path("slinky_iac/drain").glob("*.py") if any(each in path.read_text() for each in made)}
     assert here == {"holds.py", "protocol.py", "session.py"}
