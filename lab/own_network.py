@@ -60,19 +60,23 @@ class OwnNetwork:
 
         Raises LabError where it is another one than this process's, with the way into it.
         """
+        way, noted = self.way(), self._noted()
+        if way and noted:
+            raise LabError(
+                f"the network of this lab ({self.note.parent}) is in namespace {noted.inode}, and this command was given in"
+                f" {self._here().inode}, where interfaces of the same names are another lab's. Nothing was touched. Give it"
+                f" there: put `{' '.join(way)}` before it"
+            )
+        return way is not None
+
+    def way(self) -> Command | None:
+        """What leads into the lab's namespace: nothing where it is this process's; None where it is gone."""
         noted, here = self._noted(), self._here()
         if noted is None or noted == here:
-            return True
+            return ()
         if noted.boot != here.boot or noted.inode == here.inode:
-            return False
-        entering = self._entering(noted)
-        if entering is None:
-            return False
-        raise LabError(
-            f"the network of this lab ({self.note.parent}) is in namespace {noted.inode}, and this command was given in"
-            f" {here.inode}, where interfaces of the same names are another lab's. Nothing was touched. Give it there: put"
-            f" `{' '.join(entering)}` before it"
-        )
+            return None
+        return self._entering(noted)
 
     def _here(self) -> Namespace:
         inode = _inode(self.proc / "self" / "ns" / "net")
@@ -118,4 +122,5 @@ def _inode(link: Path) -> int | None:
         return None
 
 
-LAB = OwnNetwork(paths.STATE / "network-namespace.json")
+NOTE = "network-namespace.json"
+LAB = OwnNetwork(paths.STATE / NOTE)

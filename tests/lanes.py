@@ -19,11 +19,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from lab import paths
+from lab import locks, own_network, paths
 from tests import runs
 
 ON_ONE_STACK = (
@@ -73,7 +73,7 @@ class Lane:
         slowest = ("--durations=30", "--durations-min=5")
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "tests.recorder", *slowest, *map(str, modules)]
         lab = ("bash", "-c", IN_LAB, "-") if self.has_lab else ()
-        argv = [*self.entered, *lab, *pytest]
+        argv = ["setpriv", "--pdeathsig", "KILL", *self.entered, *lab, *pytest]  # where we are killed, no test goes on
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
@@ -156,8 +156,17 @@ class Report:
             print(f"\n-- {names} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
 
 
+def clear(lane: Lane) -> None:
+    """Take down what a run that was killed has left of the lane's lab, in whatever network it is: its stacks name a project
+    of another checkout, and its daemons take the processor."""
+    note = Path(lane.env.get("SLINKY_LAB_STATE") or paths.USUAL_STATE) / own_network.NOTE
+    way = own_network.OwnNetwork(note).way()
+    replace(lane, entered=way or lane.entered).lab("down")
+
+
 def work(lane: Lane, waiting: Work, report: Report) -> None:
-    """Bring the lane's lab up and run modules until none is left."""
+    """Bring the lane's lab up, with nothing of an earlier run in it, and run modules until none is left."""
+    clear(lane)
     if lane.lab("up").returncode:
         report.failed.append(f"{lane.name} did not come up")
         return
@@ -193,15 +202,21 @@ def main(argv: Sequence[str]) -> int:
     except runs.LedgerRefused as error:
         print(error, file=sys.stderr)
         return 2
-    waiting, report = Work(modules(asked.folders, took), modules(asked.beside, took), no_lab()), Report()
-    made, holders = lanes(asked.labs)
+    with locks.alone(f"lanes-{paths.CGROUP}", lambda: print("another run has these labs; waiting", file=sys.stderr)):
+        return run(asked.labs, modules(asked.folders, took), modules(asked.beside, took))
+
+
+def run(labs: int, in_labs: Sequence[Modules], beside: Sequence[Modules]) -> int:
+    """Run modules over so many labs, and others beside them; returns the exit code."""
+    waiting, report = Work(in_labs, beside, no_lab()), Report()
+    made, holders = lanes(labs)
     try:
         with ThreadPoolExecutor(len(made) + BESIDE) as pool:
             lanes_at_work = [pool.submit(work, lane, waiting, report) for lane in made]
             lanes_at_work += [pool.submit(help_out, waiting, report) for _ in range(BESIDE)]
             try:
-                for run in lanes_at_work:
-                    run.result()
+                for lane_at_work in lanes_at_work:
+                    lane_at_work.result()
             finally:
                 waiting.stop()
     finally:
