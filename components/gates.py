@@ -13,7 +13,6 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import Drain, NodeSet
 from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.settings import SCHEMA, DrainPolicy, Limits, last_resort_s, plain_policy, reach_props
-from slinky_iac.names import TEARDOWN_GATE
 from slinky_iac.reach import reach
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
@@ -41,16 +40,8 @@ class NodeSetScale(Gate, module="slurm", name="NodeSetScale"):
     replicas: pulumi.Output[int]
     plan: pulumi.Output[dict[str, Any]]
 
-    def __init__(
-        self, name: str, props: Mapping[str, Any], nodeset: pulumi.Resource, opts: pulumi.ResourceOptions, before: str
-    ) -> None:
-        """``before``: logical name of the TeardownGate of releases before 0.2, whose place in the state this takes."""
-        options = pulumi.ResourceOptions(
-            depends_on=[nodeset],
-            replace_with=[nodeset],
-            delete_before_replace=True,
-            aliases=[pulumi.Alias(name=before, type_=TEARDOWN_GATE)],
-        )
+    def __init__(self, name: str, props: Mapping[str, Any], nodeset: pulumi.Resource, opts: pulumi.ResourceOptions) -> None:
+        options = pulumi.ResourceOptions(depends_on=[nodeset], replace_with=[nodeset], delete_before_replace=True)
         super().__init__(NodeSetScaleProvider(), name, props, pulumi.ResourceOptions.merge(opts, options), "plan")
 
 

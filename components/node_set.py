@@ -59,7 +59,7 @@ class NodeSet(Component):
         if args.replicas is not None:
             number = pulumi.Output.from_input(args.replicas).apply(counted)
             props |= {"replicas": number, "maxReplicas": number}
-        self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self), before=f"{name}-teardown")
+        self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
         self.scaler = autoscaler(cluster, scaler(cluster, args.name, args.settings), child(self, self.gate))
         self.resource_name = pulumi.Output.from_input(kube)

@@ -53,11 +53,6 @@ UNASKED: Final = "not known: "
 """How a NodeSet gate's input ``due`` begins where its preview got no answer; why comes behind it."""
 NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
 """Type of the gate of a NodeSet, as URNs and state files have it."""
-SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
-TEARDOWN_GATE: Final = "pulumi-python:dynamic/slurm:TeardownGate"
-"""Types of the two gates that a NodeSet had before release 0.2."""
-DRAINING_GATES: Final = (NODESET_SCALE, TEARDOWN_GATE)
-"""Types of the gates that drain a NodeSet before it is removed, older states included."""
 
 ANNOTATION_UPDATE = "slinky-iac/update-strategy"
 """Set by the stack on its NodeSets: the update strategy of the settings. The fence lets no other one be written, since the

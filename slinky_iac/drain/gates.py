@@ -85,14 +85,6 @@ class NodeSetScaleProvider(Gate):
             observe.prove(session, settings, met)
 
 
-class TeardownGateProvider(NodeSetScaleProvider):
-    """The gate after a NodeSet, in states of releases before 0.2: today's code destroys them in the same way."""
-
-
-class ScaleInGateProvider(Gate):
-    """The gate before a NodeSet, in states of releases before 0.2. An update drops it; its deletion changes nothing."""
-
-
 class OutsideHostsProvider(Gate):
     """Drains, holds and returns bare-metal slurmd hosts as the configuration says."""
 

@@ -157,10 +157,7 @@ def _allowed(hint: Any) -> str:  # noqa: ANN401 - any type
 
 def plain_policy(policy: DrainPolicy) -> dict[str, Any]:
     """The same as plain values, for props and JSON; :func:`parse_policy` reads it back."""
-    plain = asdict(policy)
-    if policy.show_users:  # states of releases without it don't differ
-        del plain["show_users"]
-    return plain
+    return asdict(policy)
 
 
 GATED: Final = "Gated"
@@ -168,7 +165,7 @@ OPERATORS: Final = "RollingUpdate"
 LEAVING: Final = "formerAutoscaler"
 """Input of one update, never in the outputs: the ScaledObject that goes with it."""
 SCHEMA: Final = 1
-"""Number of this shape. A later program reads older numbers too."""
+"""Number of this shape."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,7 @@ class Settings:
     reach: Reach
     urn: str
     cluster: str = ""
-    """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
+    """ClusterName of its slurmctld; ``""``: not known."""
 
     @property
     def hide(self) -> str:
@@ -242,7 +239,7 @@ class GateSettings(Settings):
     """Who replaces pods of an earlier template: ``updateStrategy.type`` of the configuration."""
     max_unavailable: int | str = 1
     template: str = ""
-    """Digest of what pods are made from, to tell in a preview that it changes; ``""`` as ``cluster``."""
+    """Digest of what pods are made from, to tell in a preview that it changes."""
     autoscaler: str = ""
     """Name of the ScaledObject that the stack makes for it; ``""`` where it makes none."""
     leaving: str = ""
@@ -324,8 +321,8 @@ OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")
 
 @pulumi_state.as_written()
 def gates(state: State) -> dict[str, GateSettings]:
-    """Settings of all NodeSets' gates, by NodeSet; of states of releases before 0.2 too."""
-    found = (GateSettings.from_props(each.made) for each in state.all(*names.DRAINING_GATES))
+    """Settings of all NodeSets' gates, by NodeSet."""
+    found = (GateSettings.from_props(each.made) for each in state.all(names.NODESET_SCALE))
     return {settings.owner.nodeset: settings for settings in found}
 
 
@@ -371,8 +368,7 @@ REACH_PROPS: Final = tuple(_REACH.values())
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:
-    """The part of the props that says how to reach things. A state from before there was a choice signs with HS256,
-    for the user slurm.
+    """The part of the props that says how to reach things; without a choice by HS256 and for the user slurm.
 
     :raises ValueError: it names a way to sign that this program doesn't know.
     """

@@ -38,12 +38,8 @@ class Gate(ResourceProvider):
         return CheckResult(news, [])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """A difference where any input differs from the state.
-
-        A state without ``cluster`` is of a release that did not write it: the next update of something else does.
-        """
-        olds = {"cluster": _news.get("cluster"), **_olds}
-        return DiffResult(changes=any(olds.get(key) != value for key, value in own_inputs(_news).items()))
+        """A difference where any input differs from the state."""
+        return DiffResult(changes=any(_olds.get(key) != value for key, value in own_inputs(_news).items()))
 
 
 def own_inputs(props: Props) -> Props:

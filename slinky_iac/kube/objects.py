@@ -366,7 +366,7 @@ class NodeSet(Wire, frozen=True):
 
     @property
     def template(self) -> str:
-        """Digest of its template as this program rendered it; ``""`` in NodeSets of releases that did not write it."""
+        """Digest of its template as this program rendered it; ``""`` where it isn't noted."""
         return self.metadata.annotations.get(names.ANNOTATION_TEMPLATE, "")
 
     def rolling(self, pods: int) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from components.hybrid_cluster import EXPORTS
-from slinky_iac.drain import gates
 from tests.clusters import all_traces, recorded
 from tests.program import Registered, Secret
 
@@ -190,13 +189,6 @@ def test_props_are_flat_json_with_a_number_and_no_secret(kind: str) -> None:
         text = json.dumps(plain)
         assert [trace for trace in all_traces() if trace in text] == []
         assert plain.get("schema", 1) == 1
-
-
-@pytest.mark.parametrize("name", ["ScaleInGateProvider", "TeardownGateProvider"])
-def test_gates_of_states_from_before_0_2_are_still_found_by_name(name: str) -> None:
-    """Their deletion is called with no program running: a destroy of an old state by today's code."""
-    provider = getattr(gates, name)
-    assert pickle.loads(pickle.dumps(provider())).__class__ is provider
 
 
 def test_names_of_stack_outputs_are_pinned() -> None:

@@ -20,7 +20,7 @@ from pulumi.dynamic.dynamic import serialize_provider
 import slinky_iac
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands import cli, verify_state
-from slinky_iac.drain.gates import TeardownGateProvider
+from slinky_iac.drain.gates import NodeSetScaleProvider
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
@@ -28,8 +28,8 @@ from tests.contract.test_wire_formats import JOBS, STORE, TABLE
 from tests.stacks import merged, told
 
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
-GATE = "pulumi-python:dynamic/slurm:TeardownGate"
-OURS = serialize_provider(TeardownGateProvider())
+GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
+OURS = serialize_provider(NodeSetScaleProvider())
 CLASSES = verify_state.project_classes()
 
 
@@ -45,7 +45,7 @@ def evil(protocol: int) -> str:
     return base64.b64encode(raw).decode()
 
 
-def resource(kind: str = GATE, name: str = "cpu-teardown", **props: Any) -> dict[str, Any]:
+def resource(kind: str = GATE, name: str = "cpu-scale", **props: Any) -> dict[str, Any]:
     urn = f"urn:pulumi:prod::slinky-iac::{kind}::{name}"
     return {"urn": urn, "type": kind, "custom": True, "inputs": props, "outputs": dict(props)}
 
@@ -77,7 +77,7 @@ def test_every_provider_of_this_project_is_known_and_passes() -> None:
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_another_release_of_python_writes_another_pickle_of_the_same(protocol: int) -> None:
-    text = base64.b64encode(pickle.dumps(TeardownGateProvider(), protocol=protocol)).decode()
+    text = base64.b64encode(pickle.dumps(NodeSetScaleProvider(), protocol=protocol)).decode()
     assert found(resource(__provider=text)) == ()
 
 
@@ -116,7 +116,7 @@ EVIL = {
 def test_a_foreign_provider_is_found_on_either_side(why: str, side: str) -> None:
     bad = resource(__provider=OURS) | {side: {"__provider": EVIL[why]}}
     (said,) = found(resource(name="good", __provider=OURS), bad)
-    assert said.startswith(f"cpu-teardown ({GATE}): __provider in its {side}")
+    assert said.startswith(f"cpu-scale ({GATE}): __provider in its {side}")
 
 
 KUBERNETES = "pulumi:providers:kubernetes"
@@ -323,7 +323,7 @@ def test_operations_that_were_cut_short_are_looked_at(capsys: pytest.CaptureFixt
     arguments = cli.parser().parse_args(["verify-state"])
     assert verify_state.run(arguments, exported(state(pending=[bad]))) == 6
     said = capsys.readouterr().out
-    assert "cpu-teardown" in said
+    assert "cpu-scale" in said
     assert "stack import" in said
     assert evil(4) not in said
 

@@ -59,8 +59,6 @@ def _shown(value: object) -> str:
 
 _KINDS: Final = {
     names.NODESET_SCALE: "NodeSet scale",
-    names.SCALE_IN_GATE: "scale-in gate",
-    names.TEARDOWN_GATE: "teardown gate",
     dynamic("OutsideHosts"): "bare-metal hosts",
     dynamic("ControllerGate"): "gate of the Controller",
     dynamic("QueueGate"): "gate of the queue",

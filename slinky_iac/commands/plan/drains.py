@@ -40,7 +40,7 @@ def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
     kind = type_of(step.urn)
     if step.does is None:
         return None
-    if kind in names.DRAINING_GATES and step.op in GOING:
+    if kind == names.NODESET_SCALE and step.op in GOING:
         return _removal(Inputs.of(step.before), removals, now)
     if kind == names.NODESET_SCALE and step.new and step.does != "create":
         return _scale_in(step, now)
@@ -86,7 +86,7 @@ def _removal(old: Inputs, removals: Mapping[str, GatePlan], now: int) -> Drain:
 def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
     """NodeSets that go with no gate before them: nothing drains those."""
     going = [(type_of(step.urn), Inputs.of(step.before)) for step in steps if step.op in GOING]
-    gated = {old.resource for kind, old in going if kind in names.DRAINING_GATES}
+    gated = {old.resource for kind, old in going if kind == names.NODESET_SCALE}
     for kind, old in going:
         if kind == NODESET and old.metadata.name not in gated:
             why = "it has no NodeSetScale in this preview: its pods go without a drain, and their jobs die"

@@ -178,9 +178,10 @@ def test_holding_a_host_ends_with_what_became_of_its_jobs(end, said):
     assert not [path for _, path, _ in slurm.asked[before:] if "slurmdb" in path], "proved again what this run did not meet"
 
 
-def test_a_state_of_a_release_that_wrote_no_cluster_is_no_difference():
+def test_any_input_that_differs_is_a_difference():
     news = {"hosts": {"metal-1": "active"}, "cluster": "hpc"}
     diff = OutsideHostsProvider().diff
-    assert not diff("id", {"hosts": {"metal-1": "active"}}, news).changes
+    assert not diff("id", dict(news), news).changes
+    assert diff("id", {"hosts": {"metal-1": "active"}}, news).changes
     assert diff("id", {"hosts": {"metal-1": "active"}, "cluster": "other"}, news).changes
     assert diff("id", {"hosts": {}}, news).changes
