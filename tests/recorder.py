@@ -18,7 +18,7 @@ import pytest
 from lab import given_operator, paths, tools
 from lab.given_host import HOST
 from lab.slurm import rootfs
-from tests import runs
+from tests import runs, settings_used
 from tests.covers import covered, digest
 
 ON_A_CLUSTER = ("e2e", "faults")
@@ -35,6 +35,8 @@ class Recorder:
         self._failed: set[str] = set()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._parted: set[str] = set()
+        self._read: dict[Path, int] = {}
+        self._settings: defaultdict[str, set[str]] = defaultdict(set)
 
     @pytest.hookimpl
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
@@ -55,6 +57,17 @@ class Recorder:
             self._failed.add(module)
         if report.when == "teardown":
             self._ended[module] += 1
+            self._settings[module] |= self._written()
+
+    def _written(self) -> set[str]:
+        """Settings of the lab's stacks whose files are new since the last test, without those of Pulumi.dev.yaml."""
+        found: set[str] = set()
+        for file in (paths.STATE / "projects").glob("*/Pulumi.*.yaml"):
+            changed_at = file.stat().st_mtime_ns
+            if self._read.get(file) != changed_at:
+                self._read[file] = changed_at
+                found |= settings_used.used(file.read_text())
+        return found - settings_used.of_the_lab()
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
@@ -85,6 +98,7 @@ class Recorder:
             kubernetes=tools.KUBERNETES if cluster else None,
             slurm=slurm() if cluster else None,
             host=("official" if HOST.named() else "stand-in") if cluster or folder == ENGINE else None,
+            settings=sorted(self._settings[module]) if cluster else [],
         )
 
 

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from lab import paths
+from tests import settings_used
 from tests.covers import covered, digest, named_by_tests
 
 KEPT: Final = paths.REPO / "docs" / "evidence" / "runs.jsonl"
 RECORDED: Final = paths.CACHE / "runs.jsonl"
 PAGE: Final = paths.REPO / "docs" / "evidence" / "runs.md"
+UNWATCHED: Final = paths.REPO / "docs" / "evidence" / "settings.md"
 FAULTS: Final = Path("tests/faults")
 PASSED: Final = "passed"
 UNKNOWN_S: Final = 180.0
@@ -67,12 +69,14 @@ class Run:
     slurm: str | None
     host: str | None
     """Pulumi's language host: `official` or the lab's `stand-in`."""
+    settings: list[str]
+    """Settings of the stacks that it wrote, beside those of Pulumi.dev.yaml (tests.settings_used)."""
 
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     **{name: (str,) for name in ("module", "result", "at", "commit", "code", "python")},
     **{name: (str, type(None)) for name in ("operator", "kubernetes", "slurm", "host")},
-    **{"tests": (int,), "seconds": (int, float), "dirty": (bool,)},
+    **{"tests": (int,), "seconds": (int, float), "dirty": (bool,), "settings": (list,)},
 }
 
 
@@ -178,6 +182,32 @@ def _parts(run: Run) -> str:
     return ", ".join(f"{name} {value}" for name, value in {"Python": run.python, **lab}.items() if value)
 
 
+def unwatched(runs: Sequence[Run]) -> str:
+    """The page of settings that were in no stack of a module that passed on the lab."""
+    passed = [run for run in runs if run.result == PASSED and run.operator]
+    watched = {name for run in passed for name in run.settings} | (settings_used.of_the_lab() if passed else set())
+    every = settings_used.every()
+    rows: dict[str, list[str]] = {}
+    for name in every:
+        if name not in watched:
+            definition, _, field = name.partition(".")
+            rows.setdefault(definition, []).append(f"`{field}`")
+    count = sum(map(len, rows.values()))
+    head = [*_UNWATCHED, f"{len(every) - count} of {len(every)} settings were watched; these {count} were not:", ""]
+    table = ["| Section | Settings |", "|---|---|"]
+    return "\n".join([*head, *table, *(f"| {name} | {', '.join(fields)} |" for name, fields in rows.items()), ""])
+
+
+_UNWATCHED: Final = (
+    "# Settings that no run on the lab had",
+    "",
+    "Made by `python -m tests.runs page`. A setting is watched once a stack with it ran on the lab (real Kubernetes, slurm-operator and",
+    "Slurm) in a module of tests that passed; [Runs](runs.md) has the modules. The others are tested as far as the objects that the",
+    "program makes of them. Sections are those of the [configuration reference](../configuration.md).",
+    "",
+)
+
+
 def head() -> str:
     """The commit that is checked out."""
     return _git("rev-parse", "HEAD")
@@ -211,12 +241,13 @@ def keep() -> int:
 
 
 def write_page() -> None:
-    """Make the page from the repository's ledger."""
+    """Make both pages from the repository's ledger."""
     runs = read(KEPT)
     there = {run.module: (paths.REPO / run.module).exists() for run in runs}
     passed = last_passed(runs)
     marks = {name: ("as it is" if is_there and _current(Path(name), passed) else "old") for name, is_there in there.items()}
     PAGE.write_text(page(runs, marks))
+    UNWATCHED.write_text(unwatched(runs))
 
 
 def main(argv: Sequence[str]) -> int:
@@ -224,7 +255,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.runs", description="the ledger of runs")
     add = parser.add_subparsers(dest="command", required=True).add_parser
     add("keep", help="move this machine's runs into docs/evidence/runs.jsonl")
-    add("page", help="make docs/evidence/runs.md")
+    add("page", help="make docs/evidence/runs.md and docs/evidence/settings.md")
     asked_for = add("stale", help="modules that did not pass on the code as it is, oldest first")
     asked_for.add_argument("folders", nargs="*", type=Path, default=[FAULTS], metavar="FOLDER")
     asked_for.add_argument("--minutes", type=float, metavar="N", help="as many as two labs get through in them")

@@ -92,25 +92,25 @@ def _places(schema: Schema) -> dict[str, list[str]]:
     while todo:
         path, here = todo.pop(0)
         for name, field in here.get("properties", {}).items():
-            for target, chosen in _targets(field):
+            for target, chosen in targets(field):
                 place = f"{path}.{name}".lstrip(".") + (".<name>" if chosen else "")
                 found.setdefault(target, []).append(place)
                 todo.append((place, schema["$defs"][target]))
     return found
 
 
-def _targets(field: Schema, *, chosen: bool = False) -> Iterator[tuple[str, bool]]:
+def targets(field: Schema, *, chosen: bool = False) -> Iterator[tuple[str, bool]]:
     """Definitions that a field leads to, and whether under a name that the user chooses."""
     if "$ref" in field:
         yield field["$ref"].rsplit("/", 1)[-1], chosen
     for option in field.get("anyOf", ()):
-        yield from _targets(option, chosen=chosen)
+        yield from targets(option, chosen=chosen)
     if isinstance(field.get("items"), Mapping):
-        yield from _targets(field["items"], chosen=chosen)
+        yield from targets(field["items"], chosen=chosen)
     if isinstance(field.get("additionalProperties"), Mapping):
-        yield from _targets(field["additionalProperties"], chosen=True)
+        yield from targets(field["additionalProperties"], chosen=True)
     for inner in field.get("patternProperties", {}).values():
-        yield from _targets(inner, chosen=True)
+        yield from targets(inner, chosen=True)
 
 
 def _section(name: str, paths: list[str], definitions: Schema) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import covers, runs
+from tests import covers, runs, settings_used
 from tests.faults import prepare
 from tests.stacks import ROOT
 from tests.tree import nodes, python_modules, tracked
@@ -32,6 +32,7 @@ RUN = runs.Run(
     kubernetes="1.34.4",
     slurm="26.05.5",
     host="official",
+    settings=["PodSettings.tolerations"],
 )
 
 
@@ -99,6 +100,45 @@ def test_the_page_is_made_from_the_ledger() -> None:
     assert [line.rpartition(" |")[0].rpartition("| ")[0] or line for line in shown] == [
         line.rpartition(" |")[0].rpartition("| ")[0] or line for line in made
     ]
+
+
+def test_the_page_of_settings_is_made_from_the_ledger_and_the_model() -> None:
+    """A new setting is on it until a run had it."""
+    assert runs.UNWATCHED.read_text() == runs.unwatched(runs.read(runs.KEPT))
+
+
+def test_a_setting_is_watched_once_a_stack_with_it_passed_on_the_lab() -> None:
+    none, watched = runs.unwatched([]), runs.unwatched([RUN])
+    assert "`tolerations`" in _row(none, "PodSettings")
+    assert "`tolerations`" not in _row(watched, "PodSettings")
+    assert "`name`" in _row(none, "Cluster"), "no run on the lab, no stack of Pulumi.dev.yaml"
+    assert "`name`" not in _row(watched, "Cluster")
+    for other in (replace(RUN, result="failed"), replace(RUN, operator=None)):
+        assert runs.unwatched([other]) == none
+
+
+def _row(page: str, section: str) -> str:
+    return next((line for line in page.splitlines() if line.startswith(f"| {section} |")), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("config: {slinky-iac:nodesets: {gpu: {replicas: 1}}}", {"StackConfig.nodesets", "NodeSet.replicas"}),
+        ("config: {slinky-iac:cluster: {images: {slurmd: x}}}", {"StackConfig.cluster", "Cluster.images"}),
+        ("config: {other:nodesets: {gpu: {replicas: 1}}}", set()),
+        *((broken, set()) for broken in ("", "config: 3", "[", "{}", "config: {3: 4}")),
+    ],
+)
+def test_settings_of_a_file_are_those_that_it_names(text: str, found: set[str]) -> None:
+    assert settings_used.used(text) >= found
+    assert bool(settings_used.used(text)) == bool(found)
+
+
+def test_every_setting_of_a_file_is_one_of_the_reference() -> None:
+    every = settings_used.every()
+    assert len(every) == len(set(every)) > 200
+    assert settings_used.of_the_lab() <= set(every)
 
 
 def test_every_import_is_followed() -> None:
