@@ -1,6 +1,6 @@
 """`python -m lab.dashboard`: writes slinky_iac/monitoring/dashboard.json by Grafana's foundation SDK.
 
-You need the SDK only to change the dashboard (tests/requirements-dashboard.txt pins it): a stack reads the JSON file, so users
+You need the SDK only to change the dashboard (requirements/dashboard.txt pins it): a stack reads the JSON file, so users
 don't install it. tests/faults/test_monitoring.py builds the file again, compares the two, and sends every panel's query to a
 real Prometheus.
 """

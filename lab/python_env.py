@@ -23,7 +23,7 @@ COMPLETE = ".complete"
 def ensure(*, say: Say = print) -> Path:
     """The program's environment, made if need be. Returns its python."""
     folder = paths.REPO
-    return _linked(folder / "venv", [folder / "requirements-dev.lock"], say)
+    return _linked(folder / "venv", [folder / "requirements" / "dev.lock"], say)
 
 
 def ensure_policies(*, say: Say = print) -> Path | None:
@@ -34,17 +34,17 @@ def ensure_policies(*, say: Say = print) -> Path | None:
 
 def ensure_ansible(*, say: Say = print) -> Path:
     """The folder of Ansible's programs, for tests of rendered playbooks: its pins are its own, so it is linked nowhere."""
-    return _made([paths.REPO / "tests" / "requirements-ansible.lock"], say) / "bin"
+    return _made([paths.REPO / "requirements" / "ansible.lock"], say) / "bin"
 
 
 def ensure_dashboard(*, say: Say = print) -> Path:
     """The Python that has Grafana's SDK, for lab/dashboard.py."""
-    return _made([paths.REPO / "tests" / "requirements-dashboard.lock"], say) / "bin" / "python"
+    return _made([paths.REPO / "requirements" / "dashboard.lock"], say) / "bin" / "python"
 
 
 def ensure_docs(*, say: Say = print) -> Path:
     """The folder of the programs that build the pages as a site: made when it is first needed, and linked nowhere."""
-    return _made([paths.REPO / "requirements-docs.lock"], say) / "bin"
+    return _made([paths.REPO / "requirements" / "docs.lock"], say) / "bin"
 
 
 def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:

@@ -46,7 +46,7 @@ def asked(packages: str) -> list[str]:
 
 def tools() -> list[str]:
     """The tests' own packages, at their versions, without the program's."""
-    files = (paths.REPO / "requirements-dev.txt", paths.REPO / "lab" / "requirements.txt")
+    files = (paths.REPO / "requirements" / "dev.txt", paths.REPO / "requirements" / "lab.txt")
     lines = [line for file in files for line in file.read_text().splitlines()]
     return [line for line in lines if line and not line.startswith(("#", "-r"))]
 

@@ -42,8 +42,8 @@ def locked(file: Path) -> dict[str, set[str]]:
 
 
 def test_every_environment_has_a_lock() -> None:
-    wanted = {"requirements", "requirements-dev", "requirements-sbom", "requirements-docs", "requirements-build"}
-    wanted |= {"tests/requirements-ansible", "tests/requirements-dashboard", "policies/requirements"}
+    wanted = {"requirements", "requirements/dev", "requirements/sbom", "requirements/docs", "requirements/build"}
+    wanted |= {"requirements/ansible", "requirements/dashboard", "policies/requirements"}
     assert {path.relative_to(ROOT).as_posix().removesuffix(".txt") for path in LOCKS} == wanted
     assert all(path.exists() for path in LOCKS)
 
@@ -66,21 +66,21 @@ def test_a_lock_holds_packages_with_hashes_and_nothing_else(lock: Path) -> None:
 
 def test_locks_of_one_program_agree() -> None:
     """What is tested is what users get: the tools' lock holds the program's packages at the same versions."""
-    small, large = locked(ROOT / "requirements.lock"), locked(ROOT / "requirements-dev.lock")
+    small, large = locked(ROOT / "requirements.lock"), locked(ROOT / "requirements" / "dev.lock")
     assert {name: versions for name, versions in small.items() if large.get(name) != versions} == {}
 
 
 def test_the_wheel_s_backend_is_locked_and_the_one_that_is_tested() -> None:
     asked_for = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
-    assert dict(each.split("==") for each in asked_for) == asked(ROOT / "requirements-build.txt")
-    build, tools = locked(ROOT / "requirements-build.lock"), locked(ROOT / "requirements-dev.lock")
+    assert dict(each.split("==") for each in asked_for) == asked(ROOT / "requirements" / "build.txt")
+    build, tools = locked(ROOT / "requirements" / "build.lock"), locked(ROOT / "requirements" / "dev.lock")
     assert {name: versions for name, versions in build.items() if tools.get(name, versions) != versions} == {}
     script = (ROOT / "build-wheel").read_text()
-    assert "--require-hashes --only-binary :all: -r requirements-build.lock" in script
+    assert "--require-hashes --only-binary :all: -r requirements/build.lock" in script
 
 
 def test_the_lab_installs_by_hash() -> None:
-    assert "--require-hashes" in python_env.installing(ROOT / "venv", [ROOT / "requirements-dev.lock"])
+    assert "--require-hashes" in python_env.installing(ROOT / "venv", [ROOT / "requirements" / "dev.lock"])
 
 
 def test_the_workflow_installs_by_hash() -> None:
