@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,6 +39,14 @@ class ApiServer:
     """What answers behind the service proxy."""
     token: str = ""
     """The one bearer token that is taken; empty: any, and none."""
+    delay_s: float = 0.0
+    """Seconds that each answer takes."""
+    written: list[tuple[str, str]] = field(default_factory=list)
+    """Method and path of each write, as it was answered."""
+    most_at_once: int = 0
+    """Most requests that were under way at one moment."""
+    under_way: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def put(self, name: str, entries: Mapping[str, bytes], at: str, created: str = "2026-01-01T00:00:00Z") -> None:
         """A Secret of namespace ``slurm``, its entries written at ``at``."""
@@ -68,27 +77,62 @@ class ApiServer:
         file.write_text(json.dumps(found))
         return str(file)
 
+    def _answer(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        path = urlsplit(url).path
+        _, proxied, rest = url.partition("/proxy/")
+        if self.token and headers.get("authorization") != f"Bearer {self.token}":
+            return 401, status(401)
+        if self.down:
+            return 503, status(503)
+        if proxied and self.slurm is not None:
+            given = {name: value for name, value in headers.items() if name.lower() not in ("authorization", "host")}
+            said = self.slurm(httpx.Request(method, f"http://slurmrestd/{rest}", headers=given, content=body))
+            return said.status_code, said.content
+        found = self.objects.get(path)
+        if found is None:
+            return 404, status(404)
+        return (200, json.dumps(found).encode()) if method == "GET" else self._write(method, path, found, json.loads(body))
+
+    def _write(self, method: str, path: str, found: Json, change: Json) -> tuple[int, bytes]:
+        """A merge patch of annotations or a deletion, of the version that the writer has seen."""
+        meta = found["metadata"]
+        asked = change["preconditions"] if method == "DELETE" else change["metadata"]
+        if any(asked[name] != meta[name] for name in ("uid", "resourceVersion")):
+            return 409, status(409)
+        if method == "DELETE":
+            del self.objects[path]
+            return 200, json.dumps(found).encode()
+        annotations = meta.setdefault("annotations", {}) | asked.get("annotations", {})
+        meta["annotations"] = {name: text for name, text in annotations.items() if text is not None}
+        meta["resourceVersion"] = str(int(meta["resourceVersion"]) + 1)
+        return 200, json.dumps(found).encode()
+
+    def _served(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        with self._lock:
+            self.asked.append(urlsplit(url).path)
+            self.under_way += 1
+            self.most_at_once = max(self.most_at_once, self.under_way)
+        time.sleep(self.delay_s)
+        with self._lock:
+            try:
+                return self._answer(method, url, body, headers)
+            finally:
+                self.under_way -= 1
+                if method != "GET":
+                    self.written.append((method, urlsplit(url).path))
+
     def __enter__(self) -> ApiServer:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
-                path = urlsplit(self.path).path
-                outer.asked.append(path)
-                _, proxied, rest = self.path.partition("/proxy/")
-                if outer.token and self.headers.get("authorization") != f"Bearer {outer.token}":
-                    self.reply(401, status(401))
-                elif outer.down:
-                    self.reply(503, status(503))
-                elif proxied and outer.slurm is not None:
-                    given = {name: value for name, value in self.headers.items() if name.lower() != "authorization"}
-                    said = outer.slurm(httpx.Request("GET", f"http://slurmrestd/{rest}", headers=given))
-                    self.reply(said.status_code, said.content)
-                else:
-                    found = outer.objects.get(path)
-                    self.reply(404 if found is None else 200, status(404) if found is None else json.dumps(found).encode())
+                body = self.rfile.read(int(self.headers.get("content-length") or 0))
+                self.reply(*outer._served(self.command, self.path, body, dict(self.headers.items())))
+
+            do_PATCH = do_POST = do_DELETE = do_GET
 
             def reply(self, code: int, body: bytes) -> None:
                 self.send_response(code)

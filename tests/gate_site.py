@@ -55,20 +55,21 @@ def pod_body(number: int, ordinal: int) -> dict[str, object]:
 
 
 class Site:
-    """N NodeSets of :data:`EACH` pods, and a job that runs on the second node of each."""
+    """N NodeSets of :data:`EACH` pods (or ``each``), and a job that runs on the second node of each."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, each: int = EACH) -> None:
         self.slurm = FakeSlurm(ticks=Ticks(now=time.time() - NOW + 1000))
         self.server = ApiServer(slurm=self.slurm.handle)
         self.server.put("jwt", {"jwt.key": KEY}, at=AT)
         self.server.objects |= {HPAS: {"items": []}, SCALED: {"items": []}}
         self.server.objects[PODS] = {
             "metadata": {},
-            "items": [pod_body(number, ordinal) for number in range(count) for ordinal in range(EACH)],
+            "items": [pod_body(number, ordinal) for number in range(count) for ordinal in range(each)],
         }
+        self.server.objects |= {f"{PODS}/{body['metadata']['name']}": body for body in self.server.objects[PODS]["items"]}
         for number in range(count):
             self.server.objects[f"{NODESETS}/hpc-worker-g{number}"] = nodeset_body(number)
-            self.slurm.add(*(node(f"g{number}-{ordinal}") for ordinal in range(EACH)))
+            self.slurm.add(*(node(f"g{number}-{ordinal}") for ordinal in range(each)))
             self.slurm.add(job(number + 1, nodes=f"g{number}-1"))
 
     def reach(self, folder: Path) -> Reach:

@@ -201,9 +201,10 @@ def unwatched(runs: Sequence[Run]) -> str:
 _UNWATCHED: Final = (
     "# Settings that no run on the lab had",
     "",
-    "Made by `python -m tests.runs page`. A setting is watched once a stack with it ran on the lab (real Kubernetes, slurm-operator and",
-    "Slurm) in a module of tests that passed; [Runs](runs.md) has the modules. The others are tested as far as the objects that the",
-    "program makes of them. Sections are those of the [configuration reference](../configuration.md).",
+    "Made by `python -m tests.runs page`. A setting is watched once a stack with it ran on the lab (real Kubernetes,",
+    "slurm-operator and Slurm) in a module of tests that passed; [Runs](runs.md) has the modules. The others are tested as",
+    "far as the objects that the program makes of them. Sections are those of the",
+    "[configuration reference](../configuration.md).",
     "",
 )
 

@@ -31,6 +31,7 @@ from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.scalers import ScaledObject
 from slinky_iac.kube.wire import Clock
+from slinky_iac.several import several
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.drains import BulkResult, Outcome
@@ -261,8 +262,12 @@ class Session(Connection):
         )
 
     def _annotate(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
-        for name, wanted in changes.items():
-            self._on_pod(name, partial(self.kube.annotate_pod, annotations=wanted), same_marks)
+        """Write pods, several at once, since each is a request of its own. All are over at the end, whatever it is."""
+        if not changes:
+            return
+        write = self.kube.annotate_pod  # opened by one thread
+        wishes = [(name, partial(write, annotations=wanted), same_marks) for name, wanted in changes.items()]
+        list(several(lambda wish: self._on_pod(*wish), wishes))
 
     def _on_pod(self, name: str, write: Callable[[str, Pod], None], same: Callable[[Pod, Pod], bool]) -> None:
         """Write a pod, if it is still the ``same``. One that is gone since the look took its annotations with it."""

@@ -15,12 +15,12 @@ show it to us. Then it may hold any node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
+from slinky_iac.several import several
 from slinky_iac.slurmrest.controller import Diag
 from slinky_iac.slurmrest.lists import JobsAnswer
 from slinky_iac.slurmrest.objects import Job, may_hold_nodes, only_waits
@@ -35,7 +35,6 @@ SHARE: Final = 3
 """A record asked for alone costs as much as so many in a list."""
 FEW: Final = 5_000
 """Records of which a list is made for the sake of jobs that wait."""
-AT_ONCE: Final = 8
 AGAIN: Final = 500
 """Ids in one question for states: they are part of its URL."""
 
@@ -99,7 +98,7 @@ def chosen(states: StatesAnswer, wanted: Wanted) -> Choice | None:
 
 
 def _fetched(slurm: Slurm, states: StatesAnswer, choice: Choice, left: Callable[[], float]) -> JobsAnswer:
-    answers = tuple(_records(slurm, choice.ids, left))
+    answers = tuple(several(lambda job: slurm.job_records(job, budget_s=left()), choice.ids))
     wanted = frozenset(choice.ids)
     found = {job.job_id: job for each in answers for job in each.jobs if job.job_id in wanted}
     nameless = [job for each in answers for job in each.jobs if not job.job_id]
@@ -113,17 +112,6 @@ def _fetched(slurm: Slurm, states: StatesAnswer, choice: Choice, left: Callable[
         clusters=frozenset(name for each in answers for name in each.clusters),
         left_out=choice.left_out,
     )
-
-
-def _records(slurm: Slurm, ids: Collection[int], left: Callable[[], float]) -> Iterator[JobsAnswer]:
-    """The answers, some at once; the first error ends them all."""
-    if not ids:
-        return
-    pool = ThreadPoolExecutor(min(AT_ONCE, len(ids)), thread_name_prefix="job-records")
-    try:
-        yield from pool.map(lambda job: slurm.job_records(job, budget_s=left()), ids)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _still(slurm: Slurm, ids: Collection[int], left: Callable[[], float]) -> Mapping[int, frozenset[str]]:

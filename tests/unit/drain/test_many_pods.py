@@ -1,0 +1,87 @@
+"""Writes of many pods: some at once, each on the version that was looked at, and all over before anything follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.drain.protocol import CordonAnnotate, Mark, RenewHold, SetCosts, Signal
+from slinky_iac.drain.session import Session, open_session
+from slinky_iac.errors import KubeConflict
+from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
+from slinky_iac.several import AT_ONCE
+from tests.gate_site import PODS, Site
+from tests.unit.drain.made import OWNER
+from tests.unit.drain.model_session import settings
+
+PODS_COUNT = 60
+NAMES = tuple(f"hpc-worker-g0-{ordinal}" for ordinal in range(PODS_COUNT))
+MARKS = tuple(Mark(name, -7, "tag") for name in NAMES)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    made = Site(1, each=PODS_COUNT)
+    with made.server:
+        yield made
+
+
+@pytest.fixture
+def looked(site: Site, tmp_path: Path) -> Iterator[Session]:
+    """A gate that has looked, at a server that takes its time from then on."""
+    reach = site.reach(tmp_path)
+    with open_session(reach, "", report=lambda *_args, **_more: None) as session:
+        session.observe(settings(1, resource="hpc-worker-g0", reach=reach))
+        site.server.delay_s, site.server.most_at_once = 0.02, 0
+        yield session
+
+
+def annotated(site: Site, annotation: str) -> list[str]:
+    pods = site.server.objects[PODS]["items"]
+    return [pod["metadata"]["name"] for pod in pods if annotation in pod["metadata"].get("annotations", {})]
+
+
+@pytest.mark.parametrize(
+    ("step", "annotation"),
+    [(SetCosts(MARKS), ANNOTATION_DELETION_COST), (CordonAnnotate(NAMES), ANNOTATION_POD_CORDON)],
+)
+def test_pods_are_annotated_some_at_once_each_in_one_request(
+    site: Site, looked: Session, step: SetCosts | CordonAnnotate, annotation: str
+) -> None:
+    """One after the other, 1,000 pods took 10 to 50 s a pass."""
+    looked.act(step, OWNER)
+    assert annotated(site, annotation) == list(NAMES)
+    assert 1 < site.server.most_at_once <= AT_ONCE
+    assert sorted(site.server.written) == sorted(("PATCH", f"{PODS}/{name}") for name in NAMES)
+
+
+def test_a_pod_that_another_has_written_since_is_left_alone_and_all_writes_are_over_by_then(
+    site: Site, looked: Session
+) -> None:
+    theirs = site.server.objects[f"{PODS}/{NAMES[9]}"]["metadata"]
+    theirs |= {"annotations": {ANNOTATION_DELETION_COST: "5"}, "resourceVersion": "2"}
+    with pytest.raises(KubeConflict, match=NAMES[9]):
+        looked.act(SetCosts(MARKS), OWNER)
+    assert site.server.under_way == 0
+    before = len(site.server.asked)
+    assert theirs["annotations"] == {ANNOTATION_DELETION_COST: "5"}
+    assert {*NAMES[:9]} <= set(annotated(site, ANNOTATION_DELETION_COST))
+    assert len(annotated(site, ANNOTATION_DELETION_COST)) < PODS_COUNT, "what was not begun is left for the next look"
+    assert len(site.server.asked) == before
+
+
+@pytest.mark.parametrize(
+    ("step", "slurm_first"),
+    [(RenewHold(("g0-0",), 900, MARKS), False), (Signal((1,), "TERM", MARKS), True)],
+)
+def test_marks_are_all_written_before_or_after_the_act_on_slurm(
+    site: Site, looked: Session, step: RenewHold | Signal, slurm_first: bool
+) -> None:
+    """The mark says that a hold is being set, and that a signal was sent."""
+    looked.act(step, OWNER)
+    of_slurm = [at for at, (method, path) in enumerate(site.server.written) if "/proxy/" in path]
+    marks = [at for at, (method, _) in enumerate(site.server.written) if method == "PATCH"]
+    assert len(marks) == PODS_COUNT
+    assert max(of_slurm) < min(marks) if slurm_first else max(marks) < min(of_slurm)
