@@ -93,6 +93,7 @@ def outside_props(config: StackConfig) -> dict[str, Any]:
         **stack_props(config),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
         "inside": config.controller.external is None,
+        "controller": config.cluster.resource_name,
         "cluster": config.cluster.name,
         "policy": plain_policy(policy_of(config)),
     }

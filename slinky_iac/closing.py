@@ -75,5 +75,5 @@ class Held:
 
 
 def place(controller: str) -> str:
-    """Name of the ConfigMap."""
-    return names.shorten(f"{controller}-closed-partitions")
+    """Name of the ConfigMap in which gates remember what they have closed, and which run may do so."""
+    return names.shorten(f"{controller}-gates")

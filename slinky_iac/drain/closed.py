@@ -1,67 +1,63 @@
-"""What a gate has closed or drained before slurm.conf loses it or slurmctld ends: written down first, in a ConfigMap
-(:class:`slinky_iac.closing.Held`), and given back from there."""
+"""The record of a cluster, one ConfigMap: what a gate has closed or drained before slurm.conf loses it or slurmctld ends,
+written down first (:class:`slinky_iac.closing.Held`) and given back from there; and the lease of the run that may do so
+(:mod:`slinky_iac.drain.lease`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
-from typing import Final
 
 from slinky_iac.closing import ENTRY, Held, place
-from slinky_iac.drain import conf_steps
+from slinky_iac.drain import conf_steps, lease
 from slinky_iac.drain.conf_steps import ConfSettings
+from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.fresh import TRIES
+from slinky_iac.drain.lease import Lease, LeaseLook, lease_step, superseded
 from slinky_iac.drain.observe import partition_states
-from slinky_iac.drain.protocol import Undrain
+from slinky_iac.drain.protocol import Step, Undrain
 from slinky_iac.drain.session import Session, act_on_slurm
-from slinky_iac.drain.settings import Owner
-from slinky_iac.errors import KubeNotFound
+from slinky_iac.drain.settings import GateSettings, Owner, Settings
+from slinky_iac.errors import DrainBlocked, KubeConflict, KubeError, KubeNotFound, StateError
 
-_ONE_AT_A_TIME: Final = Lock()
-"""The gates of several NodeSets run in one process, and each writes down its own partition."""
+Entries = Mapping[str, str]
 
 
 def held_of(session: Session, controller: str) -> Held:
     """What is held; nothing where there is no ConfigMap. Raises what Kubernetes raises."""
-    try:
-        data = session.kube.config_map_data(session.reach.namespace, place(controller))
-    except KubeNotFound:
-        return Held()
-    return Held.read(data.get(ENTRY, ""))
+    return _held(_entries(session, controller))
 
 
 def hold(session: Session, controller: str, held: Held) -> None:
-    """Remember ``held``; the ConfigMap goes where there is nothing to remember."""
-    namespace, name = session.reach.namespace, place(controller)
-    if held:
-        session.kube.set_config_map(namespace, name, {ENTRY: held.text()})
-    else:
-        with suppress(KubeNotFound):
-            session.kube.set_config_map(namespace, name, None)
+    """Remember ``held``."""
+    _change(session, controller, lambda _: {ENTRY: held.text() if held else None})
 
 
 def remember(session: Session, controller: str, partition: str, before: str | None) -> None:
     """Add one partition with the state that it had, unless it is held already; None forgets it."""
-    with _ONE_AT_A_TIME:
-        held = held_of(session, controller)
+
+    def change(entries: Entries) -> Mapping[str, str | None]:
+        held = _held(entries)
         others = {name: state for name, state in held.partitions.items() if name != partition}
         was = held.partitions.get(partition, before)
-        wanted = others if before is None or was is None else {**others, partition: was}
-        if wanted != held.partitions:
-            hold(session, controller, replace(held, partitions=wanted))
+        wanted = replace(held, partitions=others if before is None or was is None else {**others, partition: was})
+        return {ENTRY: wanted.text() if wanted else None}
+
+    _change(session, controller, change)
 
 
-def reopen(session: Session, controller: str, name: str) -> None:
+def reopen(session: Session, settings: GateSettings) -> None:
     """Open a NodeSet's own partition where the gate of its predecessor closed it.
 
     For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
     """
-    before = held_of(session, controller).partitions.get(name)
-    if before is None:
+    controller, name = settings.controller, settings.owner.nodeset
+    if name not in held_of(session, controller).partitions:
         return
-    _open(session, {name: before}, partition_states(session.slurm))
-    remember(session, controller, name, None)
+    with leased(session, settings, controller):
+        before = {each: state for each, state in held_of(session, controller).partitions.items() if each == name}
+        _open(session, before, partition_states(session.slurm))
+        remember(session, controller, name, None)
 
 
 def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
@@ -80,5 +76,147 @@ def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, 
 
 def forget(session: Session, settings: ConfSettings) -> None:
     """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
-    if not settings.outside and held_of(session, settings.controller):
-        hold(session, settings.controller, Held())
+    if not settings.outside:
+        remove(session, settings.controller)
+
+
+def remove(session: Session, controller: str) -> None:
+    """Delete the ConfigMap, where there is one. A Controller that this very run makes again has a new one."""
+    _change(session, controller, dict.fromkeys)
+    session.this_run.had.discard((session.reach.namespace, controller))
+
+
+@contextmanager
+def leased(session: Session, settings: Settings, controller: str) -> Iterator[None]:
+    """Inside of it this run is the only one that touches the cluster's hosts and partitions, as far as :func:`keep` is
+    called before each act. Raises DrainBlocked where another run lives."""
+    run, last = session.this_run, [False]
+    try:
+        with run.used((session.reach.namespace, controller)) as last:
+            drive(LeaseTask(session, settings, controller))
+            yield
+    finally:
+        if last == [True]:
+            _end(session, controller)
+
+
+def keep(session: Session, settings: Settings, controller: str) -> None:
+    """Renew this run's lease where that is due. Raises DrainBlocked where it isn't this run's any more."""
+
+    def change(entries: Entries) -> Mapping[str, str | None]:
+        found = _lease(session, controller, entries)
+        if found is None or found.id != session.this_run.id:
+            raise DrainBlocked(f"{settings.owner.text}: {superseded(found, _where(session, controller))}")
+        age = session.now() - found.renewed
+        return {} if 0 <= age < lease.RENEW_S and not found.ended else {lease.ENTRY: _own(session).text()}
+
+    _change(session, controller, change)
+
+
+class LeaseTask(Task[LeaseLook]):
+    """Take the lease; where another run may have it still, see whether that run lives."""
+
+    doing = "waiting for another run's lease"
+
+    def __init__(self, session: Session, settings: Settings, controller: str) -> None:
+        super().__init__(session, settings)
+        self._controller = controller
+        self._first: Lease | None = None
+        self._since = 0.0
+
+    @property
+    def poll_s(self) -> float:
+        return max(self.policy.poll_s, 5)
+
+    def look(self) -> LeaseLook:
+        entries = _entries(self.session, self._controller)
+        found, at = _lease(self.session, self._controller, entries), self.session.steady()
+        if self._first is None:
+            self._first, self._since = found, at
+        return LeaseLook(found, _held(entries), self._first, at - self._since)
+
+    def decide(self, seen: LeaseLook) -> Step:
+        self._seen, run = seen.lease, self.session.this_run
+        had = (self.session.reach.namespace, self._controller) in run.had
+        return lease_step(seen, run.id, had=had, where=_where(self.session, self._controller))
+
+    def act(self, step: Step) -> None:  # noqa: ARG002 - there is one
+        """Write it, if it is still as it was seen."""
+
+        def change(entries: Entries) -> Mapping[str, str | None]:
+            if _lease(self.session, self._controller, entries) != self._seen:
+                raise KubeConflict(f"{_where(self.session, self._controller)}: another run took the lease. Look again")
+            return {lease.ENTRY: _own(self.session).text()}
+
+        _change(self.session, self._controller, change)
+        self.session.this_run.had.add((self.session.reach.namespace, self._controller))
+
+    def stays(self) -> str:
+        return "This gate changed nothing, and `pulumi up` continues"
+
+
+def _end(session: Session, controller: str) -> None:
+    """Mark the lease as ended, so that the next run needn't watch it."""
+
+    def change(entries: Entries) -> Mapping[str, str | None]:
+        found = Lease.read(entries.get(lease.ENTRY, ""))
+        ours = found is not None and found.id == session.this_run.id
+        return {lease.ENTRY: replace(found, ended=True).text()} if found is not None and ours else {}
+
+    try:
+        _change(session, controller, change)
+    except KubeError as error:
+        session.report(f"the lease runs out in {lease.STALE_S} s, since its end could not be written: {error}")
+
+
+def _own(session: Session) -> Lease:
+    return Lease(session.this_run.id, session.asked_by, session.now())
+
+
+def _where(session: Session, controller: str) -> str:
+    return f"ConfigMap {session.reach.namespace}/{place(controller)}"
+
+
+def _lease(session: Session, controller: str, entries: Entries) -> Lease | None:
+    text = entries.get(lease.ENTRY, "")
+    found = Lease.read(text)
+    if text and found is None:
+        what = f'[{{"op":"remove","path":"/data/{lease.ENTRY}"}}]'
+        raise StateError(
+            f"{_where(session, controller)}: its entry {lease.ENTRY} can't be read (got {text[:80]!r}), so whether another"
+            " run is at work isn't known. Nothing was changed. When none is: `kubectl patch configmap -n"
+            f" {session.reach.namespace} {place(controller)} --type=json -p '{what}'`, then `pulumi up` again"
+        )
+    return found
+
+
+def _held(entries: Entries) -> Held:
+    return Held.read(entries[ENTRY]) if ENTRY in entries else Held()
+
+
+def _entries(session: Session, controller: str) -> Entries:
+    try:
+        return session.kube.config_map(session.reach.namespace, place(controller)).data
+    except KubeNotFound:
+        return {}
+
+
+def _change(session: Session, controller: str, of: Callable[[Entries], Mapping[str, str | None]]) -> None:
+    """Change entries by what they are, again where somebody else was faster. Raises what Kubernetes raises."""
+    namespace, name = session.reach.namespace, place(controller)
+    for left in reversed(range(TRIES)):
+        try:
+            found = session.kube.config_map(namespace, name)
+        except KubeNotFound:
+            found = None
+        data = {} if found is None else found.data
+        wanted = {key: text for key, text in of(data).items() if text != data.get(key)}
+        if not wanted:
+            return
+        try:
+            session.kube.write_config_map(namespace, name, found, wanted)
+        except (KubeConflict, KubeNotFound):
+            if not left:
+                raise
+        else:
+            return

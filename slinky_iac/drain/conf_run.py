@@ -9,10 +9,11 @@ from typing import Final, Literal
 from slinky_iac import closing
 from slinky_iac.closing import Held
 from slinky_iac.drain import conf_steps
-from slinky_iac.drain.closed import held_of, hold, remember, restore
+from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, restore
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
 from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.losses import Change, who_loses
 from slinky_iac.drain.observe import LASTING, Met, conf_look, prove
 from slinky_iac.drain.protocol import (
@@ -63,6 +64,7 @@ class ConfTask(Task[ConfLook]):
     doing = "emptying what leaves slurm.conf"
     acts_at_deadline = True
     idle = 4.0  # 20,000 job records take slurmrestd half a minute
+    beat_s = RENEW_S
 
     def __init__(self, session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
         super().__init__(session, settings, settings.policy.deadline_s)
@@ -83,6 +85,7 @@ class ConfTask(Task[ConfLook]):
 
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen. The live Controller says what leaves."""
+        self.beat()
         seen = live_look(self.session, self.settings)
         if self._goal.ends and seen.controller is None:
             return seen
@@ -109,6 +112,7 @@ class ConfTask(Task[ConfLook]):
     def act(self, step: Step) -> None:
         """What is closed or drained is written down first, so that a run after a crash knows it for ours."""
         session, controller = self.session, self.settings.controller
+        self.beat()
         match step:
             case ClosePartitions(states, before):
                 held = held_of(session, controller)
@@ -127,6 +131,9 @@ class ConfTask(Task[ConfLook]):
                 session.kube.delete_controller(session.reach.namespace, self._live())
                 return
         act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
+
+    def beat(self) -> None:
+        keep(self.session, self.settings, self.settings.controller)
 
     def _live(self) -> Controller:
         if self._seen is None or self._seen.controller is None:
@@ -176,6 +183,7 @@ class ConfTask(Task[ConfLook]):
 class ReadTask(Task[tuple[int | None, str]]):
     """Wait until slurmctld has begun with its new configuration: the moment of its beginning, or why that isn't known."""
 
+    settings: ConfSettings
     doing = "waiting for slurmctld to read its configuration"
 
     def __init__(self, session: Session, settings: ConfSettings, before: int | None, hosts: tuple[str, ...]) -> None:
@@ -185,6 +193,7 @@ class ReadTask(Task[tuple[int | None, str]]):
 
     def look(self) -> tuple[int | None, str]:
         """Ask slurmctld; a slurmctld that is starting doesn't answer."""
+        keep(self.session, self.settings, self.settings.controller)
         try:
             return self.session.slurm.slurmctld_began(), ""
         except (SlurmrestUnreachable, SlurmrestGarbage, SlurmrestRefused) as error:
@@ -258,20 +267,21 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
     if settings.outside:
         _tell_admin(session, settings, leaving(olds, settings.lines))
         return
-    live = live_look(session, settings)
-    going = leaving(live.lines, settings.lines)
-    give_back(session, settings, going)
-    task = ConfTask(session, settings, goal_of(settings, going, session.now()))
-    last = drive(task)
-    if ended := conf_steps.remembered(last, task.goal):
-        session.report(
-            f"slurmctld still remembers {ended} ended job(s) of what leaves slurm.conf: it may crash, and come up again,"
-            " until it has forgotten them (MinJobAge)",
-            severity="warning",
-            keep=True,
-        )
-    prove(session, settings, task.met)
-    return_hosts(session, settings)
+    with leased(session, settings, settings.controller):
+        live = live_look(session, settings)
+        going = leaving(live.lines, settings.lines)
+        give_back(session, settings, going)
+        task = ConfTask(session, settings, goal_of(settings, going, session.now()))
+        last = drive(task)
+        if ended := conf_steps.remembered(last, task.goal):
+            session.report(
+                f"slurmctld still remembers {ended} ended job(s) of what leaves slurm.conf: it may crash, and come up again,"
+                " until it has forgotten them (MinJobAge)",
+                severity="warning",
+                keep=True,
+            )
+        prove(session, settings, task.met)
+        return_hosts(session, settings)
 
 
 def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> None:
@@ -302,8 +312,9 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
     if states is not None and not states & conf_steps.TAKES_NONE:
         if seen.can_close:
             before = "DOWN" if "DOWN" in states else "UP"
-            remember(session, controller, name, before)
-            session.slurm.set_partition_state(name, conf_steps.CLOSED[before])
+            with leased(session, settings, controller):
+                remember(session, controller, name, before)
+                session.slurm.set_partition_state(name, conf_steps.CLOSED[before])
             return f"partition {name} was open, and is closed now"
         session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
     lost = who_loses(Change(partitions=frozenset([name])), seen.cluster)
@@ -323,9 +334,10 @@ def finish(session: Session, settings: ConfSettings, ends: Literal["first", "las
             _tell_kept(session, settings)
         return
     goal = replace(goal_of(settings, Leaving(), session.now()), text=None, ends=ends)
-    task = ConfTask(session, settings, goal)
-    drive(task)
-    prove(session, settings, task.met)
+    with leased(session, settings, settings.controller):
+        task = ConfTask(session, settings, goal)
+        drive(task)
+        prove(session, settings, task.met)
 
 
 def _tell_kept(session: Session, settings: ConfSettings) -> None:

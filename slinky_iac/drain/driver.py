@@ -11,6 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Signal, Step, Stop, Wait
@@ -38,6 +39,8 @@ class Task(ABC, Generic[Seen]):
     """Whether the policy may act on jobs at the deadline: then the run ends later."""
     idle = 0.0
     """So many times the length of a look slurmrestd is left alone after it."""
+    beat_s = inf
+    """Longest pause, in seconds, without :meth:`beat`."""
 
     def __init__(self, session: Session, settings: Settings, patience_s: int | None = None) -> None:
         """``patience_s``: by default as long as a node has to register."""
@@ -80,6 +83,9 @@ class Task(ABC, Generic[Seen]):
 
     def did(self, step: Step) -> None:
         """Note an act that was carried out, or a wait that begins."""
+
+    def beat(self) -> None:
+        """Say in the middle of a long pause that this run lives."""
 
     def clock_was_set(self, jump: int) -> None:
         """Move all times by ``jump`` seconds, so that every wait is as long as before."""
@@ -231,9 +237,17 @@ def _next(task: Task[Seen]) -> tuple[Seen, Step]:
 
 def _rest(task: Task[Seen], seconds: float) -> None:
     """Wait for the next look. Raises DrainBlocked where the engine has asked to stop, or is gone."""
-    if task.session.pause(seconds):
-        raise DrainBlocked(f"{task.owner.text}: interrupted in {task.doing}. {task.stays()}")
-    _needs_engine(task)
+    while True:
+        if task.session.pause(min(seconds, task.beat_s)):
+            raise DrainBlocked(f"{task.owner.text}: interrupted in {task.doing}. {task.stays()}")
+        _needs_engine(task)
+        seconds -= task.beat_s
+        if seconds <= 0:
+            return
+        try:
+            task.beat()
+        except PASSING as error:
+            task.session.report(f"{error}", severity="warning")
 
 
 def _needs_engine(task: Task[Seen]) -> None:

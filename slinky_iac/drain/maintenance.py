@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import closed
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, registered_wrongly, verdict
+from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
@@ -131,12 +133,14 @@ class HostsTask(Task[HostsPlan]):
 
     settings: OutsideSettings
     doing = "maintenance"
+    beat_s = RENEW_S
 
     def __init__(self, session: Session, settings: OutsideSettings) -> None:
         super().__init__(session, settings, settings.policy.deadline_s)
         self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
 
     def look(self) -> HostsPlan:
+        self.beat()
         cluster = _look(self.session, self.settings)
         for host in self.settings.held:
             self.met.wait_for(cluster.jobs(host), self.session.now(), [host])
@@ -170,7 +174,11 @@ class HostsTask(Task[HostsPlan]):
         held = named(self.settings.held)
         return f"held and free: {held}" if held else "all hosts are in service"
 
+    def beat(self) -> None:
+        closed.keep(self.session, self.settings, self.settings.controller)
+
     def act(self, step: Step) -> None:
+        self.beat()
         act_on_slurm(self.session.slurm, step, self.owner, self.session.report)
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
@@ -197,10 +205,11 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
     """
     if settings.inside:
         drive(LinesTask(session, settings))
-    task = HostsTask(session, settings)
-    for text in drive(task).notices:
-        session.report(text, severity="warning", keep=True)
-    prove(session, settings, task.met)
+    with closed.leased(session, settings, settings.controller):
+        task = HostsTask(session, settings)
+        for text in drive(task).notices:
+            session.report(text, severity="warning", keep=True)
+        prove(session, settings, task.met)
 
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
@@ -237,7 +246,10 @@ def release(session: Session, settings: OutsideSettings) -> None:
         return
     found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
     if found.returns:
-        act_on_slurm(session.slurm, Undrain(found.returns), settings.owner, session.report)
+        with closed.leased(session, settings, settings.controller):
+            act_on_slurm(session.slurm, Undrain(found.returns), settings.owner, session.report)
+    if not settings.inside:  # the gate of a Controller removes its record itself
+        closed.remove(session, settings.controller)
 
 
 def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:

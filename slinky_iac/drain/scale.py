@@ -338,7 +338,7 @@ def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
     if state is not None and state.spec.partition.enabled:
-        closed.reopen(session, settings.controller, settings.owner.nodeset)
+        closed.reopen(session, settings)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:

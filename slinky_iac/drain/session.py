@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import one_look, protocol
 from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
+from slinky_iac.drain.lease import THIS_RUN, ThisRun
 from slinky_iac.drain.losses import tied
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Unmark
@@ -45,12 +45,19 @@ class Session(Connection):
     """Looks and acts for one gate."""
 
     def __init__(
-        self, reach: Reach, report: Report, stack: ExitStack, *, budget_s: float, clock: Clock, tries: int = 4
+        self,
+        reach: Reach,
+        report: Report,
+        stack: ExitStack,
+        *,
+        budget_s: float,
+        clock: Clock,
+        tries: int = 4,
+        this_run: ThisRun = THIS_RUN,
     ) -> None:
         super().__init__(reach, stack, budget_s=budget_s, clock=clock, tries=tries)
         self.report = report
-        self.run = secrets.token_hex(4)
-        """Stamp of this run (:attr:`slinky_iac.drain.protocol.Goal.run`)."""
+        self.this_run = this_run
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._seen: Observation | None = None
         self._pods: dict[str, Pod] = {}
@@ -58,6 +65,11 @@ class Session(Connection):
         self._begun = False
         self._answers: Answers | None = None
         self._told: set[str] = set()
+
+    @property
+    def run(self) -> str:
+        """Stamp of this run (:attr:`slinky_iac.drain.protocol.Goal.run`)."""
+        return self.this_run.id
 
     def pause(self, seconds: float) -> bool:
         """Wait; returns whether the engine has asked to stop."""

@@ -292,6 +292,7 @@ class GateSettings(Settings):
 class OutsideSettings(Settings):
     """The gate of the bare-metal slurmd hosts: which are held, which are not."""
 
+    controller: str
     held: tuple[str, ...]
     active: tuple[str, ...]
     dropped: tuple[str, ...] = ()
@@ -309,6 +310,7 @@ class OutsideSettings(Settings):
         before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
             **cls.common(props, names.HOSTS_OWNER),
+            controller=str(props["controller"]),
             held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
             active=tuple(sorted(name for name, state in hosts.items() if state != "drained")),
             dropped=tuple(sorted(before - hosts.keys())),

@@ -5,6 +5,7 @@ How they are made is in :mod:`slinky_iac.kube.requests`.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -240,11 +241,27 @@ class KubeClient(KubeRequests):
         )
         return set(resources.ADMISSION.values()) <= {each.name for each in found.resources}
 
-    def set_config_map(self, namespace: str, name: str, data: Mapping[str, str] | None) -> None:
-        """Make a ConfigMap of ours, or set its entries; None deletes it. :raises KubeNotFound: nothing to delete."""
-        apply = {} if data is None else resources.config_map_apply(name, data, FIELD_MANAGER)
-        method = "DELETE" if data is None else "PATCH"
-        self._answer(method, place("ConfigMap", namespace, name), f"ConfigMap {namespace}/{name}", **apply)
+    def config_map(self, namespace: str, name: str) -> resources.OwnConfigMap:
+        """A ConfigMap of ours, as it is to be written. :raises KubeNotFound: no such ConfigMap."""
+        return self._object("ConfigMap", resources.OwnConfigMap, namespace, name)
+
+    def write_config_map(
+        self, namespace: str, name: str, found: resources.OwnConfigMap | None, data: Mapping[str, str | None]
+    ) -> None:
+        """Set entries of exactly the ConfigMap that was looked at, or with None remove them; make it where none was found.
+        One that would have no entry left is deleted.
+
+        :raises KubeConflict: it was changed, replaced or made since: look again.
+        """
+        what, path = f"ConfigMap {namespace}/{name}", place("ConfigMap", namespace, name)
+        if found is None:
+            body = resources.config_map(name, {key: text for key, text in data.items() if text is not None})
+            # Made by an apply, for which RBAC knows the name. A manager of its own takes no entry from another maker.
+            self.apply(path, body, f"{FIELD_MANAGER}-{secrets.token_hex(4)}", what)
+        elif any(text is not None for text in {**found.data, **data}.values()):
+            self.patch(path, found.metadata, {"data": dict(data)}, what)
+        else:
+            self._answer("DELETE", path, what, json={"preconditions": exactly(found.metadata)})
 
 
 def controlled(nodeset: NodeSet, pods: Iterable[Pod]) -> tuple[Pod, ...]:

@@ -61,14 +61,16 @@ class ConfigMap(Wire, frozen=True):
     data: dict[str, str] = {}
 
 
-def config_map_apply(name: str, data: Mapping[str, str], owner: str) -> dict[str, Any]:
-    """A ConfigMap of ours as a request: body, parameters and headers of a server-side apply."""
+class OwnConfigMap(ConfigMap, frozen=True, kw_only=True):
+    """One of ours, exactly as it was looked at."""
+
+    metadata: WrittenMeta
+
+
+def config_map(name: str, data: Mapping[str, str]) -> dict[str, Any]:
+    """A ConfigMap of ours, to be applied."""
     meta = {"name": name, "labels": {"app.kubernetes.io/managed-by": "slinky-iac"}}
-    return {
-        "json": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)},
-        "params": {"fieldManager": owner, "force": "true"},
-        "headers": {"content-type": "application/apply-patch+yaml"},
-    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)}
 
 
 class _LoadBalancerIngress(Wire, frozen=True):

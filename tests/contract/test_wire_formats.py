@@ -38,7 +38,7 @@ PROVIDERS = {
     "pulumi-python:dynamic/slurm:OutsideHosts": (
         "slinky_iac.drain.gates",
         "OutsideHostsProvider",
-        REACH | {"schema", "stack", "cluster", "hosts", "inside", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "controller", "hosts", "inside", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:ControllerGate": (
         "slinky_iac.drain.conf_gates",

@@ -291,12 +291,10 @@ def _draining(config: StackConfig) -> Iterator[Right]:
         yield Right(CORE, "pods", ("get", "patch"), "marks of a scale-in, which the operator reads", (), namespace)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
-    if config.controller.external is None and config.keys.auth == "auth/slurm":
-        held = (place(config.cluster.resource_name),)
-        verbs = ("get", "create", "patch", "delete")
-        yield Right(
-            CORE, "configmaps", verbs, "partitions that are closed until no job names them", held, config.cluster.namespace
-        )
+    if (config.controller.external is None or config.external.slurmd_hosts) and config.keys.auth == "auth/slurm":
+        held, verbs = (place(config.cluster.resource_name),), ("get", "create", "patch", "delete")
+        why = "which run may touch partitions and bare-metal hosts, and what it has closed"
+        yield Right(CORE, "configmaps", verbs, why, held, config.cluster.namespace)
 
 
 def _operator(config: StackConfig) -> Iterator[Right]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.errors import KubeConflict, KubeNotFound
 from slinky_iac.kube.objects import WrittenMeta
-from slinky_iac.kube.resources import Controller, ControllerSpec
+from slinky_iac.kube.resources import Controller, ControllerSpec, OwnConfigMap
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, number
 
 
@@ -76,16 +77,29 @@ class Kube:
     def nodesets(self, _namespace):
         return tuple(self.sets)
 
-    def config_map_data(self, _namespace, name):
+    def config_map(self, _namespace, name):
         if name not in self.maps:
             raise KubeNotFound("no ConfigMap")
         return self.maps[name]
 
-    def set_config_map(self, _namespace, name, data):
-        if data is not None:
-            self.maps[name] = dict(data)
-        elif self.maps.pop(name, None) is None:
-            raise KubeNotFound("no ConfigMap")
+    def write_config_map(self, namespace, name, found, data):
+        if found is not self.maps.get(name):
+            raise KubeConflict("written since")
+        entries = {**({} if found is None else found.data), **data}
+        entries = {key: text for key, text in entries.items() if text is not None}
+        self.maps.pop(name, None)
+        if entries:
+            self.set_map(name, entries)
+
+    def set_map(self, name, entries):
+        """As somebody else sets entries of it."""
+        found = self.maps[name].data if name in self.maps else {}
+        self.maps[name] = OwnConfigMap(data={**found, **entries}, metadata=written(name))
+
+
+def written(name):
+    made = datetime.fromtimestamp(NOW, UTC)
+    return WrittenMeta(name=name, uid="uid", resource_version="1", creation_timestamp=made)
 
 
 class ConfSession:
@@ -99,6 +113,8 @@ class ConfSession:
         self.alive = True
         self.pauses = 0
         self.rests = []
+        self.this_run = ThisRun()
+        self.asked_by = "alice@desk"
 
     @property
     def slurm(self):

@@ -20,6 +20,7 @@ from msgspec.structs import replace as with_fields
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import scale
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import KubeConflict, KubeNotFound, SlinkyError
@@ -279,8 +280,9 @@ class Gate(Session):
     watched = True
 
     def __init__(self, site: Site, stack: ExitStack, run: str) -> None:
-        super().__init__(Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), self._say, stack, budget_s=60, clock=Clock())
-        self.site, self.w, self.kube, self.run = site, site.w, site.kube, run
+        reach, this_run = Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), ThisRun(id=run)
+        super().__init__(reach, self._say, stack, budget_s=60, clock=Clock(), this_run=this_run)
+        self.site, self.w, self.kube = site, site.w, site.kube
         self.slurm = stack.enter_context(site.slurm.client())
         self.said: list[str] = []
 

@@ -45,7 +45,7 @@ def test_an_update_waits_for_jobs_of_what_the_live_controller_loses():
 
 def test_the_whole_story_of_an_engine_that_dies_before_the_write():
     found = session()
-    lives = iter([True, False])  # it closes the partition, and does not write
+    lives = iter([True, True, False])  # it takes the lease and closes the partition, and does not write
     found.engine_lives = lambda: next(lives, True)
     with pytest.raises(DrainBlocked, match="the engine is gone"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)

@@ -8,6 +8,7 @@ from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.gates import OutsideHostsProvider
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.settings import DrainPolicy, OutsideSettings, Owner, reach_props
 from slinky_iac.errors import (
     DrainBlocked,
@@ -18,10 +19,12 @@ from slinky_iac.errors import (
     SlurmrestElsewhere,
     SlurmrestUnreachable,
 )
+from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
 
 OWNER = Owner("prod", names.HOSTS_OWNER)
+REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 OURS = names.drain_reason("prod", names.HOSTS_OWNER, "maintenance")
 
 
@@ -33,6 +36,8 @@ class HostSession:
         self.said = []
         self.paused = 0
         self.then = []
+        self.reach, self.kube, self.this_run = REACH, Kube(), ThisRun()
+        self.asked_by = "alice@desk"
 
     @property
     def slurm(self):
@@ -63,8 +68,9 @@ class HostSession:
 
 def settings(held=(), active=(), deadline_s=1800, **more):
     policy = DrainPolicy(poll_s=10, register_deadline_s=60, deadline_s=deadline_s)
-    reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
-    return OutsideSettings(owner=OWNER, policy=policy, reach=reach, urn="", held=held, active=active, **more)
+    return OutsideSettings(
+        owner=OWNER, policy=policy, reach=REACH, urn="", controller="hpc", held=held, active=active, **more
+    )
 
 
 def test_what_this_stack_holds_is_returned_and_what_others_hold_is_not():
@@ -138,7 +144,7 @@ def test_a_new_host_is_no_refusal_in_the_plan_where_the_stack_writes_its_line():
 
 
 def test_hosts_that_a_new_configuration_leaves_out_are_known_from_the_state():
-    props = {"schema": 1, "stack": "prod", "policy": {}, **reach_props(settings().reach)}
+    props = {"schema": 1, "stack": "prod", "policy": {}, "controller": "hpc", **reach_props(settings().reach)}
     now = OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {"hosts": {"metal-1": "drained"}})
     assert (now.held, now.active, now.dropped) == ((), ("metal-2",), ("metal-1",))
     assert OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {}).dropped == ()

@@ -7,6 +7,7 @@ from slinky_iac.closing import Held
 from slinky_iac.drain import closed, conf_run, scale
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
 from tests.unit.drain import made
@@ -25,7 +26,7 @@ class WithQueue(ModelSession):
         super().__init__(world("1.1.0", 2), then)
         self.slurmctld = Slurmctld({"gpu": "UP", "all": "UP"}, release=release).add(*rows)
         self.slurm = self.slurmctld.client()
-        self.kube, self.reach = Kube(""), settings(0).reach
+        self.kube, self.reach, self.this_run = Kube(""), settings(0).reach, ThisRun()
 
     def nodeset(self, name):
         found = super().nodeset(name)
@@ -60,7 +61,9 @@ def test_a_nodeset_goes_once_the_jobs_of_its_partition_have_ended(state):
     assert session.slurmctld.partitions == {"gpu": "DRAIN", "all": "UP"}
     session.gone = False
     scale.open_again(session, settings(0))
-    assert (session.slurmctld.partitions["gpu"], session.kube.maps) == ("UP", {}), "its successor has the name again"
+    assert (session.slurmctld.partitions["gpu"], closed.held_of(session, "hpc")) == ("UP", Held()), (
+        "its successor has the name again"
+    )
 
 
 def test_a_partition_that_a_restart_opens_is_closed_before_the_nodeset_goes():

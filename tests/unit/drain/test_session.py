@@ -7,6 +7,7 @@ import jwt
 import pytest
 
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.protocol import Cancel, DeletePod, Drain, Requeue, Resume, SetReason, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestRefused, SlurmrestUnreachable
@@ -85,7 +86,7 @@ class Run(Session):
 def runs(stack, kube, number):
     reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
     for _ in range(number):
-        session = Run(reach, print, stack, budget_s=1, clock=Clock())
+        session = Run(reach, print, stack, budget_s=1, clock=Clock(), this_run=ThisRun())
         session.kube = kube
         yield session
 

@@ -464,18 +464,24 @@ def test_api_groups_are_named() -> None:
         assert [each.name for each in groups] == ["apps", "cilium.io"]
 
 
-def test_a_config_map_of_ours_is_applied_and_deleted() -> None:
-    asked: list[tuple[str, str, bytes]] = []
+def test_a_config_map_of_ours_is_made_changed_and_deleted_only_as_it_was_found() -> None:
+    asked: list[tuple[str, httpx.URL, dict[str, Any]]] = []
+    meta = {"name": "held", "uid": "u-1", "resourceVersion": "7", "creationTimestamp": "2026-11-26T00:00:00Z"}
 
     def handle(request: httpx.Request) -> httpx.Response:
-        asked.append((request.method, str(request.url), request.content))
-        return httpx.Response(201 if request.method == "PATCH" else 200, json={})
+        asked.append((request.method, request.url, json.loads(request.content or b"{}")))
+        return httpx.Response(200, json={"metadata": meta, "data": {"held": "{}"}})
 
     client = client_of(handle)
-    client.set_config_map("slurm", "held", {"held": "{}"})
-    client.set_config_map("slurm", "held", None)
-    (method, url, body), (gone, where, _) = asked
-    assert (method, gone) == ("PATCH", "DELETE")
-    assert url.endswith("/api/v1/namespaces/slurm/configmaps/held?fieldManager=slinky-iac&force=true")
-    assert where.endswith("/configmaps/held")
-    assert json.loads(body)["data"] == {"held": "{}"}
+    client.write_config_map("slurm", "held", None, {"held": "{}", "run": None})
+    found = client.config_map("slurm", "held")
+    client.write_config_map("slurm", "held", found, {"run": "x"})
+    client.write_config_map("slurm", "held", found, {"held": None})
+    (made, where, body), _, (changed, _, change), (deleted, _, condition) = asked
+    assert (made, changed, deleted) == ("PATCH", "PATCH", "DELETE")
+    assert where.path == "/api/v1/namespaces/slurm/configmaps/held"
+    assert where.params["fieldManager"].startswith("slinky-iac-"), "a manager of its own, so that no other's entry is taken"
+    assert "force" not in where.params
+    assert body["data"] == {"held": "{}"}
+    assert change == {"metadata": {"uid": "u-1", "resourceVersion": "7"}, "data": {"run": "x"}}
+    assert condition == {"preconditions": {"uid": "u-1", "resourceVersion": "7"}}

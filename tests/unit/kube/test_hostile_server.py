@@ -31,7 +31,7 @@ CALLS: dict[str, Call] = {
     "pods": lambda kube: kube.pods_of("slurm", a_nodeset()),
     "secret": lambda kube: kube.secret("slurm", "x"),
     "login pods": lambda kube: login_hosts(kube, "slurm", "x"),
-    "a write": lambda kube: kube.set_config_map("slurm", "x", {"a": "b"}),
+    "a write": lambda kube: kube.write_config_map("slurm", "x", None, {"a": "b"}),
 }
 
 

@@ -127,7 +127,7 @@ def test_slurmrestd_is_named_with_its_port_and_with_its_scheme() -> None:
 @every_example
 def test_a_review_reads_which_partitions_a_gate_of_slurm_conf_has_closed(example: Any) -> None:
     config = config_of(example)
-    held = [each for each in rights(config, Use.REVIEW) if any("closed-partitions" in name for name in each.names)]
+    held = [each for each in rights(config, Use.REVIEW) if any(name.endswith("-gates") for name in each.names)]
     inside = config.keys.auth == "auth/slurm" and config.controller.external is None
     assert [each.verbs for each in held] == [("get",)] * inside
 
