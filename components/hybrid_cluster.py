@@ -169,7 +169,7 @@ class HybridCluster(Component):
             table = NodeTable(f"{name}-nodes", rows, self._child(identity))
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
-        self._clients(name, config, keys.client_file(settings.keys), controller)
+        self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
         for each, found in config.tokens.items():
             base = names.user_token(config.cluster.resource_name, each)
             custom_resource("Token", base, config, token_spec(config, each, found), self._child(*first))
@@ -248,12 +248,10 @@ class HybridCluster(Component):
         if run:
             pulumi.export("jobs", _by_name(run))
 
-    def _clients(
-        self, name: str, config: StackConfig, key: pulumi.Output[str] | None, controller: Controller | None = None
-    ) -> None:
+    def _clients(self, name: str, config: StackConfig, key: pulumi.Output[str] | None, *after: pulumi.Resource) -> None:
         for each, settings in config.clients.items():
             args = ClientArgs(cluster=config, name=each, settings=settings, key=key)
-            self.client_components[each] = Client(f"{name}-client-{each}", args, self._child(controller))
+            self.client_components[each] = Client(f"{name}-client-{each}", args, self._child(*after))
 
     def _clients_only(self, name: str, settings: StackSettings) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""

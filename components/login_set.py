@@ -9,12 +9,10 @@ import pulumi
 from slinky_iac import names
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.reach import reach
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
 from .connection import Component
-from .first_look import look_before
-from .gates import policy_of
+from .gates_sessions import SessionHosts, SessionsGate, session_props, sessions_first
 from .resources import child, custom_resource
 
 
@@ -28,41 +26,27 @@ class LoginSetArgs:
 
 
 class LoginSet(Component):
-    """One LoginSet custom resource."""
+    """One LoginSet custom resource and its gate: neither an update nor a removal ends a pod in which srun or salloc runs."""
 
     resource_name: pulumi.Output[str]
 
     def __init__(self, name: str, args: LoginSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("LoginSet", name, args.cluster, opts)
         kube = names.loginset_resource(args.cluster.cluster.resource_name, args.name)
-        options = child(self, hooks=_sessions_first(args, kube))
-        spec = loginset_spec(args.cluster, args.settings)
-        self.resource = custom_resource("LoginSet", kube, args.cluster, spec, options)
+        login = args.settings
+        setting = f"logins.{args.name}.interruptSessions"
+        hosts = SessionHosts(
+            name=f"logins.{args.name}",
+            namespace=args.cluster.cluster.namespace,
+            selector=names.login_pods(kube),
+            kind="LoginSet",
+            resource=kube,
+            interrupts=login.interrupt_sessions,
+            or_else=f", or set {setting}: true",
+        )
+        hooks = sessions_first(args.cluster, hosts, replaces_pods)
+        spec = loginset_spec(args.cluster, login)
+        self.resource = custom_resource("LoginSet", kube, args.cluster, spec, child(self, hooks=hooks))
+        self.gate = SessionsGate(f"{name}-sessions", session_props(args.cluster, hosts), self.resource, child(self))
         self.resource_name = pulumi.Output.from_input(kube)
         self.register_outputs({"resource_name": self.resource_name})
-
-
-def _sessions_first(login: LoginSetArgs, resource: str) -> pulumi.ResourceHookBinding | None:
-    """A look, right before an update that replaces the pods, at who works in them with srun or salloc.
-
-    A preview warns. An update stops before the login set is changed, which is among its last acts.
-    """
-    if login.settings.interrupt_sessions:
-        return None
-    hide = policy_of(login.cluster).hide_by(pulumi.get_stack())
-    way = reach(login.cluster)
-
-    def look() -> str:
-        from slinky_iac import restarts  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
-
-        return restarts.login_jobs(way, resource, hide, login.cluster.cluster.name)
-
-    setting = f"set logins.{login.name}.interruptSessions: true"
-    hook = look_before(
-        f"slinky-sessions-{login.name}",
-        replaces_pods,
-        look,
-        warns=f"{resource}: {{}}. The update stops before it; wait, or {setting}",
-        stops=f"{resource} was not changed: {{}}. Wait until they have ended, or {setting}",
-    )
-    return pulumi.ResourceHookBinding(before_update=[hook])

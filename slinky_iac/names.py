@@ -297,6 +297,11 @@ def loginset_resource(cluster: str, loginset: str) -> str:
     return shorten(f"{cluster}-login-{loginset}", 52)
 
 
+def login_pods(resource: str) -> str:
+    """Selects the pods of a LoginSet (operator, ``labels.go``)."""
+    return f"{LABEL_NAME}=login,{LABEL_INSTANCE}={resource}"
+
+
 def drain_reason(stack: str, nodeset: str, why: str) -> str:
     """Reason of a drain of ours: ``slinky-iac:<stack>/<nodeset>: <why>``, ASCII, at most 255 bytes.
 

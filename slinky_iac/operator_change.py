@@ -59,7 +59,8 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
-        why = restarts.login_jobs(reach(config), resource, hide, config.cluster.name)
+        space, pods = config.cluster.namespace, names.login_pods(resource)
+        why = restarts.session_jobs(reach(config), space, pods, hide, config.cluster.name)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)

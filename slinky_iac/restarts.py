@@ -1,72 +1,43 @@
-"""Jobs that end without a drain: with the login pods that they run from, and with a slurmctld that keeps no state."""
+"""Jobs that an update ends that Pulumi alone writes: with the login pods that they run from, and with a slurmctld that keeps
+no state. A hook asks right before the write."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import Final
 
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.observe import another_cluster, shown
+from slinky_iac.drain.losses import Change, losers
+from slinky_iac.drain.observe import jobs_view
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.errors import SlinkyError
-from slinky_iac.kube.pods import login_hosts
-from slinky_iac.slurmrest.objects import Job
+from slinky_iac.kube.pods import hosts_of
 
 BUDGET_S: Final = 20.0
 """Seconds that one question may take: a preview is looked at by somebody who waits."""
 
 
-def login_jobs(way: Reach, loginset: str, hide: str, cluster: str) -> str:
-    """Whose jobs a replacement of the login set's pods ends, or why that is not known; ``""`` where none does.
-
-    A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
-    allocation stays, without the shell that used it.
+def session_jobs(way: Reach, namespace: str, selector: str, hide: str, cluster: str) -> str:
+    """Whose jobs lose their srun or salloc where the pods of a selector are replaced, or why that is not known; ``""`` where
+    none does.
 
     ``hide``: of :attr:`slinky_iac.drain.settings.Settings.hide`. ``cluster``: ClusterName of the stack's slurmctld.
     """
-    unknown = "its pods would be replaced, and it is unknown which jobs run from them:"
     try:
         with connected(way, budget_s=BUDGET_S) as session:
-            hosts = login_hosts(session.kube, way.namespace, loginset)
-            if not hosts:
-                return ""
-            jobs = session.slurm.jobs_after(session.steady(), wanted="live")
-            if another := another_cluster(session.slurm, jobs, cluster):
-                return f"{unknown} {another}"
-            found = interactive(jobs.jobs, hosts, hide)
+            sessions = Change.of_hosts(hosts_of(session.kube, namespace, selector))
+            found = losers(sessions, jobs_view(session, cluster, hide)) if sessions else ()
     except SlinkyError as error:
-        return f"{unknown} {error}"
+        return f"its pods would be replaced, and it is unknown which jobs run from them: {error}"
     return f"its pods would be replaced, which ends {jobs_in_words(found)} of srun and salloc" if found else ""
 
 
 def forgotten_jobs(way: Reach, hide: str, cluster: str) -> str:
     """Whose jobs a slurmctld that keeps no state forgets when its pod restarts, or why that is not known; ``""`` where there
-    is none. ``hide`` and ``cluster``: as of :func:`login_jobs`."""
-    unknown = "it is unknown which jobs would be forgotten:"
+    is none. ``hide`` and ``cluster``: as of :func:`session_jobs`."""
     try:
         with connected(way, budget_s=BUDGET_S) as session:
-            jobs = session.slurm.jobs()
-            if another := another_cluster(session.slurm, jobs, cluster):
-                return f"{unknown} {another}"
-            found = unfinished(jobs.jobs, hide)
+            found = losers(Change(slurmctld=True), jobs_view(session, cluster, hide))
     except SlinkyError as error:
-        return f"{unknown} {error}"
+        return f"it is unknown which jobs would be forgotten: {error}"
     return f"{jobs_in_words(found)} would be forgotten" if found else ""
-
-
-def unfinished(jobs: Iterable[Job], hide: str = "") -> tuple[Job, ...]:
-    """Jobs that run or wait."""
-    return tuple(shown(job, hide) for job in jobs if not job.over)
-
-
-def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[Job, ...]:
-    """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
-    names = {_label(host) for host in hosts}
-    here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)
-    return unfinished(here, hide)
-
-
-def _label(host: str) -> str:
-    """srun and salloc send the host's name up to its first dot (gethostname_short)."""
-    return host.partition(".")[0].casefold()

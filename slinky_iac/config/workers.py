@@ -298,8 +298,8 @@ class LoginSet(Section):
     volumes: tuple[Volume, ...] = ()
     """More volumes, such as /home."""
     interrupt_sessions: bool = False
-    """Let an update replace login pods while srun or salloc runs in them. By default it stops before the login set, since
-    their jobs end with the pod. Shells without a job are not seen."""
+    """Let login pods be replaced and removed while srun or salloc runs in them. By default an update stops before the login
+    set, and its removal waits, since their jobs end with the pod. Shells without a job are not seen."""
 
 
 class LoginSetDefaults(LoginSet):

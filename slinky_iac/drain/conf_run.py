@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from slinky_iac import closing
 from slinky_iac.closing import Held
-from slinky_iac.drain import conf_steps
+from slinky_iac.drain import conf_steps, waiting
 from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, restore
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
@@ -318,7 +318,7 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
             return f"partition {name} was open, and is closed now"
         session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
     lost = who_loses(Change(partitions=frozenset([name])), seen.cluster)
-    return "; ".join(conf_steps.lines(each for each in lost if each.job.waits or not waiting_only))
+    return "; ".join(waiting.lines(each for each in lost if each.job.waits or not waiting_only))
 
 
 def finish(session: Session, settings: ConfSettings, ends: Literal["first", "last"]) -> None:
@@ -348,7 +348,7 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
     if lost := who_loses(Change(slurmctld=True), seen.cluster):
-        said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {'; '.join(conf_steps.lines(lost))}"
+        said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {'; '.join(waiting.lines(lost))}"
         lose = "They are lost where the volume or its namespace is deleted too"
         session.report(f"{said}. {lose}", severity="warning", keep=True)
 

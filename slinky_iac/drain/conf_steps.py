@@ -14,26 +14,24 @@ from typing import Any, Final, Literal
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import waiting
 from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.losses import Change, Loss, who_loses
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import (
-    Cancel,
     ClosePartitions,
     DeleteController,
     Done,
     Drain,
-    Requeue,
-    Signal,
     Step,
     Stop,
     Wait,
     WriteConf,
 )
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
-from slinky_iac.drain.words import iso, jobs_in_words, some, whose
+from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
 
@@ -274,80 +272,38 @@ def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
 
 
 def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
-    lost, unfree = losses(look, goal), _unfree(look, goal)
-    if not lost and not unfree:
-        return None
-    holding = tuple(each.job for each in lost)
-    why = "; ".join([*lines(lost), *unfree])
-    loses = "the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}"
-    if look.now < goal.deadline_at:
-        return Wait(f"waiting for {why}; then {loses}")
-    act = {"requeue": _requeue, "cancel": _cancel}.get(goal.policy.on_deadline)
-    if act is not None and look.now < goal.ends_at and (step := act(look, goal, holding)) is not None:
-        return step
-    return _late(goal, why)
-
-
-def _late(goal: ConfGoal, why: str) -> Stop:
-    said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
-    over, undo = f"the deadline ({iso(goal.deadline_at)}) is over", goal.policy.on_deadline == "undo"
-    if goal.ends:
-        text = (
-            f"{over}, and slurmctld can't end yet, since these would be lost with it: {why}. {said}, and the Controller"
-            " stays. Let the jobs end, or cancel them (scancel), then run the same command again; `pulumi up` makes again"
-            " the nodes that waiting jobs need"
-        )
-        return Stop(text, cause="deadline", undo=undo)
-    what = (
-        "partitions and hosts are given back"
-        if undo
-        else "partitions stay closed and hosts drained; `pulumi up` continues, and gives them back where the file has"
-        " them again"
+    return waiting.until_none(
+        losses(look, goal),
+        look.now,
+        goal,
+        then="the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}",
+        late=_late(goal),
+        more=_unfree(look, goal),
+        movable=lambda job: _movable(job, goal),
     )
-    text = f"{over}, and slurm.conf can't lose {in_words(goal.leaving)} yet: {why}. {said}, slurm.conf is as it was"
-    return Stop(f"{text}, and {what}", cause="deadline", undo=undo)
 
 
-def _requeue(_look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
+def _late(goal: ConfGoal) -> tuple[str, str]:
+    if goal.ends:
+        return (
+            "slurmctld can't end yet, since these would be lost with it",
+            "and the Controller stays. Let the jobs end, or cancel them (scancel), then run the same command again; `pulumi"
+            " up` makes again the nodes that waiting jobs need",
+        )
+    undo = goal.policy.on_deadline == "undo"
+    more = "`pulumi up` continues, and gives them back where the file has them again"
+    held = "partitions and hosts are given back" if undo else f"partitions stay closed and hosts drained; {more}"
+    return f"slurm.conf can't lose {in_words(goal.leaving)} yet", f"slurm.conf is as it was, and {held}"
+
+
+def _movable(job: Job, goal: ConfGoal) -> bool:
     """A requeued job waits in the same partition, with the same --nodelist: only what is on a host can be helped so."""
-    able = [
-        each
-        for each in holding
-        if not each.waits and each.requeue and not each.lost_with(goal.leaving.partitions) and not goal.ends
-        if each.required is not None and set(each.required).isdisjoint(goal.leaving.hosts)
-    ]
-    fresh = [each for each in able if "COMPLETING" not in each.job_state]
-    if fresh:
-        return Requeue(_handles(fresh))
-    return Wait("requeued jobs are leaving their hosts") if able else None
-
-
-def _cancel(look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step:
-    running = [each for each in holding if not each.waits]
-    if goal.signalled_at is None and running:
-        return Signal(_handles(running), goal.policy.signal, ())
-    if goal.signalled_at is not None and look.now < goal.signalled_at + goal.policy.grace_s:
-        return Wait(f"jobs were sent {goal.policy.signal}, and are cancelled {goal.policy.grace_s} s later")
-    fresh = [each for each in holding if "COMPLETING" not in each.job_state]
-    return Cancel(_handles(fresh)) if fresh else Wait("cancelled jobs are ending")
-
-
-def _handles(jobs: Iterable[Job]) -> tuple[int | str, ...]:
-    return tuple(dict.fromkeys(each.handle for each in jobs))
-
-
-def lines(lost: Iterable[Loss]) -> tuple[str, ...]:
-    """A sentence for each thing that jobs lose and the jobs; running and waiting apart."""
-    by: dict[str, tuple[list[Job], list[Job]]] = {}
-    for each in lost:
-        by.setdefault(each.what, ([], []))[each.job.waits].append(each.job)
-    return tuple(f"{what}: {_in_words(*groups)}" for what, groups in sorted(by.items()))
-
-
-def _in_words(running: list[Job], waiting: list[Job]) -> str:
-    queue = some(map(whose, waiting), 4)
-    parts = [jobs_in_words(running)] if running else []
-    return "; ".join([*parts, *([f"{len(waiting)} waiting in the queue ({queue})"] if waiting else [])])
+    return (
+        not goal.ends
+        and not job.lost_with(goal.leaving.partitions)
+        and job.required is not None
+        and set(job.required).isdisjoint(goal.leaving.hosts)
+    )
 
 
 def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:

@@ -25,7 +25,7 @@ from slinky_iac import names
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
-from slinky_iac.engine.provider import Gate, Props
+from slinky_iac.engine.provider import Gate, Props, own_inputs
 
 if TYPE_CHECKING:
     from slinky_iac.drain.plan import Seen
@@ -114,6 +114,30 @@ class OutsideHostsProvider(Gate):
         settings = OutsideSettings.from_props(_props)
         with at_work(settings) as session:
             maintenance.release(session, settings)
+
+
+class SessionsProvider(Gate):
+    """Owns the deletion of pods in which people run srun and salloc: of a login set, of a client, of notebooks.
+
+    An update of them is Pulumi's, and a hook right before it asks the same (docs/adr/0024).
+    """
+
+    def create(self, props: Props) -> CreateResult:
+        """Record the inputs; nothing is asked or changed."""
+        return CreateResult(f"{props['stack']}/{props['host']}", own_inputs(props))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """The same."""
+        return UpdateResult(own_inputs(_news))
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Wait until nothing runs from the pods, and delete what makes them; no program runs now, so all comes from the
+        state."""
+        from slinky_iac.drain import sessions
+
+        settings = sessions.SessionSettings.from_props(_props)
+        with at_work(settings) as session:
+            sessions.finish(session, settings)
 
 
 Found = TypeVar("Found")

@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.slurmrest.objects import Job, Node, by_comma
+from slinky_iac.slurmrest.objects import UNREADABLE, Job, Node, by_comma
 
 THE_QUEUE: Final = "the queue"
 """What a job that waits loses with slurmctld."""
@@ -45,10 +45,15 @@ class Change:
     slurmctld: bool = False
     """slurmctld ends and its state with it."""
     sessions: frozenset[str] = frozenset()
-    """Hosts of srun and salloc that end: login pods, and pods of clients."""
+    """Hosts of srun and salloc that end: login pods, and pods of clients. As :meth:`of_hosts` makes them."""
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) != each.default for each in fields(self))
+
+    @classmethod
+    def of_hosts(cls, hosts: Iterable[str]) -> Change:
+        """The end of hosts of srun and salloc, as Kubernetes names them."""
+        return cls(sessions=frozenset(map(_short, hosts)))
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,9 @@ def _lost(job: Job, change: Change, cluster: ClusterView) -> Iterator[str]:
         )
     if change.slurmctld:
         yield THE_QUEUE if job.waits else "slurmctld"
-    if change.sessions and not job.batch_flag and (host := short(job.allocating_node)) in change.sessions:
+    if change.sessions and UNREADABLE in job.job_state:
+        yield "an srun or salloc that can't be read"
+    if change.sessions and not job.batch_flag and (host := _short(job.allocating_node)) in change.sessions:
         yield f"its srun or salloc in {host}"
 
 
@@ -106,6 +113,6 @@ def gres_of(record: Node | None) -> frozenset[str]:
     return frozenset(item.partition(":")[0].partition("(")[0] for item in by_comma(text))
 
 
-def short(host: str) -> str:
+def _short(host: str) -> str:
     """A host as srun and salloc send it: up to its first dot (gethostname_short), in small letters."""
     return host.partition(".")[0].casefold()

@@ -178,22 +178,20 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
     return next(iter(jobs.clusters)) if len(jobs.clusters) == 1 else ""
 
 
-def another_cluster(client: SlurmrestClient, jobs: JobsAnswer, name: str) -> str:
-    """Why these jobs say nothing about the cluster of this name, ``""`` where they do, or no name is known."""
-    return _elsewhere(_controller(client, jobs), name)
-
-
-def _elsewhere(found: str, name: str) -> str:
-    differs = "" not in (found, name) and found != name
-    return f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}" if differs else ""
-
-
 def require_cluster(found: str, name: str) -> None:
     """Raise SlurmrestElsewhere where the cluster ``found`` answers and not the one of this name; either may be unknown."""
-    if why := _elsewhere(found, name):
+    if "" not in (found, name) and found != name:
         raise SlurmrestElsewhere(
-            f"{why}. Nothing is drained or changed there. Check slurmrest.url, then run `pulumi up` again."
+            f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}. Nothing is drained or changed there."
+            " Check slurmrest.url, then run `pulumi up` again."
         )
+
+
+def jobs_view(session: Connection, cluster: str, hide: str) -> ClusterView:
+    """The jobs that aren't over, without nodes. Raises what the client raises, and SlurmrestElsewhere."""
+    listed = session.slurm.jobs_after(session.steady(), wanted="live")
+    require_cluster(_controller(session.slurm, listed), cluster)
+    return ClusterView.of((), (shown(job, hide) for job in listed.jobs))
 
 
 def shown(job: Job, hide: str) -> Job:

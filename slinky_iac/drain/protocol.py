@@ -270,6 +270,18 @@ class DeleteController(Step):
 
 
 @dataclass(frozen=True)
+class DeleteHosts(Step):
+    """Delete the object whose pods are hosts of srun and salloc, on the same condition."""
+
+    what: str
+    """``LoginSet slurm-login-main``."""
+
+    @property
+    def words(self) -> str:
+        return f"deleting {self.what}"
+
+
+@dataclass(frozen=True)
 class SetReplicas(Step):
     """Write ``spec.replicas``, if the NodeSet is still the one of this look (its resourceVersion is the condition)."""
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable
 from slinky_iac.kube import resources
-from slinky_iac.kube.objects import Listed, NodeSet, Pod, read, seconds
+from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
 from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
 from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, GROUP, LABEL_INSTANCE, permit_to_configure
 
@@ -84,13 +84,14 @@ class KubeClient(KubeRequests):
     def pods_of(self, namespace: str, nodeset: NodeSet) -> tuple[Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
         selector = nodeset.status.selector or f"{WORKERS},{LABEL_INSTANCE}={nodeset.name}"
-        return controlled(nodeset, self._pods(namespace, selector, f"pods of NodeSet {namespace}/{nodeset.name}"))
+        return controlled(nodeset, self.pods_by(namespace, selector, f"pods of NodeSet {namespace}/{nodeset.name}"))
 
     def worker_pods(self, namespace: str) -> tuple[Pod, ...]:
         """The pods of all NodeSets of a namespace; :func:`controlled` has those of each."""
-        return tuple(self._pods(namespace, WORKERS, f"worker pods of {namespace}"))
+        return tuple(self.pods_by(namespace, WORKERS, f"worker pods of {namespace}"))
 
-    def _pods(self, namespace: str, selector: str, what: str) -> list[Pod]:
+    def pods_by(self, namespace: str, selector: str, what: str) -> list[Pod]:
+        """All pods that a selector names, page by page."""
         path = place("Pod", namespace)
         pods: list[Pod] = []
         proceed, size = "", 0
@@ -138,6 +139,18 @@ class KubeClient(KubeRequests):
         merge = {"content-type": "application/merge-patch+json"}
         what = f"annotations of pod {namespace}/{pod.name}"
         self._answer("PATCH", place("Pod", namespace, pod.name), what, json=body, headers=merge)
+
+    def meta(self, kind: str, namespace: str, name: str) -> WrittenMeta | None:
+        """metadata of one object; None where there is none (any more)."""
+        try:
+            return self._object(kind, resources.AnyObject, namespace, name).metadata
+        except KubeNotFound:
+            return None
+
+    def delete(self, kind: str, namespace: str, meta: WrittenMeta) -> None:
+        """Delete exactly the object that was looked at; its pods end after it. Raises as :meth:`delete_nodeset`."""
+        body = {"preconditions": exactly(meta), "propagationPolicy": "Background"}
+        self._answer("DELETE", place(kind, namespace, meta.name), f"{kind} {namespace}/{meta.name}", json=body)
 
     def delete_worker(self, namespace: str, pod: Pod) -> None:
         """Delete exactly the pod that was looked at. Raises what :meth:`delete_nodeset` raises."""

@@ -14,20 +14,16 @@ from slinky_iac.errors import KubeError, KubeNotFound
 from slinky_iac.kube.client import PAGE, KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
 from slinky_iac.kube.requests import label_of, place
-from slinky_iac.names import LABEL_INSTANCE
 
 LONGEST_HOSTNAME = 63
 """kubelet cuts a pod's name to this where it becomes its host name."""
 
 
-def login_hosts(kube: KubeClient, namespace: str, loginset: str) -> tuple[str, ...]:
-    """Host names of a login set's pods: what Slurm calls the host where a job was asked for. Of the first page of pods,
-    ending ones included."""
-    params = {"labelSelector": f"app.kubernetes.io/name=login,{LABEL_INSTANCE}={loginset}", "limit": str(PAGE)}
-    found = kube.asked(place("Pod", namespace), Listed[Pod], f"pods of LoginSet {namespace}/{loginset}", params)
-    return tuple(
+def hosts_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[str]:
+    """Host names of all pods of a selector, ending ones included: what Slurm calls the host where a job was asked for."""
+    return frozenset(
         each.spec.node_name if each.spec.host_network else each.spec.hostname or each.metadata.name[:LONGEST_HOSTNAME]
-        for each in found.items
+        for each in kube.pods_by(namespace, selector, f"pods of {namespace} with the labels {selector}")
     )
 
 

@@ -125,6 +125,12 @@ class Deployment(Wire, frozen=True):
     status: _DeploymentStatus = _DeploymentStatus()
 
 
+class AnyObject(Wire, frozen=True):
+    """An object of which nothing but its metadata is read."""
+
+    metadata: WrittenMeta
+
+
 class ControllerSpec(Wire, frozen=True):
     """What is asked of a Controller."""
 

@@ -13,7 +13,8 @@ Sources: sackd(8); watched with Slurm 26.05 (tests/e2e/test_clients.py). auth/mu
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
@@ -169,6 +170,12 @@ def deployment_spec(config: ClusterConfig, name: str, client: Client) -> Spec | 
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": spec},
     }
+
+
+def ends_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a Deployment that goes from ``old`` to ``new``, both whole inputs, ends its pod."""
+    before, after = (each.get("spec") or {} for each in (old, new))
+    return before.get("template") != after.get("template") or before.get("replicas") != after.get("replicas")
 
 
 def client_labels(config: ClusterConfig, name: str) -> dict[str, str]:

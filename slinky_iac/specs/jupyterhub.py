@@ -26,6 +26,8 @@ from slinky_iac.specs.shared import Spec
 REPOSITORY: Final = "https://hub.jupyter.org/helm-chart/"
 ACCOUNT: Final = "slurm-hub"
 """ServiceAccount, Role and RoleBinding of the hub."""
+NOTEBOOKS: Final = "component=singleuser-server"
+"""Selects the pods of notebooks (the chart's ``singleuser`` and KubeSpawner's ``common_labels``)."""
 PORT: Final = 8081
 _PEOPLE: Final = """\
 import json

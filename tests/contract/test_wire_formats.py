@@ -52,6 +52,13 @@ PROVIDERS = {
         "QueueGateProvider",
         REACH | {"schema", "stack", "cluster", "controller", "keepsQueue", "policy", "urn"},
     ),
+    "pulumi-python:dynamic/slurm:SessionsGate": (
+        "slinky_iac.drain.gates",
+        "SessionsProvider",
+        REACH
+        | {"schema", "stack", "cluster", "host", "podNamespace", "podSelector", "kind", "resource", "interrupts", "policy"}
+        | {"urn"},
+    ),
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",
         "IdentityProvider",
@@ -109,6 +116,8 @@ JOBS: dict[str, Any] = {"jobs": {"hello": {"user": "alice", "command": ["hostnam
 """Settings with which the stack runs a job."""
 TABLE: dict[str, Any] = {"nodes": {"table": [{"names": ["worker-1"], "features": ["ib"]}]}}
 """Settings with which the stack has labels on Kubernetes nodes."""
+LOGINS: dict[str, Any] = {"logins": {"main": {"sssdConfSecret": "sssd"}}}
+"""Settings with which the stack has login pods."""
 OUTPUTS = [
     "slurmrestdUrl",
     "slurmrestdCa",
@@ -135,7 +144,7 @@ INSIDE = {"slurm:QueueGate"}
 
 def dynamic(kind: str) -> list[Registered]:
     inside = kind.removeprefix("pulumi-python:dynamic/") in INSIDE
-    own = {"ExternalKey": STORE, "SlurmJob": JOBS, "JobLife": JOBS, "NodeLabels": TABLE}
+    own = {"ExternalKey": STORE, "SlurmJob": JOBS, "JobLife": JOBS, "NodeLabels": TABLE, "SessionsGate": LOGINS}
     over = own.get(kind.rpartition(":")[2], {})
     found = recorded("all-in-kubernetes" if inside else "dev", **over).of(kind)
     assert found
@@ -153,8 +162,10 @@ def test_every_dynamic_resource_is_known() -> None:
     seen = [{r.type for r in recorded(name).resources if r.type.startswith("pulumi-python:")} for name in stacks]
     store = {r.type for r in recorded("dev", **STORE).resources if r.type.startswith("pulumi-python:")}
     jobs = {r.type for r in recorded("dev", **JOBS).resources if r.type.startswith("pulumi-python:")}
+    logins = {r.type for r in recorded("dev", **LOGINS).resources if r.type.startswith("pulumi-python:")}
     table = {r.type for r in recorded("dev", **TABLE).resources if r.type.startswith("pulumi-python:")}
-    assert seen[0] | seen[1] | store | jobs | table == set(PROVIDERS)
+    assert seen[0] | seen[1] | store | jobs | table | logins == set(PROVIDERS)
+    assert logins - seen[0] == {"pulumi-python:dynamic/slurm:SessionsGate"}
     assert table - seen[0] == {"pulumi-python:dynamic/slurm:NodeLabels"}
     assert jobs - seen[0] == {f"pulumi-python:dynamic/slurm:{kind}" for kind in ("SlurmJob", "JobLife")}
     assert store - seen[0] == {"pulumi-python:dynamic/slurm:ExternalKey"}

@@ -18,7 +18,7 @@ from slinky_iac.keys.provider import parsed
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import kubelet_config, machines
-from slinky_iac.kube.pods import ShortPodClient, login_hosts, pods_with_secret
+from slinky_iac.kube.pods import ShortPodClient, hosts_of, pods_with_secret
 from slinky_iac.kube.scalers import autoscalers, scaled_object
 from slinky_iac.preflight.facts import Place
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -186,7 +186,7 @@ TARGETS = (
         asking_kube(lambda kube: pods_with_secret(kube, "notebooks", "slurm-client-nb")),
         ASKED[1],
     ),
-    Target("kube-login-pods", (listed(pod_body(0)), REFUSAL), asking_kube(lambda k: login_hosts(k, "slurm", "m")), ASKED[1]),
+    Target("kube-login-pods", (listed(pod_body(0)), REFUSAL), asking_kube(lambda k: hosts_of(k, "slurm", "m")), ASKED[1]),
     Target("kube-short-pods", (listed(SHORT), _json(SHORT), REFUSAL), asking_kube(_short), ASKED[1]),
     Target("kube-marks", (_json(SHORT), REFUSAL), asking_kube(lambda k: marks.namespace(k, "slurm")), ASKED[1]),
     Target("kube-machines", (listed(MACHINE), REFUSAL), asking_kube(_machines), ASKED[1]),

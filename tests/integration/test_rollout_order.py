@@ -79,3 +79,46 @@ def test_the_look_before_a_login_set_warns_in_a_preview_and_stops_the_update(clu
 def test_a_login_set_without_a_change_is_not_looked_at(cluster: Project) -> None:
     cluster.up()
     assert calls(cluster) == []
+
+
+DESTROYED = """
+    import pulumi
+    from told import Thing
+
+    def after(host):
+        return pulumi.ResourceOptions(depends_on=[host], replace_with=[host], delete_before_replace=True)
+
+    controller = Thing("controller", "x")
+    nodeset = Thing("nodeset", "pods", pulumi.ResourceOptions(depends_on=[controller]))
+    Thing("queue", "x", pulumi.ResourceOptions(depends_on=[controller, nodeset]))
+    login = Thing("login", "pods", pulumi.ResourceOptions(depends_on=[controller]))
+    Thing("sessions", "x", after(login))
+"""
+
+
+def test_a_destroy_that_continues_on_errors_ends_no_login_pod_before_its_own_gate(project: Project) -> None:
+    """A gate refuses for a running srun, and the engine goes on with all that doesn't depend on it."""
+    project.write(main=DESTROYED, told=PROVIDERS)
+    project.up()
+    calls(project)
+    jobs = Path(project.folder) / "jobs"
+    jobs.touch()
+    done = project.engine.run("destroy", "--yes", "--skip-preview", "--continue-on-error", cwd=project.folder, ok=False)
+    assert "a job is in the way" in done.stdout
+    assert calls(project) == []
+    jobs.unlink()
+    project.engine.run("destroy", "--yes", "--skip-preview", cwd=project.folder)
+    deleted = calls(project)
+    assert deleted.index("delete sessions") < deleted.index("delete login")
+
+
+def test_a_login_set_that_leaves_the_program_goes_after_its_gate(project: Project) -> None:
+    project.write(main=DESTROYED, told=PROVIDERS)
+    project.up()
+    calls(project)
+    jobs = Path(project.folder) / "jobs"
+    jobs.touch()
+    left = "\n".join(line for line in DESTROYED.splitlines() if "login" not in line)
+    project.write(main=left, told=PROVIDERS)
+    assert "a job is in the way" in project.up(ok=False).stdout
+    assert calls(project) == []

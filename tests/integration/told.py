@@ -30,7 +30,7 @@ PROVIDERS = """
             return UpdateResult(dict(news))
 
         def delete(self, id, props):
-            if props["what"] == "queue" and Path("jobs").exists():
+            if props["what"] in {"queue", "sessions"} and Path("jobs").exists():
                 raise Exception("a job is in the way")
             told(f"delete {props['what']}")
 
@@ -40,7 +40,7 @@ PROVIDERS = """
         def __init__(self, what, text, opts=None):
             super().__init__(Told(), what, {"what": what, "text": text}, opts)
 """
-"""The module ``told`` of the program: a gate isn't updated, and a queue not deleted, while there are jobs."""
+"""The module ``told`` of the program: a gate isn't updated, and neither queue nor sessions deleted, while there are jobs."""
 
 
 def calls(project: Project) -> list[str]:

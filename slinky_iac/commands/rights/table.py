@@ -225,6 +225,8 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
     for client in config.clients.values():
         if client.create_namespace:
             yield Right(CORE, "namespaces", ("get",), why, (client.namespace,), seldom=True)
+    for space in sorted({client.namespace for client in config.clients.values() if client.deployment is not None}):
+        yield Right(CORE, "pods", ("list",), "whose srun and salloc run in a client's pod", (), space)
     if config.operator.install and _needs_stub(config):
         yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
 

@@ -69,6 +69,47 @@ def test_nothing_lowers_a_nodeset_around_its_gate(stack: str) -> None:
         assert resource.ignore_changes == ("spec.replicas",)
 
 
+PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}}
+CLIENTS = {
+    "ci": {"namespace": "ci", **PEOPLE, "deployment": {"person": "alice"}},
+    "lab": {
+        "namespace": "lab",
+        **PEOPLE,
+        "jupyterhub": {
+            "chart": {"version": "4.2.0"},
+            "image": "notebook:1",
+            "values": {"hub": {"config": {"JupyterHub": {"authenticator_class": "ldap"}}}},
+        },
+    },
+}
+
+
+@every_stack
+def test_each_pod_of_srun_and_salloc_has_a_gate_that_slurmrestd_outlives(stack: str) -> None:
+    """With `--continue-on-error` a destroy goes on where a gate of workers refuses: these refuse for themselves."""
+    recording = recorded(stack, logins=LOGINS, clients=CLIENTS)
+    gates = {gate.inputs["host"]: gate for gate in recording.of("slurm:SessionsGate")}
+    assert set(gates) == {"logins.main", "clients.ci", "clients.lab.jupyterhub"}
+    (hub,) = [r for r in recording.of("helm.sh/v3:Release") if r.inputs["name"].endswith("-hub")]
+    hosts = {
+        "logins.main": recording.one(f"{CR}LoginSet"),
+        "clients.ci": recording.one("apps/v1:Deployment"),
+        "clients.lab.jupyterhub": hub,
+    }
+    for name, gate in gates.items():
+        assert gate.replace_with == {hosts[name].urn}
+        assert missing_before(recording, [gate], [hosts[name], *recording.of(f"{CR}RestApi")]) == []
+    for name in ("logins.main", "clients.ci"):
+        assert hosts[name].hooks == {f"slinky-sessions-{name}"}
+    assert {name: gate.inputs["resource"] for name, gate in gates.items()} == {
+        "logins.main": hosts["logins.main"].inputs["metadata"]["name"],
+        "clients.ci": hosts["clients.ci"].inputs["metadata"]["name"],
+        "clients.lab.jupyterhub": "",
+    }
+    labels = hosts["clients.ci"].inputs["spec"]["template"]["metadata"]["labels"]
+    assert gates["clients.ci"].inputs["podSelector"] == ",".join(f"{key}={value}" for key, value in labels.items())
+
+
 @every_stack
 def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
     recording = whole(stack)

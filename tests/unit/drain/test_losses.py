@@ -77,10 +77,18 @@ def test_a_type_of_gres_takes_the_jobs_of_nodes_that_have_it():
 
 def test_a_host_takes_its_srun_and_salloc_and_no_batch_job():
     there = {"allocating_node": "Login-1.example.org"}
-    change = Change(sessions=some("login-1"))
+    change = Change.of_hosts(["Login-1.svc"])
     jobs = [job(1, 0, batch_flag=False, **there), job(2, 0, batch_flag=True, **there), job(3, 0, batch_flag=False)]
     waits = job(4, state="PENDING", batch_flag=False, required=[], **there)
     assert lost(change, *jobs, waits) == [(1, "its srun or salloc in login-1"), (4, "its srun or salloc in login-1")]
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "PENDING", "CONFIGURING"])
+def test_a_job_of_srun_or_salloc_counts_until_it_is_over(state):
+    where = [] if state == "PENDING" else [0]
+    assert lost(Change.of_hosts(["login-1"]), job(1, *where, state=state, batch_flag=False, allocating_node="login-1"))
+    assert not lost(Change.of_hosts(["login-1"]), job(1, 0, state="CANCELLED", batch_flag=False, allocating_node="login-1"))
+    assert not lost(Change.of_hosts(["login-1"]), job(1, *where, state=state, batch_flag=False, allocating_node=""))
 
 
 JOBS = st.lists(

@@ -1,13 +1,15 @@
 """What Kubernetes and slurmrestd say comes to the planner unchanged in meaning."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.observe import REST, REUSED_S, another_cluster, look
+from slinky_iac.drain.observe import REST, REUSED_S, jobs_view, look
+from slinky_iac.errors import SlurmrestElsewhere
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit import builders
 from tests.unit.drain.made import NOW, nodeset, pod
@@ -32,6 +34,10 @@ class Kube:
 
     def deployment_available(self, _namespace, _name):
         return 1
+
+
+def asking(client):
+    return SimpleNamespace(slurm=client, steady=lambda: 0.0)
 
 
 def seen(client, last=None):
@@ -177,13 +183,14 @@ def test_the_cluster_is_named_by_slurmctld_and_not_by_slurmrestd(told, cluster):
 def test_jobs_of_another_cluster_say_nothing_of_who_works_where():
     slurm = FakeSlurm(controller="hpc").add(node("g-0"))
     with slurm.client() as client:
-        assert "slurmctld of cluster 'hpc' answers" in another_cluster(client, client.jobs(), "lab")
-        assert another_cluster(client, client.jobs(), "hpc") == ""
+        with pytest.raises(SlurmrestElsewhere, match="slurmctld of cluster 'hpc' answers"):
+            jobs_view(asking(client), "lab", "")
+        assert jobs_view(asking(client), "hpc", "").unfinished == ()
     slurm = FakeSlurm(controller=None).add(job(1, cluster="hpc"))
-    with slurm.client() as client:
-        assert another_cluster(client, client.jobs(), "lab") != ""
+    with slurm.client() as client, pytest.raises(SlurmrestElsewhere):
+        jobs_view(asking(client), "lab", "")
     with FakeSlurm(controller=None).client() as client:
-        assert another_cluster(client, client.jobs(), "lab") == "", "as before 26.05: no name is known"
+        assert jobs_view(asking(client), "lab", "").unfinished == (), "as before 26.05: no name is known"
 
 
 @pytest.mark.parametrize(

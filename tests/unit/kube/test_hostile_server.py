@@ -15,7 +15,7 @@ import pytest
 from slinky_iac.errors import KubeError, KubeUnreachable, SlurmrestUnreachable
 from slinky_iac.kube.client import LIST_TIMES, KubeClient
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
-from slinky_iac.kube.pods import login_hosts
+from slinky_iac.kube.pods import hosts_of
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
@@ -30,7 +30,7 @@ CALLS: dict[str, Call] = {
     "release": lambda kube: kube.release(),
     "pods": lambda kube: kube.pods_of("slurm", a_nodeset()),
     "secret": lambda kube: kube.secret("slurm", "x"),
-    "login pods": lambda kube: login_hosts(kube, "slurm", "x"),
+    "login pods": lambda kube: hosts_of(kube, "slurm", "x"),
     "a write": lambda kube: kube.write_config_map("slurm", "x", None, {"a": "b"}),
 }
 

@@ -1,0 +1,186 @@
+"""Hosts of srun and salloc: pods of login sets, of clients and of notebooks. They end once nothing runs from them.
+
+A job of sbatch continues without the host where it was submitted. srun and salloc don't: slurmctld lets such a job run to
+its time limit with nothing attached to it (26.05.5, watched).
+
+What stays open: a person may begin a session between the last look and the deletion, which is a moment. Nothing can close a
+login pod to people and keep the sessions in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slinky_iac.drain import waiting
+from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.losses import Change, Loss, who_loses
+from slinky_iac.drain.observe import Met, jobs_view, prove
+from slinky_iac.drain.protocol import DeleteHosts, Done, Signal, Step, Wait
+from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.settings import DrainPolicy, Settings
+from slinky_iac.kube.objects import WrittenMeta
+from slinky_iac.kube.pods import hosts_of
+
+POLL_S = 5
+"""Shortest time between two looks: each asks for all jobs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionSettings(Settings):
+    """Props of the gate of such pods."""
+
+    namespace: str
+    """Of the pods, which may be a client's own."""
+    selector: str
+    """Labels of the pods."""
+    kind: str = ""
+    """What makes them, and is deleted by the gate: ``LoginSet``, ``Deployment``; ``""``: nothing that it could delete."""
+    resource: str = ""
+    interrupts: bool = False
+    """Its sessions are not waited for (``interruptSessions``)."""
+
+    @property
+    def what(self) -> str:
+        """What ends, in words."""
+        return f"{self.kind} {self.resource}" if self.kind else f"pods of {self.owner.nodeset}"
+
+    @classmethod
+    def from_props(cls, props: Mapping[str, Any]) -> SessionSettings:
+        """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
+        return cls(
+            **cls.common(props, str(props["host"])),
+            namespace=str(props["podNamespace"]),
+            selector=str(props["podSelector"]),
+            kind=str(props.get("kind") or ""),
+            resource=str(props.get("resource") or ""),
+            interrupts=props.get("interrupts") is True,
+        )
+
+
+@dataclass(frozen=True)
+class SessionLook:
+    """What was seen."""
+
+    now: int
+    meta: WrittenMeta | None
+    """Of what makes the pods; None where there is none (any more)."""
+    lost: tuple[Loss, ...]
+
+
+@dataclass(frozen=True)
+class SessionGoal:
+    """What one run wants, and did."""
+
+    policy: DrainPolicy
+    deadline_at: int
+    signalled_at: int | None = None
+
+    @property
+    def ends_at(self) -> int:
+        """End of the run, past the deadline where the policy acts then."""
+        return self.deadline_at + self.policy.overtime_s
+
+
+def look(session: Session, settings: SessionSettings) -> SessionLook:
+    """One look: pods, then jobs; Slurm is not asked where there are no pods. Raises what the clients raise."""
+    kind, space = settings.kind, settings.namespace
+    meta = session.kube.meta(kind, space, settings.resource) if kind else None
+    gone = bool(kind) and meta is None
+    ending = Change() if gone else Change.of_hosts(hosts_of(session.kube, space, settings.selector))
+    lost = who_loses(ending, jobs_view(session, settings.cluster, settings.hide)) if ending else ()
+    return SessionLook(session.now(), meta, lost)
+
+
+def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -> Step:
+    """Wait until nothing would be lost, then delete."""
+    if settings.kind and seen.meta is None:
+        return Done()
+    if seen.meta is not None and seen.meta.deletion_timestamp is not None:
+        return Wait(f"{settings.what} is being deleted")
+    escape = f"`kubectl delete -n {settings.namespace} {settings.kind.lower()} {settings.resource}` ends it all the same"
+    later = waiting.until_none(
+        seen.lost,
+        seen.now,
+        goal,
+        then=f"{settings.what} ends" if settings.kind else f"{settings.what} may end",
+        late=(
+            f"{settings.what} can't end yet, since these would lose their srun or salloc",
+            "and it stays. Let them end, or cancel them (scancel), then run the same command again"
+            + (f"; {escape}" if settings.kind else ""),
+        ),
+    )
+    return later or (DeleteHosts(settings.what) if settings.kind else Done())
+
+
+class SessionTask(Task[SessionLook]):
+    """Wait until nothing runs from the pods, then delete what makes them."""
+
+    settings: SessionSettings
+    doing = "waiting for srun and salloc"
+    acts_at_deadline = True
+    idle = 4.0
+
+    def __init__(self, session: Session, settings: SessionSettings) -> None:
+        super().__init__(session, settings, settings.policy.deadline_s)
+        self._signalled_at: int | None = None
+        self._meta: WrittenMeta | None = None
+        self.met = Met(settings.owner, anywhere=True, stands="They are gone: the same command again ends well.")
+
+    @property
+    def poll_s(self) -> float:
+        return max(self.policy.poll_s, POLL_S)
+
+    def look(self) -> SessionLook:
+        seen = look(self.session, self.settings)
+        self._meta = seen.meta
+        return seen
+
+    def decide(self, seen: SessionLook) -> Step:
+        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self._signalled_at), self.settings)
+
+    def check(self, seen: SessionLook, step: Step) -> Step:
+        """Note whose jobs are met."""
+        self.met.wait_for((each.job for each in seen.lost), seen.now)
+        return step
+
+    def act(self, step: Step) -> None:
+        session, settings = self.session, self.settings
+        if not isinstance(step, DeleteHosts):
+            act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
+            return
+        if self._meta is None:
+            raise AssertionError("what makes pods is deleted only after a look at it")
+        session.kube.delete(settings.kind, settings.namespace, self._meta)
+
+    def did(self, step: Step) -> None:
+        """Note when jobs were signalled, and which were ended."""
+        self.met.did(step)
+        if isinstance(step, Signal):
+            self._signalled_at = self.session.now()
+
+    def clock_was_set(self, jump: int) -> None:
+        super().clock_was_set(jump)
+        self._signalled_at = self._signalled_at and self._signalled_at + jump
+
+    def ended(self, _seen: SessionLook) -> str:
+        return f"nothing of srun or salloc is left in {self.settings.what}"
+
+    def undo(self) -> None:
+        """Nothing was changed."""
+
+    def stays(self) -> str:
+        return f"{self.settings.what} stays. Run the same command again"
+
+
+def finish(session: Session, settings: SessionSettings) -> None:
+    """End the pods once nothing runs from them; with ``interruptSessions`` that is the engine's to do, at once.
+
+    Raises DrainDeadline where the wait is over, and what the clients raise.
+    """
+    if settings.interrupts:
+        return
+    task = SessionTask(session, settings)
+    drive(task)
+    prove(session, settings, task.met)
