@@ -303,15 +303,23 @@ class DeleteNodeSet(Step):
 
 
 @dataclass(frozen=True)
-class DeletePod(Step):
-    """Delete one pod, if it is still the one of this look (its uid and resourceVersion are the condition); the operator
-    makes another from the newest template."""
+class Replaced:
+    """A pod that goes so that the operator makes another."""
 
-    doing = "deleting, so that the operator makes a new one"
     pod: str
     record: str = ""
     """Slurm's record of its node, which goes first: slurmctld takes features, GRES, CPUs and memory of a pod only when its
     registration makes the record. ``""``: the pod deletes it, or slurmctld doesn't let it go."""
+
+
+@dataclass(frozen=True)
+class DeletePods(Step):
+    """Delete pods, each if it is still the one of this look (its uid and resourceVersion are the condition); the operator
+    makes others from the newest template. Only as many as are asked for at once, so that none waits for its turn while what
+    the look proved grows old."""
+
+    doing = "deleting, so that the operator makes new ones"
+    pods: tuple[Replaced, ...]
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,14 @@ from slinky_iac.drain.plan import (
     share_findings,
     when,
 )
-from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
+from slinky_iac.drain.protocol import DeletePods, Done, Goal, Observation, Replaced, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.names import SLURM_USER
+from slinky_iac.several import AT_ONCE
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
 CONDEMNED: Final = "pending termination"
@@ -186,7 +187,7 @@ def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
 
 
 def _delete(stage: ScaleInState) -> Step:
-    """The deletion of a pod whose node is free and seen so by the operator in this run, or the wait for one."""
+    """The deletion of pods whose nodes are free and seen so by the operator in this run, or the wait for one."""
     seen, goal = stage.seen, stage.goal
     why = none_listed(seen, goal, stage.cluster)
     if why:
@@ -194,9 +195,10 @@ def _delete(stage: ScaleInState) -> Step:
     unseen = {each.name for each in stage.unseen}
     staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
     free = [each.name for each in staying if isinstance(stage.verdicts[each.name], Free)]
-    for each in staying:
-        if each.name in free and each.name not in unseen:
-            return DeletePod(each.name, _record_to_delete(seen, each))
+    ready = {*free} - unseen
+    going = [Replaced(each.name, _record_to_delete(seen, each)) for each in staying if each.name in ready]
+    if going:
+        return DeletePods(tuple(going[:AT_ONCE]))
     if free:
         return steps.trigger_sync(stage) or steps.wait(
             seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=steps.answer_is_due(stage)

@@ -110,8 +110,8 @@ class ScaleTask(NodeSetTask):
         match step:
             case protocol.SetReplicas(pods=going) | protocol.DeleteNodeSet(pods=going):
                 ending = set(going)
-            case protocol.DeletePod(pod):
-                ending = {pod}
+            case protocol.DeletePods(pods):
+                ending = {each.pod for each in pods}
             case _:
                 return step
         known = {} if seen.cluster is None else seen.cluster.nodes
@@ -169,7 +169,7 @@ class RollTask(ScaleTask):
         super().did(step)
         if isinstance(step, protocol.Drain):
             self.deadline_at = self.session.now() + self.policy.deadline_s
-        if isinstance(step, protocol.Drain | protocol.DeletePod):
+        if isinstance(step, protocol.Drain | protocol.DeletePods):
             self.bound_at = self.session.now() + self.policy.bound_s
 
 

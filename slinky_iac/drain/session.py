@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -20,7 +20,7 @@ from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
 from slinky_iac.drain.lease import THIS_RUN, ThisRun
 from slinky_iac.drain.losses import tied
 from slinky_iac.drain.observe import Answers, Look, look
-from slinky_iac.drain.protocol import Mark, Observation, Unmark
+from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.words import jobs_in_words
@@ -158,10 +158,8 @@ class Session(Connection):
                 self._write(step)
             case protocol.PauseScaler() | protocol.ResumeScaler():
                 self._write_scaler(step)
-            case protocol.DeletePod(pod, record):
-                if record and not self._is_named(record):  # refused where a job has come since the look; the pod stays then
-                    self.slurm.delete_node(record)
-                self._on_pod(pod, self.kube.delete_worker, same_pod)
+            case protocol.DeletePods(pods):
+                self._replace(pods)
             case _:
                 nodes = self._answers.nodes if self._answers is not None else None
                 recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
@@ -171,18 +169,32 @@ class Session(Connection):
                 if isinstance(step, protocol.Signal | protocol.ClearHold):
                     self._set_marks(step.marks)
 
-    def _is_named(self, record: str) -> bool:
-        """Whether a job names the node by ``--nodelist``: without the record slurmctld's next start would end it. The record
-        stays then, with a warning: features, GRES, CPUs and memory stay those of the earlier template until it goes."""
-        jobs = self.slurm.jobs_after(self.steady(), wanted="live").jobs
-        named = [job for job in jobs if not job.over and tied(job, (record,))]
-        if named:
-            self._tell(
-                f"Slurm's record of {record} stays, for --nodelist of {jobs_in_words(named)} names it: a new template's"
-                f" features, GRES, CPUs and memory reach slurmctld once these jobs are over and the record is deleted"
-                f" (`scontrol delete nodename={record}`, then its pod)"
-            )
-        return bool(named)
+    def _replace(self, pods: tuple[Replaced, ...]) -> None:
+        """Delete pods, each after its record; where Slurm keeps the record, since a job has come, the pod stays."""
+        records = {each.record for each in pods if each.record}
+        kube, records = self.kube, records - self._named(records)
+        slurm = self.slurm if records else None
+
+        def replaced(each: Replaced) -> None:
+            if slurm is not None and each.record in records:
+                slurm.delete_node(each.record)
+            self._on_pod(each.pod, kube.delete_worker, same_pod)
+
+        list(several(replaced, pods))
+
+    def _named(self, records: Collection[str]) -> set[str]:
+        """Those that a job names by ``--nodelist``: without its record slurmctld's next start would end the job. The record
+        stays, with a warning: features, GRES, CPUs and memory stay those of the earlier template until it goes."""
+        jobs = self.slurm.jobs_after(self.steady(), wanted="live").jobs if records else ()
+        naming = {record: [job for job in jobs if not job.over and tied(job, (record,))] for record in sorted(records)}
+        for record, named in naming.items():
+            if named:
+                self._tell(
+                    f"Slurm's record of {record} stays, for --nodelist of {jobs_in_words(named)} names it: a new template's"
+                    f" features, GRES, CPUs and memory reach slurmctld once these jobs are over and the record is deleted"
+                    f" (`scontrol delete nodename={record}`, then its pod)"
+                )
+        return {record for record, named in naming.items() if named}
 
     def scaler(self, settings: GateSettings) -> ScalerView | None:
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.drain.protocol import CordonAnnotate, Mark, RenewHold, SetCosts, Signal
+from slinky_iac.drain.protocol import CordonAnnotate, DeletePods, Mark, RenewHold, Replaced, SetCosts, Signal
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeConflict
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
@@ -70,6 +70,22 @@ def test_a_pod_that_another_has_written_since_is_left_alone_and_all_writes_are_o
     assert {*NAMES[:9]} <= set(annotated(site, ANNOTATION_DELETION_COST))
     assert len(annotated(site, ANNOTATION_DELETION_COST)) < PODS_COUNT, "what was not begun is left for the next look"
     assert len(site.server.asked) == before
+
+
+def test_pods_are_deleted_some_at_once_each_after_its_record(site: Site, looked: Session) -> None:
+    """One look a deletion: a batch of 500 pods took 500 lists of pods and nodes."""
+    going = NAMES[:AT_ONCE]
+    theirs = site.server.objects[f"{PODS}/{NAMES[1]}"]["metadata"]
+    theirs |= {"annotations": {ANNOTATION_DELETION_COST: "5"}, "resourceVersion": "2"}
+    with pytest.raises(KubeConflict, match=NAMES[1]):
+        looked.act(DeletePods(tuple(Replaced(name, name.removeprefix("hpc-worker-")) for name in going)), OWNER)
+    assert site.server.most_at_once > 1
+    gone = [name for name in going if f"{PODS}/{name}" not in site.server.objects]
+    assert gone == [name for name in going if name != NAMES[1]]
+    order = [path.rpartition("/")[2] for method, path in site.server.written if method == "DELETE"]
+    assert all(order.index(name.removeprefix("hpc-worker-")) < order.index(name) for name in going)
+    lists = [path for path in site.server.asked if path.endswith("/jobs/state/")]
+    assert len(lists) == 2, "who is named by --nodelist is asked once for all of them"
 
 
 @pytest.mark.parametrize(

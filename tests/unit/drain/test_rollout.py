@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.drain.protocol import (
-    DeletePod,
+    DeletePods,
     Done,
     Drain,
     Observation,
+    Replaced,
     Requeue,
     Resume,
     SetCosts,
@@ -25,6 +26,7 @@ from slinky_iac.drain.rollout import at_once, plan_rollout, refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
+from slinky_iac.several import AT_ONCE
 from tests.unit.drain.made import NOW, OWNER, V121, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 
@@ -75,7 +77,7 @@ def test_no_pod_is_replaced_by_one_that_takes_a_name_in_use(begun):
     assert isinstance(found, Wait)
     assert "gpu-1 is in use in Slurm" in found.why
     free = step(look(pods, [record for record in records if record.name != "gpu-1"]))
-    assert isinstance(free, DeletePod if begun else SetCosts)
+    assert isinstance(free, DeletePods if begun else SetCosts)
 
 
 def test_pods_of_the_newest_template_are_left_alone():
@@ -108,7 +110,15 @@ def test_a_marked_batch_is_drained_with_our_reason_and_a_hold():
 
 def test_a_free_pod_is_deleted_and_never_cordoned():
     """pod-cordon lets the operator delete volume claims with the pod; a replaced pod keeps its claims."""
-    assert step(look([drained(0), new(1)], [retained_drained(0), node(1)])) == DeletePod(NAME(0))
+    assert step(look([drained(0), new(1)], [retained_drained(0), node(1)])) == DeletePods((Replaced(NAME(0)),))
+
+
+def test_free_pods_are_deleted_together_as_many_as_are_asked_for_at_once():
+    """Each look that deletes one pod lists all pods and nodes: 500 looks for a batch of 500."""
+    count = AT_ONCE + 2
+    pods, busy = [drained(n) for n in range(count)], 1
+    found = step(look(pods, [retained_drained(n) for n in range(count)], [job(7, busy)]), rolls=count)
+    assert found == DeletePods(tuple(Replaced(NAME(n)) for n in range(count) if n != busy)[:AT_ONCE])
 
 
 def test_an_operator_that_has_not_seen_this_runs_drain_is_made_to_look_and_waited_for():
@@ -353,11 +363,11 @@ def test_with_a_release_that_leaves_records_the_record_goes_before_its_pod():
     """1.2 leaves it DOWN, and slurmctld keeps it when the new pod registers, with the features of the old one."""
     dynamic = retained_drained(0, state="IDLE+DRAIN+DYNAMIC_NORM")
     found = step(look([drained(0), new(1)], [dynamic, node(1)], version=V121))
-    assert found == DeletePod(NAME(0), record="gpu-0")
+    assert found == DeletePods((Replaced(NAME(0), record="gpu-0"),))
 
 
 @pytest.mark.parametrize("flag", ["RESERVED", "MAINTENANCE"])
 def test_the_record_of_a_reserved_node_stays_and_its_pod_goes(flag):
     """slurmctld deletes no record of a node in a reservation."""
     reserved = retained_drained(0, state=f"IDLE+DRAIN+DYNAMIC_NORM+{flag}")
-    assert step(look([drained(0), new(1)], [reserved, node(1)], version=V121)) == DeletePod(NAME(0))
+    assert step(look([drained(0), new(1)], [reserved, node(1)], version=V121)) == DeletePods((Replaced(NAME(0)),))

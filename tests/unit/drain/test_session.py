@@ -8,7 +8,7 @@ import pytest
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.lease import ThisRun
-from slinky_iac.drain.protocol import Cancel, DeletePod, Drain, Requeue, Resume, SetReason, Signal, Undrain
+from slinky_iac.drain.protocol import Cancel, DeletePods, Drain, Replaced, Requeue, Resume, SetReason, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
@@ -187,7 +187,7 @@ def test_slurms_record_is_gone_when_its_pod_is_deleted(record, left):
     slurm = FakeSlurm().add(node("gpu-0", "IDLE", "DRAIN"), node("gpu-1"))
     kube = Cluster(slurm)
     with slurm.client() as client, ExitStack() as stack:
-        Replacing(client, kube, stack).act(DeletePod("hpc-worker-gpu-0", record), OWNER)
+        Replacing(client, kube, stack).act(DeletePods((Replaced("hpc-worker-gpu-0", record),)), OWNER)
     assert kube.deleted == [("hpc-worker-gpu-0", left)]
 
 
@@ -201,7 +201,7 @@ def test_no_pod_is_deleted_whose_record_slurm_keeps():
         slurm.serve = lambda sent, rest, body: refused() if sent.method == "DELETE" else serve(sent, rest, body)
         session = Replacing(client, kube, stack)
         with pytest.raises(SlurmrestRefused):
-            session.act(DeletePod("hpc-worker-gpu-0", "gpu-0"), OWNER)
+            session.act(DeletePods((Replaced("hpc-worker-gpu-0", "gpu-0"),)), OWNER)
     assert len(slurm.asked_for("DELETE", "node/gpu-0")) == 1
     assert kube.deleted == []
 
@@ -216,7 +216,7 @@ def test_a_rollout_keeps_the_record_that_a_job_in_the_queue_names(state):
         client.nodes()
         session = Replacing(client, kube, stack)
         session.report = lambda text, **_more: said.append(text)
-        session.act(DeletePod("hpc-worker-gpu-0", "gpu-0"), OWNER)
+        session.act(DeletePods((Replaced("hpc-worker-gpu-0", "gpu-0"),)), OWNER)
     assert [text.partition(",")[0] for text in said] == ["Slurm's record of gpu-0 stays"] * (state == "PENDING")
     assert len(slurm.asked_for("DELETE", "node/gpu-0")) == (state == "COMPLETED")
     assert [name for name, _ in kube.deleted] == ["hpc-worker-gpu-0"]

@@ -11,7 +11,7 @@ from msgspec.structs import replace as with_fields
 from slinky_iac import names
 from slinky_iac.drain import scale
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
-from slinky_iac.drain.protocol import DeletePod, SetReplicas
+from slinky_iac.drain.protocol import DeletePods, Replaced, SetReplicas
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainDeadline, KubeConflict
 from tests.unit.drain.busy_cluster import BusyKube, BusySession
@@ -168,10 +168,10 @@ def test_a_pod_is_deleted_on_its_newest_version_if_it_is_as_it_was(changes, ends
         session.kube = Deleting(given_up(1, **changes))
         session._pods = {given_up(1).name: given_up(1)}
         if ends:
-            session.act(DeletePod(given_up(1).name), settings(1).owner)
+            session.act(DeletePods((Replaced(given_up(1).name),)), settings(1).owner)
         else:
             with pytest.raises(KubeConflict):
-                session.act(DeletePod(given_up(1).name), settings(1).owner)
+                session.act(DeletePods((Replaced(given_up(1).name),)), settings(1).owner)
     assert len(session.kube.asked) == (2 if ends else 1)
 
 
