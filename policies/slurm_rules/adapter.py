@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from pulumi_policy import (
     ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
-    Secret,
     Severity,
     StackValidationArgs,
     StackValidationPolicy,
@@ -22,7 +20,7 @@ from pulumi_policy import (
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from slurm_rules.model import REDACTED, REDACTED_TEXT, UNKNOWN, Resource, Stack
-from slurm_rules.rule import Edits, Rule, Verdict
+from slurm_rules.rule import Rule, Verdict
 
 _SHOWN = 3
 _DECLARED: dict[str, Mapping[str, Any]] = {}
@@ -61,16 +59,7 @@ def _resource_policy(rule: Rule) -> ResourceValidationPolicy:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         _report(rule.judge(Stack((_one(args),)), args.get_config()), report)
 
-    # Any: pulumi_policy's annotation knows awaitables only, its code takes the properties themselves as well.
-    def remediate(args: ResourceValidationArgs) -> Any:  # noqa: ANN401
-        resource = _one(args)
-        if rule.fix is None or not rule.judge(Stack((resource,)), args.get_config()).violations:
-            return None
-        return edited(_raw(args.props), rule.fix(resource, args.get_config()))
-
-    if rule.fix is None:
-        return ResourceValidationPolicy(rule.name, validate=validate, **_manual(rule))
-    return ResourceValidationPolicy(rule.name, validate=validate, remediate=remediate, **_manual(rule))
+    return ResourceValidationPolicy(rule.name, validate=validate, **_manual(rule))
 
 
 def _stack_policy(rule: Rule) -> StackValidationPolicy:
@@ -88,7 +77,7 @@ def _report(verdict: Verdict, report: ReportViolation) -> None:
 
 
 def _one(args: ResourceValidationArgs) -> Resource:
-    _DECLARED[args.urn] = _plain(args.props)  # again each time: a remediation or the update itself may change them
+    _DECLARED[args.urn] = _plain(args.props)  # again each time: the update itself may change them
     return Resource(
         type=args.resource_type,
         name=args.name,
@@ -131,33 +120,3 @@ def _read(container: Any, key: Any) -> Any:  # noqa: ANN401
         return _plain(container[key])
     except UnknownValueError:
         return UNKNOWN
-
-
-def _raw(props: Any) -> Any:  # noqa: ANN401
-    """Properties as they came, secrets as :class:`Secret` and unknown values as their marks, so that both survive."""
-    with contextlib.suppress(KeyError, TypeError):
-        props = props["__target"]
-    if isinstance(props, Mapping):
-        return {key: _raw(value) for key, value in props.items()}
-    if isinstance(props, list):
-        return [_raw(value) for value in props]
-    return props
-
-
-def edited(props: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
-    """A copy of ``props`` with new values; a secret on the way stays secret."""
-    result = dict(props)
-    for path, value in edits.items():
-        _put(result, path, value)
-    return result
-
-
-def _put(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:  # noqa: ANN401
-    head, *rest = path
-    if not rest:
-        target[head] = value
-        return
-    inner = target.get(head)
-    body = dict((inner.value if isinstance(inner, Secret) else inner) or {})
-    _put(body, tuple(rest), value)
-    target[head] = Secret(body) if isinstance(inner, Secret) else body

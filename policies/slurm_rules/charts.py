@@ -30,6 +30,12 @@ def chart_names(release: Resource) -> set[str]:
     return {chart_name(release), *_unpacked(release.text("chart"))}
 
 
+def is_folder(release: Resource) -> bool:
+    """A chart of the program's own files, which a review sees. Helm takes NAME/CHART for a repository of the machine where
+    there is no such folder, so a folder begins with ``.`` or ``/``."""
+    return release.text("chart").startswith(("/", "./", "../")) and not release.text("repositoryOpts", "repo")
+
+
 def _unpacked(reference: str) -> set[str]:
     file = Path(reference) / "Chart.yaml"
     try:

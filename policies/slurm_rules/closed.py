@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
+from slurm_rules.charts import HELM_RELEASE, chart_names, is_folder, makes_cluster
 from slurm_rules.cluster import STACK
 from slurm_rules.fields import Fields, named_as_made
 from slurm_rules.images import from_registry
@@ -154,7 +154,7 @@ def _release(release: Resource, judging: Judging, options: Options) -> None:
         judging.add("valueYamlFiles", "are values that aren't seen; give them as values")
     if charts & {"slurm-operator", "slurm-operator-crds"}:
         chart = release.text("chart")
-        if "://" in chart:
+        if not is_folder(release):
             judging.images.append(("chart", chart.removeprefix("oci://")))
         _fields("helm.sh/Release", release, judging, options)
         return

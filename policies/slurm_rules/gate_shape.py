@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from slurm_rules.model import Resource, Stack
 
 NODESET_SCALE = "pulumi-python:dynamic/slurm:NodeSetScale"
@@ -28,25 +26,3 @@ def most_nodes(nodeset: Resource, stack: Stack) -> float:
     gates = gates_of(nodeset, stack, NODESET_SCALE)
     asked = [gate.number("maxReplicas" if gate.text("owner") == "autoscaler" else "replicas") or 0 for gate in gates]
     return max([nodeset.number("spec", "replicas") or 0, *asked])
-
-
-def number_faults(nodeset: Resource, stack: Stack) -> Iterator[str]:
-    """Why a NodeSet's number may go down undrained."""
-    gates = gates_of(nodeset, stack, NODESET_SCALE)
-    if not gates:
-        yield f"{nodeset.label} has no NodeSetScale: a lower spec.replicas reaches the operator undrained"
-        return
-    if len(gates) > 1:
-        yield f"{nodeset.label} has {len(gates)} NodeSetScales, and each would drain for its own number; keep one"
-        return
-    if "spec.replicas" not in nodeset.ignore_changes:
-        yield f"{nodeset.label}: every update writes spec.replicas, past {gates[0].name}; add it to ignoreChanges"
-
-
-def removal_faults(nodeset: Resource, stack: Stack) -> Iterator[str]:
-    """Why a NodeSet may be removed undrained."""
-    gates = gates_of(nodeset, stack, NODESET_SCALE)
-    if not gates:
-        yield f"{nodeset.label} has no NodeSetScale: removing it kills its jobs"
-    elif not any(nodeset.urn in stack.needs(gate) for gate in gates):
-        yield f"{nodeset.label}: {gates[0].name} doesn't depend on it, so the NodeSet may be removed first; add dependsOn"

@@ -4,46 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.gate_shape import GATES, number_faults, removal_faults, scaler_gate
+from slurm_rules.gate_shape import GATES, scaler_gate
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
 
 _SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
-
-
-@rule("replicas-left-to-gate", slinky("NodeSet"))
-def replicas_left_to_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Every NodeSet leaves its number of replicas to its gate.
-
-    Why: a number that comes from configuration reaches the operator with every update, a targeted one too, whether or not
-    the nodes are drained. Written by the gate alone, it can't be lowered before the gate has drained them.
-
-    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale); this project's ADR 10.
-
-    Do: make one NodeSetScale for the NodeSet, and put spec.replicas into the NodeSet's ignoreChanges
-    (components/node_set.py does).
-
-    Level: mandatory, since running jobs are lost.
-    """
-    if nodeset.text("spec", "scalingMode") == "DaemonSet":
-        return  # one pod a Kubernetes node: there is no number to lower
-    yield from number_faults(nodeset, stack)
-
-
-@rule("removal-by-gate", slinky("NodeSet"))
-def removal_by_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Every NodeSet has a gate that depends on it.
-
-    Why: the operator drains nothing when a NodeSet is deleted: its pods are garbage-collected and their jobs die. A gate
-    that depends on the NodeSet is removed before it, on destroy, removal and replacement, and drains when it is removed.
-
-    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go:82 (a deleted NodeSet isn't synced), issue 138.
-
-    Do: make a NodeSetScale for the NodeSet with dependsOn and replaceWith on it (components/node_set.py does).
-
-    Level: mandatory, since running jobs are lost.
-    """
-    yield from removal_faults(nodeset, stack)
 
 
 @rule("one-owner-of-replicas", slinky("NodeSet"))

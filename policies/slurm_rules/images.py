@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
-from typing import Any
 
-from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.charts import HELM_RELEASE, chart_name, is_folder
 from slurm_rules.cluster import containers, controller_of, is_external, operator_versions
 from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Option, Options, rule, slinky, word, words
@@ -39,10 +38,6 @@ _DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
 _DOCKER = "docker.io/"
 
 
-def _has_images(resource: Resource) -> bool:
-    return resource.is_kubernetes or resource.type == HELM_RELEASE
-
-
 def full_name(image: str) -> str:
     """An image with its registry, as a kubelet reads it: ``alpine:3`` is ``docker.io/library/alpine:3``."""
     first, slash, _ = image.partition("/")
@@ -58,23 +53,28 @@ def from_registry(image: str, registries: Iterable[str]) -> bool:
     return any(name.startswith((f"{each}/", f"{each}:", f"{each}@")) for each in known)
 
 
+_OPERATOR = ("slurm-operator", "slurm-operator-crds")
+
+
+def _of_cluster(resource: Resource) -> bool:
+    return resource.is_slinky or (resource.type == HELM_RELEASE and chart_name(resource) in _OPERATOR)
+
+
 @rule(
     "images-pinned",
-    _has_images,
+    _of_cluster,
     scope="resource",
     options={
         "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
         "except": words((), "Images and charts (with *) that needn't be pinned so."),
-        "registries": words((), "Registries, or folders of them, that images and charts may come from; none: any."),
     },
 )
 def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """Images have a tag that doesn't move and charts a version, or both a digest where the site asks for it.
+    """Images of the cluster and of slurm-operator have a tag that doesn't move and charts a version, or both a digest.
 
     Why: a tag that moves brings another Slurm release into some pods after a restart; slurmd newer than slurmctld is refused
-    and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today. Judged are the images of
-    Slinky's resources, of every other pod of the stack, and those that Helm values set, the operator's own among them.
-    A registry may move a chart's version too, and Helm takes a chart over plain HTTP from any server that answers so.
+    and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today. A registry may move a
+    chart's version too. From which registries they come, cluster-as-made judges.
 
     Source: Slurm upgrade guide (order of daemons, versions that go together); Kubernetes, "Images".
 
@@ -82,12 +82,9 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
 
     Level: advisory, since a tag that is kept does no harm.
     """
-    images = _of_release(resource, options) if resource.type == HELM_RELEASE else _of_pods(resource)
     if resource.type == HELM_RELEASE:
         yield from _chart(resource, options)
-    for where, image in images:
-        if not from_registry(image, options["registries"]) and options["registries"]:
-            yield f"{resource.label}: {where} {image} is of a registry that this site doesn't know; see registries"
+    for where, image in _of_release(resource, options) if resource.type == HELM_RELEASE else _of_pods(resource):
         if _DIGEST.fullmatch(image) or any(fnmatch(image, pattern) for pattern in options["except"]):
             continue
         if options["require"] == "digest":
@@ -98,62 +95,38 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
 
 def _chart(release: Resource, options: Options) -> Iterator[str]:
     chart = release.text("chart")
-    remote = chart.startswith(("oci://", "http://", "https://")) or bool(release.text("repositoryOpts", "repo"))
-    by_digest = chart.startswith("oci://") and _DIGEST.fullmatch(chart) is not None
-    if remote and not by_digest and not release.text("version"):
-        yield f"{release.label}: chart {chart} has no version, so each update takes the newest"
-    if remote and options["registries"] and not from_registry(chart, options["registries"]):
-        yield f"{release.label}: chart {chart} is of a registry that this site doesn't know; see registries"
-    if options["require"] != "digest":
+    if is_folder(release) or any(fnmatch(chart, pattern) for pattern in options["except"]):
         return
-    if not (by_digest or _is_folder(release) or any(fnmatch(chart, pattern) for pattern in options["except"])):
+    if _DIGEST.fullmatch(chart) is None and not release.text("version"):
+        yield f"{release.label}: chart {chart} has no version, so each update takes the newest"
+    if options["require"] == "digest" and _DIGEST.fullmatch(chart) is None:
         yield f"{release.label}: chart {chart} has no digest; this site wants oci://…@sha256:…, or a folder of the program"
-    if release.get("dependencyUpdate"):
-        yield f"{release.label}: dependencyUpdate takes charts by version, which no digest holds; pack them into the chart"
-
-
-def _is_folder(release: Resource) -> bool:
-    """A chart of the program's own files, which a review sees. Helm takes NAME/CHART for a repository where there is no such
-    folder."""
-    return release.text("chart").startswith(("/", "./", "../")) and not release.text("repositoryOpts", "repo")
 
 
 def _of_pods(resource: Resource) -> Iterator[tuple[str, str]]:
-    """Field and image of every container of a resource, and of every volume that is an image."""
-    if not resource.is_slinky and resource.group == "":
-        yield from _images(resource.get("spec"), "spec") if resource.base_kind != "Service" else ()
-        yield from _images(resource.get("template"), "template")
-        return
-    for path in containers(resource) if resource.is_slinky else ():
+    """Field and image of every container of a custom resource, and of every volume that is an image."""
+    for path in containers(resource):
         if path[:3] != ("spec", "template", "spec") and (image := resource.text(*path, "image")):
             yield f"{_dotted(path)}.image", image
-    inner = resource.get("spec", "template") if resource.is_slinky else resource.get("spec")
-    yield from _images(inner, "spec.template" if resource.is_slinky else "spec")
-
-
-def _images(value: object, path: str) -> Iterator[tuple[str, str]]:
-    """Images of all that looks like a container (it has a name and an image) or like a volume of an image."""
-    for here, each in mappings(value, path):
-        volume = each.get("image")
-        if isinstance(volume, str) and "name" in each:
-            yield f"{here}.image", volume
-        if isinstance(volume, Mapping) and isinstance(volume.get("reference"), str):
-            yield f"{here}.image.reference", volume["reference"]
+    for here, each in mappings(resource.get("spec", "template"), "spec.template"):
+        found = each.get("image")
+        if isinstance(found, str) and "name" in each:
+            yield f"{here}.image", found
+        if isinstance(found, Mapping) and isinstance(found.get("reference"), str):
+            yield f"{here}.image.reference", found["reference"]
 
 
 def _of_release(release: Resource, options: Options) -> Iterator[tuple[str, str]]:
-    """Images that Helm values set. Without values a chart's own are by tag, which is said where digests are asked for."""
-    found = list(_values(release.get("values") or {}, "values"))
-    yield from found
-    if options["require"] == "digest" and chart_name(release) == "slurm-operator":
-        for part, image in _OWN.items():
-            if part == "webhook" and release.get("values", "webhook", "enabled") is False:
-                continue
-            if not any(where.startswith(f"values.{part}.") for where, _ in found):
-                yield (
-                    f"values.{part}.image isn't set, so the chart's own,",
-                    f"{image}:{release.text('version') or '(its tag)'}",
-                )
+    """Images of the operator's chart. Without values its own are by tag, which is said where digests are asked for."""
+    if chart_name(release) != "slurm-operator":
+        return
+    for part, own in _OWN.items():
+        image = release.get("values", part, "image") or {}
+        off = part == "webhook" and release.get("values", "webhook", "enabled") is False
+        tag = image.get("tag") or release.text("version") or "(its tag)"
+        whole = f"{image.get('repository') or own}:{tag}" + (f"@{image['digest']}" if image.get("digest") else "")
+        if image or (options["require"] == "digest" and not off):
+            yield f"values.{part}.image" if image else f"values.{part}.image isn't set, so the chart's own,", whole
 
 
 _OWN = {
@@ -161,23 +134,6 @@ _OWN = {
     "webhook": "ghcr.io/slinkyproject/slurm-operator-webhook",
 }
 """Images of slurm-operator's chart (helm/slurm-operator/values.yaml)."""
-
-
-def _values(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401
-    """Both spellings of charts: ``image: name:tag`` and ``image: {registry, repository, tag, digest}``."""
-    if not isinstance(value, Mapping):
-        return
-    for key, part in value.items():
-        here = f"{path}.{key}"
-        if key == "image" and isinstance(part, str) and part:
-            yield here, part if "tag" not in value else f"{part}:{value['tag']}"
-        elif key == "image" and isinstance(part, Mapping) and (part.get("repository") or part.get("tag")):
-            named = part.get("repository") or _OWN.get(path.rsplit(".", 1)[-1], "(the chart's own)")
-            whole = f"{part['registry']}/{named}" if part.get("registry") else str(named)
-            whole += f":{part['tag']}" if part.get("tag") else ""
-            yield here, f"{whole}@{part['digest']}" if part.get("digest") else whole
-        else:
-            yield from _values(part, here)
 
 
 _LINES = Option(

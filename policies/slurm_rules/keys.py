@@ -1,17 +1,15 @@
-"""slurm.key and the JWT key: both are referred to, differ, come from a safe source, and can't be changed by accident."""
+"""slurm.key and the JWT key: both are referred to, differ, and come from a safe source."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fnmatch import fnmatch
+from collections.abc import Iterator
 from math import log2
 from zlib import compress
 
-from slurm_rules.client_keys import is_copy
 from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
 from slurm_rules.key_material import keys_of
 from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack
-from slurm_rules.rule import Edits, Options, flag, number, rule, slinky, words
+from slurm_rules.rule import Options, flag, number, rule, slinky
 
 SAFE_RANDOM = "RandomPassword"
 """The one type of the random provider whose result is a secret and whose ID holds none of it."""
@@ -185,64 +183,3 @@ def _weak(what: str, raw: bytes, options: Options) -> Iterator[str]:
         yield f"{what} repeats itself ({len(set(raw))} different bytes of {len(raw)}) and can be guessed; make a new key"
     if raw.lstrip().startswith(b"-----BEGIN") and b"PRIVATE KEY" not in raw:
         yield f"{what} is a certificate or a public key, which everybody may have; make a random key"
-
-
-_PATTERNS = words(("*-auth-slurm", "*-auth-jwt", "*-auth-jwths256"), "Names (with *) of Secrets that hold a key.")
-_ENTRIES = words(("slurm.key", "jwt.key", "jwt_hs256.key"), "Entries that make a Secret a key's.")
-
-
-def _make_immutable(_: Resource, __: Options) -> Edits:
-    return {("immutable",): True}
-
-
-@rule(
-    "key-secrets-immutable",
-    lambda resource: resource.is_a("", "Secret"),
-    scope="resource",
-    options={"secretNames": _PATTERNS, "entries": _ENTRIES},
-    fix=_make_immutable,
-)
-def key_secrets_immutable(secret: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """Secrets that hold slurm.key or the JWT key are immutable.
-
-    Why: a running daemon keeps the old key while new pods get the new one, so an edited Secret splits the cluster in two:
-    slurmctld takes no slurmd of the other half, and their jobs are lost at SlurmdTimeout.
-
-    Source: helm/slurm/templates/secrets (immutable: true); the operator's webhook refuses a changed reference
-    (internal/webhook/controller_webhook.go).
-
-    Do: set immutable: true (level remediate does it); replace a key by `keys rotate`, or in a planned stop. The copies that
-    slinky-iac makes for clients aren't judged: their sidecars follow a change (client-keys-in-sidecar).
-
-    Level: mandatory, since an edit by hand loses jobs.
-    """
-    named = any(fnmatch(secret.in_cluster_name, pattern) for pattern in options["secretNames"])
-    data = [secret.peek(field) for field in ("data", "stringData")]
-    holds = any(key in options["entries"] for part in data if isinstance(part, Mapping) for key in part)
-    if (named or holds) and not is_copy(secret) and secret.get("immutable") is not True:
-        yield f"{secret.label} holds a key and can be edited in place; set immutable: true"
-
-
-@rule("key-secrets-protected", slinky("Controller"))
-def key_secrets_protected(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Secrets that hold keys, and the generators of keys, are protected from deletion.
-
-    Why: with the Secret gone no pod can start, and a generated key that is gone can't be made again: every outside host
-    would need the new one, in a stop of the whole cluster.
-
-    Source: Slinky hybrid guide (the same key on every host); Pulumi resource option protect.
-
-    Do: set keys.protect: true, or protect on the Secret and on its RandomPassword. A cluster to throw away may switch the
-    rule off in its site file.
-
-    Level: mandatory, since a lost key stops every daemon.
-    """
-    for what, field in _references(controller):
-        secret = key_secret(controller, stack, field)
-        if secret is None:
-            continue
-        if not secret.protect:
-            yield f"{controller.label}: {what} is in {secret.label}, which isn't protected"
-        for source in generators(secret, stack):
-            if not source.protect:
-                yield f"{controller.label}: {what} is made by {source.name}, which isn't protected"

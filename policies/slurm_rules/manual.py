@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from slurm_rules.beside import ROWS
 from slurm_rules.catalogue import RULES
 from slurm_rules.rule import Rule
 
@@ -17,7 +18,7 @@ POLICIES = Path(__file__).resolve().parents[1]
 PAGE = POLICIES.parent / "docs" / "policies.md"
 SCHEMA = POLICIES / "site.schema.json"
 BEGIN, END = "<!-- rules: begin, made by slurm_rules.manual -->", "<!-- rules: end -->"
-LEVELS = ["mandatory", "advisory", "remediate", "disabled"]
+LEVELS = ["mandatory", "advisory", "disabled"]
 
 
 def chapters() -> str:
@@ -29,9 +30,8 @@ def _table() -> Iterator[str]:
     yield "| rule | level | judges | what it asks |"
     yield "|---|---|---|---|"
     for rule in RULES:
-        fix = ", can remediate" if rule.fix else ""
         judged = "each resource" if rule.scope == "resource" else "whole stack"
-        yield f"| [{rule.name}](#{rule.name}) | {rule.level}{fix} | {judged} | {rule.summary} |"
+        yield f"| [{rule.name}](#{rule.name}) | {rule.level} | {judged} | {rule.summary} |"
     yield ""
 
 
@@ -39,11 +39,21 @@ def _chapter(rule: Rule) -> Iterator[str]:
     yield from (f"### {rule.name}", "", rule.summary, "")
     yield f"- **Why:** {rule.why}"
     yield f"- **What to do:** {rule.todo}"
-    yield f"- **Level:** {rule.level}, {rule.level_reason}." + (" Can be set to `remediate`." if rule.fix else "")
+    yield f"- **Level:** {rule.level}, {rule.level_reason}."
     yield f"- **Source:** {rule.source}"
     for name, option in rule.options.items():
         yield f"- **`{name}`** (default `{json.dumps(option.default)}`): {option.schema['description']}"
+    if rule.name == "cluster-complete":
+        yield from _rows()
     yield ""
+
+
+def _rows() -> Iterator[str]:
+    """What cluster-complete asks for, and where each row is known from."""
+    yield from ("", "| row | of | else |", "|---|---|---|")
+    for row in ROWS:
+        source = f" ({row['source']})" if "source" in row else ""
+        yield f"| {row['row']} | {row['of'].replace('|', ', ')} | {row['say']}{source} |"
 
 
 def page(text: str) -> str:

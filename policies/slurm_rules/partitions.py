@@ -9,7 +9,6 @@ from slurm_rules.cluster import (
     DEFAULT_MAX_NODE_COUNT,
     belonging_to,
     is_external,
-    reference,
     slurm_conf,
     slurm_name,
 )
@@ -79,29 +78,3 @@ def partition_references(controller: Resource, stack: Stack, _: Options) -> Iter
                     f"{controller.label}: partition {line.value} names {member}, which is no NodeSet and no outside host"
                     f" (there are {', '.join(sorted(known))})"
                 )
-
-
-@rule("references-resolve", slinky("NodeSet", "LoginSet", "RestApi", "Controller"))
-def references_resolve(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """controllerRef and accountingRef name resources that exist, in the same namespace.
-
-    Why: a reference to another namespace or to a name that isn't there is accepted by Kubernetes and matches nothing: slurmd
-    never gets a configuration, or slurmctld runs without accounting and no error shows it.
-
-    Source: slurm-operator internal/utils/refresolver/refresolver.go; api/v1beta1/base_types.go (a namespace that is left
-    out isn't filled in before 1.0.4 and 1.1.1, and is no field after).
-
-    Do: declare Controller, Accounting, RestApi, NodeSets and LoginSets of a cluster in one stack and one namespace.
-
-    Level: mandatory, since such nodes never come up.
-    """
-    field, kind = ("accountingRef", "Accounting") if resource.kind == "Controller" else ("controllerRef", "Controller")
-    namespace, name = reference(resource, "spec", field)
-    if not name:
-        if field == "controllerRef":
-            yield f"{resource.label} has no controllerRef.name, so it belongs to no cluster"
-        return
-    if namespace != resource.namespace:
-        yield f"{resource.label}: {field} leads to namespace {namespace}, its own is {resource.namespace}; use one for all"
-    elif not any((r.namespace, r.in_cluster_name) == (namespace, name) for r in stack.slinky(kind)):
-        yield f"{resource.label}: {field} names {kind} {name}, which this stack doesn't have in {namespace}"

@@ -18,9 +18,6 @@ Level = Literal["mandatory", "advisory"]
 Scope = Literal["resource", "stack"]
 Options = Mapping[str, Any]
 Check = Callable[[Resource, Stack, Options], Iterator[str]]
-Edits = Mapping[tuple[str, ...], Any]
-"""New values by path."""
-Fix = Callable[[Resource, Options], Edits]
 Chooser = Callable[[Resource], bool]
 
 _PARTS = ("Why", "Source", "Do", "Level")
@@ -88,7 +85,6 @@ class Rule:
     check: Check
     module: str
     options: Mapping[str, Option] = field(default_factory=dict)
-    fix: Fix | None = None
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -128,7 +124,6 @@ def rule(
     *,
     scope: Scope = "stack",
     options: Mapping[str, Option] | None = None,
-    fix: Fix | None = None,
 ) -> Callable[[Check], Rule]:
     """Make a :class:`Rule` of a check function. Raises ValueError where its docstring lacks a part."""
 
@@ -150,7 +145,6 @@ def rule(
             check=check,
             module=check.__module__.rpartition(".")[2],
             options=options or {},
-            fix=fix,
         )
 
     return make

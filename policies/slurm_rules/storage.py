@@ -15,24 +15,6 @@ _WORKLOADS = (":apps/v1:StatefulSet", ":apps/v1:Deployment", ":core/v1:Pod")
 _CHARTS = ("mariadb", "mysql", "mariadb-galera")
 
 
-@rule("controller-persistence", slinky("Controller"), scope="resource")
-def controller_persistence(controller: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """A slurmctld in Kubernetes keeps its state in a volume.
-
-    Why: StateSaveLocation holds the job queue. Without a volume it is gone with the pod: after a restart slurmctld knows of
-    no job, and slurmd kills those that run as unknown.
-
-    Source: slurm.conf(5) StateSaveLocation; slurm-operator api/v1beta1/controller_types.go (persistence.enabled, which can't
-    be changed later).
-
-    Do: set controller.persistence.enabled: true before the first update; later it needs a new cluster.
-
-    Level: mandatory, since every job is lost with the pod.
-    """
-    if not is_external(controller) and controller.get("spec", "persistence", "enabled") is False:
-        yield f"{controller.label} has persistence off: a restart of its pod forgets the queue and ends all jobs"
-
-
 @rule("accounting-database-durable", slinky("Accounting"))
 def accounting_database_durable(accounting: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """The database of a slurmdbd in Kubernetes isn't ephemeral.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatch
 
-from slurm_rules.charts import HELM_RELEASE
-from slurm_rules.model import Resource, Stack, mappings
+from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, number, rule, slinky, words
 from slurm_rules.slurm_conf import seconds
 
@@ -73,36 +72,3 @@ def tokens_for_users(resource: Resource, _: Stack, options: Options) -> Iterator
         yield f"{resource.label} is of {user}, who rules the cluster; name an ordinary user"
     elif user and not user.strip("+- \t0123456789"):
         yield f"{resource.label} names its user as {user!r}, which Slurm reads as a uid, 0 as root; give the user's name"
-
-
-@rule("tokens-in-files", lambda resource: resource.is_kubernetes or resource.type == HELM_RELEASE)
-def tokens_in_files(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """No pod has a token of the stack in its environment.
-
-    Why: every child of the program inherits it, and so does each job that it submits with sbatch, whose environment others
-    can read on its node. A variable also keeps the token that it began with, which expires while the Secret has a new one.
-
-    Source: sbatch(1) --export; Kubernetes, "Good practices for Secrets".
-
-    Do: mount the Secret as a volume, and read the file for each call.
-
-    Level: advisory, since a pod that starts no other program keeps it to itself.
-    """
-    release = resource.type == HELM_RELEASE
-    space = resource.text("namespace") or "default" if release else resource.namespace
-    made = [each for each in stack.slinky("Token") if each.namespace == space]
-    secrets = {each.text("spec", "secretRef", "name") or _default(each) for each in made}
-    if not secrets:
-        return
-    root = "values" if release else "spec"
-    for path, part in mappings(resource.get(root), root):
-        for field in ("secretKeyRef", "secretRef"):
-            found = part.get(field)
-            used = isinstance(found, Mapping) and found.get("name") in secrets
-            if used and not (resource.is_slinky and resource.kind == "Token"):
-                yield f"{resource.label}: {path} has a token in its environment; mount its Secret as a file"
-
-
-def _default(token: Resource) -> str:
-    """The operator's name for the Secret of a Token that names none (token_keys.go)."""
-    return f"{token.in_cluster_name}-jwt-{token.text('spec', 'username')}"

@@ -15,10 +15,12 @@ CHARTS = f"oci://{SLINKY_REGISTRY}/charts"
 
 
 def chart(config: ClusterConfig, name: str) -> tuple[str, str | None]:
-    """Reference and version of a chart: ``slurm-operator`` or ``slurm-operator-crds``. A local folder has no version."""
+    """Reference and version of a chart: ``slurm-operator`` or ``slurm-operator-crds``. A local folder has no version, and
+    begins with a dot: Helm takes NAME/CHART for a repository of the machine where there is no such folder."""
     source = config.operator.chart
     if source.path is not None:
-        return str(PurePosixPath(source.path) / name), None
+        folder = PurePosixPath(source.path) / name
+        return str(folder) if folder.is_absolute() else f"./{folder}", None
     digest = source.crds_digest if name == CRDS else source.digest
     return by_digest(f"{source.oci or CHARTS}/{name}", digest), config.operator.version
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import cluster, gate_shape, images, keys, made, model, operator_chart
+from slurm_rules import beside, cluster, gate_shape, images, made, model
 
 from components import gates
 from components.cluster_identity import ClusterIdentity
@@ -76,10 +77,11 @@ def test_identity_properties() -> None:
 
 
 def test_key_secrets_made_by_the_program_are_recognised() -> None:
-    patterns = keys.key_secrets_immutable.defaults["secretNames"]
+    (row,) = (row for row in beside.ROWS if row["row"] == "keys-immutable")
+    about = row["when"]["@about"][0].removeprefix("~")
     made = [names.slurm_key_secret("slurm"), names.jwt_key_secret("slurm")]
-    assert all(any(Path(name).match(pattern) for pattern in patterns) for name in made)
-    assert {names.SLURM_KEY_FILE, names.JWT_KEY_FILE} <= set(keys.key_secrets_immutable.defaults["entries"])
+    assert all(re.fullmatch(about, name) for name in made)
+    assert all(re.fullmatch(about, f"mine {file}") for file in (names.SLURM_KEY_FILE, names.JWT_KEY_FILE))
 
 
 def test_releases_that_go_together() -> None:
@@ -90,8 +92,10 @@ def test_releases_that_go_together() -> None:
 
 
 def test_the_release_whose_webhook_is_cluster_wide() -> None:
-    assert OperatorVersion.parse("1.1.0").binding_webhook_is_cluster_wide
-    assert "1.1.0" in operator_chart.webhook_not_cluster_wide.summary
+    (row,) = (row for row in beside.ROWS if row["row"] == "webhook-1.1.0")
+    for version in ("1.0.1", "1.1.0", "1.1.1", "1.2.1"):
+        of_row = bool(re.fullmatch(row["when"]["version"][0].removeprefix("~"), version))
+        assert of_row is OperatorVersion.parse(version).binding_webhook_is_cluster_wide
 
 
 def test_the_pack_imports_neither_the_program_nor_the_lab() -> None:

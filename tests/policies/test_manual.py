@@ -60,7 +60,7 @@ def test_a_shipped_site_file_holds_to_the_schema(file: Path) -> None:
 
 
 def test_the_schema_refuses_a_slip_of_the_pen() -> None:
-    for slip in ({"removal-by-gates": "advisory"}, {"token-lifetimes": {"maxSecond": 60}}, {"removal-by-gate": "off"}):
+    for slip in ({"key-sources": "advisory"}, {"token-lifetimes": {"maxSecond": 60}}, {"key-source": "off"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(slip, manual.site_schema())
 

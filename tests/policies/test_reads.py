@@ -16,8 +16,8 @@ from tests.policies.pack import BAD, bad_stack, changed_by, plain_stack, site_of
 from tests.policies.test_unknowns import CLOSED, Path_, paths, replaced
 
 DECIDES_NOTHING = {
-    ("key-secrets-immutable", "data"),  # an immutable Secret is right, whatever is in it
-    ("key-secrets-immutable", "stringData"),
+    ("cluster-complete", "data"),  # an immutable Secret is right, whatever is in it
+    ("cluster-complete", "stringData"),
     ("no-secrets-in-clear", "data"),  # of a Secret: that is its place
     ("no-secrets-in-clear", "stringData"),
     ("no-secrets-in-outputs", "data"),  # what isn't made yet can only be in an output that isn't known either

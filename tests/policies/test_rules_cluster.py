@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from slurm_rules import (
     images,
-    operator_chart,
-    partitions,
     slurm_conf,
     storage,
     tokens,
 )
+from slurm_rules.beside import cluster_complete
+from slurm_rules.closed import cluster_as_made
 from slurm_rules.model import Resource, Stack
 
 from tests.policies.in_memory import one
@@ -41,7 +41,7 @@ def test_comments_and_continued_lines_are_read_as_slurm_reads_them() -> None:
 
 def test_a_reference_to_another_namespace_is_refused() -> None:
     change = spec("restapi", controllerRef={"name": "slurm", "namespace": "other"})
-    assert "leads to namespace other" in messages(judged(partitions.references_resolve, change))
+    assert "controllerRef.namespace is other; a reference to another" in messages(judged(cluster_complete, change))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,11 @@ def test_a_chart_is_pinned_by_its_digest_its_folder_or_the_sites_word(chart: str
         }
     }
     assert judged(images.images_pinned, change, options=options).violations == ()
+
+
+def test_a_chart_by_a_name_is_of_a_repository_of_the_machine() -> None:
+    change = {"resources": {"crds": {"properties": {"chart": "slinky/slurm-operator-crds"}}}}
+    assert "of a registry that this site doesn't know" in messages(judged(cluster_as_made, change))
 
 
 def test_a_chart_from_a_registry_needs_a_version() -> None:
@@ -143,11 +148,6 @@ def test_an_ephemeral_mariadb_of_the_mariadb_operator_is_refused() -> None:
     assert "storage.ephemeral: true" in messages(judged(storage.accounting_database_durable, change))
 
 
-def test_the_webhook_alone_is_enough_and_so_is_the_identity() -> None:
-    assert judged(operator_chart.webhook_or_equivalent, {"resources": {"identity": None}}).violations == ()
-    assert judged(operator_chart.webhook_or_equivalent, base="outside").violations == ()
-
-
 @pytest.mark.parametrize(
     ("name", "protect", "refused"),
     [
@@ -159,26 +159,26 @@ def test_the_webhook_alone_is_enough_and_so_is_the_identity() -> None:
 def test_a_crd_that_the_stack_declares_itself_is_protected_too(name: str, protect: bool, refused: bool) -> None:
     type_ = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
     crd = Resource(type_, "crd", "urn:crd", {"metadata": {"name": name}}, protect=protect)
-    assert bool(one(operator_chart.crds_protected, Stack((crd,))).violations) is refused
+    assert bool(one(cluster_complete, Stack((crd,))).violations) is refused
 
 
 def test_crds_inside_the_operators_own_release_are_refused() -> None:
     change = {"resources": {"operator": {"properties": {"values": {"crds": {"enabled": True}}}}}}
-    assert "brings the CRDs itself" in messages(judged(operator_chart.crds_protected, change))
+    assert "values.crds.enabled is True; its removal" in messages(judged(cluster_complete, change))
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (spec("nodeset", updateStrategy={"rollingUpdate": {"maxUnavailable": 0}}), "maxUnavailable is 0"),
-        (spec("nodeset", partition={"config": "A=1\nB=2"}), "several lines"),
+        (spec("nodeset", updateStrategy={"rollingUpdate": {"maxUnavailable": 0}}), "maxUnavailable is 0; no pod"),
+        (spec("nodeset", partition={"config": "A=1\nB=2"}), "join several lines"),
         (spec("nodeset", template={"spec": {"hostname": "GPU_"}}), "no DNS label"),
-        (spec("controller", clusterName="c" * 41), "41 characters"),
+        (spec("controller", clusterName="c" * 41), "40 characters are allowed"),
         (spec("controller", clusterName="c" * 40), ""),
     ],
 )
 def test_what_the_operator_refuses(change: Change, said: str) -> None:
-    verdict = judged(operator_chart.operator_accepts, change)
+    verdict = judged(cluster_complete, change)
     assert said in messages(verdict)
     assert bool(verdict.violations) is bool(said)
 

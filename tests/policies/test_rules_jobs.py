@@ -9,9 +9,9 @@ from slurm_rules import (
     compute,
     gates,
     partitions,
-    restapi,
     updates,
 )
+from slurm_rules.beside import cluster_complete
 from slurm_rules.gate_shape import NODESET_SCALE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
@@ -32,8 +32,8 @@ def test_a_value_that_cannot_be_read_is_neither_passed_nor_refused(hidden: objec
 def test_an_unknown_value_of_one_resource_hides_no_violation_of_another() -> None:
     stack = with_hidden("restapi", ("spec", "replicas"), UNKNOWN)
     other = Resource("kubernetes:slinky.slurm.net/v1beta1:RestApi", "b", "urn:b", {"spec": {"replicas": 0.0}})
-    verdict = one(restapi.restapi_answers, Stack((*stack.resources, other)))
-    assert [urn for urn, _ in verdict.violations] == ["urn:b"]
+    verdict = one(cluster_complete, Stack((*stack.resources, other)))
+    assert {urn for urn, _ in verdict.violations} == {"urn:b"}
     assert len(verdict.not_judged) == 1
 
 
@@ -57,31 +57,31 @@ def test_an_absent_value_is_told_apart_from_an_unknown_one() -> None:
 
 
 def test_whole_numbers_that_arrive_as_floats_are_shown_as_whole_numbers() -> None:
-    assert "has 0 replicas" in messages(judged(restapi.restapi_answers, spec("restapi", replicas=0)))
+    assert "spec.replicas is 0; the operator can't ask" in messages(judged(cluster_complete, spec("restapi", replicas=0)))
 
 
 def test_a_nodeset_in_daemonset_mode_has_no_number_to_take_from_a_gate() -> None:
     change = spec("nodeset", scalingMode="DaemonSet", replicas=None)
-    assert judged(gates.replicas_left_to_gate, change).violations == ()
-    assert judged(gates.removal_by_gate, change).violations == ()
+    change["resources"]["nodeset"]["ignoreChanges"] = []
+    assert judged(cluster_complete, change).violations == ()
 
 
 def test_two_gates_of_one_nodeset_are_one_too_many() -> None:
     stack = in_memory(plain_stack("inside"))
     gate = next(each for each in stack.resources if each.type == NODESET_SCALE)
     idle = Resource(gate.type, "idle", "urn:idle", {**gate.props, "owner": "autoscaler"})
-    verdict = one(gates.replicas_left_to_gate, Stack((idle, *stack.resources)))
-    assert "has 2 NodeSetScales" in messages(verdict)
+    verdict = one(cluster_complete, Stack((idle, *stack.resources)))
+    assert "has 2 NodeSetScale with" in messages(verdict)
 
 
 def test_a_gate_of_another_nodeset_guards_nothing() -> None:
     change = {"resources": {"gate": {"properties": {"resource": "slurm-worker-cpu"}}}}
-    assert "has no NodeSetScale" in messages(judged(gates.replicas_left_to_gate, change))
+    assert "has no NodeSetScale" in messages(judged(cluster_complete, change))
 
 
 def test_a_gate_of_the_same_name_in_another_namespace_guards_nothing() -> None:
     change = {"resources": {"gate": {"properties": {"namespace": "other"}}}}
-    assert "has no NodeSetScale" in messages(judged(gates.removal_by_gate, change))
+    assert "has no NodeSetScale" in messages(judged(cluster_complete, change))
 
 
 def test_a_nodeset_may_depend_on_slurmrestd_through_the_component_around_it() -> None:
@@ -89,7 +89,7 @@ def test_a_nodeset_may_depend_on_slurmrestd_through_the_component_around_it() ->
     restapi_urn = next(r.urn for r in stack.resources if r.name == "restapi")
     parent = Resource("slinky:slurm:NodeSet", "gpu", "urn:component", {}, dependencies=frozenset({restapi_urn}))
     moved = [Resource(**{**vars_of(r), "parent": parent.urn}) if r.name == "nodeset" else r for r in stack.resources]
-    assert one(restapi.nodesets_depend_on_restapi, Stack((parent, *moved))).violations == ()
+    assert one(cluster_complete, Stack((parent, *moved))).violations == ()
 
 
 def vars_of(resource: Resource) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def test_bounds_of_a_drain(policy: Change, options: Change, said: str) -> None:
 
 def test_an_outside_slurmrestd_behind_the_service_is_an_answer() -> None:
     service = {"spec": {"type": "ExternalName", "externalName": "slurmrestd.example.org"}}
-    assert judged(restapi.restapi_answers, spec("restapi", replicas=0, service=service)).violations == ()
+    assert judged(cluster_complete, spec("restapi", replicas=0, service=service)).violations == ()
 
 
 @pytest.mark.parametrize(
@@ -178,3 +178,13 @@ def test_a_rollout_by_the_gate_is_bounded_likewise(value: object, fine: bool) ->
     """Its NodeSet is OnDelete, so the gate has the bound."""
     change = {"resources": {"gate": {"properties": {"updates": "Gated", "maxUnavailable": value}}}}
     assert (not judged(updates.update_strategy_bounds, change).violations) is fine
+
+
+def test_a_site_spares_rows_and_a_row_that_does_not_exist_spares_none() -> None:
+    change: Change = {"resources": {"gate": None, "fence-nodesets": None}}
+    said = messages(judged(cluster_complete, change))
+    assert "has no NodeSetScale with namespace slurm, resource slurm-worker-gpu" in said
+    assert "has no ValidatingAdmissionPolicy with name slinky-iac-nodesets.slurm.slurm" in said
+    left = messages(judged(cluster_complete, change, {"spared": ["fence", "gates"]}))
+    assert "NodeSetScale" in left
+    assert "Admission" not in left

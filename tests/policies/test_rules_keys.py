@@ -57,12 +57,6 @@ def test_encrypted_keys_are_not_said_to_differ() -> None:
     assert "encrypted secret" in verdict.not_judged[0]
 
 
-def test_the_remedy_for_an_editable_key_secret_makes_it_immutable() -> None:
-    fix = keys.key_secrets_immutable.fix
-    assert fix is not None
-    assert fix(Resource("kubernetes:core/v1:Secret", "a", "urn:a", {}), {}) == {("immutable",): True}
-
-
 def test_entries_of_a_secret_are_read_from_text_and_from_base64() -> None:
     raw = b"\x00\x01 bytes"
     for props in ({"stringData": {"k": "\x00\x01 bytes"}}, {"data": {"k": base64.b64encode(raw).decode()}}):

@@ -1,4 +1,4 @@
-"""The pack on what is deployed: an update under it, `pulumi policy analyze` of the saved state, and remediation."""
+"""The pack on what is deployed: an update under it, and `pulumi policy analyze` of the saved state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.policies.pack import SITE, analyze, environment, flags, outcome, plai
 
 NO_HELM = {"resources": {"crds": None, "operator": None}}
 """Helm releases can't be rendered to files, all else can: an update with no Kubernetes at all."""
-EDITABLE = {"resources": {"slurm-key-secret": {"properties": {"immutable": None}}}}
 RENDERED = {
     "what": "kubernetes//rendered:renderYamlToDirectory",
     "reason": "this test has no Kubernetes",
@@ -25,17 +24,15 @@ RENDERED = {
 }
 """An entry of a site: the provider writes files."""
 DECLARED = {"cluster-as-made": {"declared": [RENDERED]}}
-FIXED = {"key-secrets-immutable": "remediate", **DECLARED}
 
 
 @pytest.fixture(scope="module")
 def deployed(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The sound stack, its one fault put right by the pack, updated into rendered files."""
+    """The sound stack, updated into rendered files under the pack."""
     root = tmp_path_factory.mktemp("saved")
-    stack = plain_stack("inside", {"resources": {**NO_HELM["resources"], **EDITABLE["resources"]}})
-    project = plain_project(Engine(tools, root / "engine"), root / "project", stack)
+    project = plain_project(Engine(tools, root / "engine"), root / "project", plain_stack("inside", NO_HELM))
     env = {**environment(), "RENDER_TO": str(root / "rendered")}
-    done = outcome(project.up(*flags(project.folder, FIXED), ok=False, env=env))
+    done = outcome(project.up(*flags(project.folder, DECLARED), ok=False, env=env))
     assert done.code == 0, done.output
     return project
 
@@ -68,13 +65,7 @@ def ungated(project: Project) -> dict[str, Any]:
     return state
 
 
-def test_remediation_makes_the_key_secret_immutable_and_leaves_the_key_in_it(deployed: Project) -> None:
-    secret = rendered_secrets(deployed)["slurm-auth-slurm"]
-    assert secret["immutable"] is True
-    assert len(base64.b64decode(secret["data"]["slurm.key"])) == 1024
-
-
-def test_remediation_leaves_the_key_encrypted_in_the_state(deployed: Project) -> None:
+def test_the_pack_leaves_the_keys_encrypted_in_the_state(deployed: Project) -> None:
     in_base64 = [value for secret in rendered_secrets(deployed).values() for value in secret["data"].values()]
     raw = [base64.b64decode(value).decode() for value in in_base64]
     assert len(raw) == 2
@@ -97,7 +88,7 @@ def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project)
 def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project) -> None:
     seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"), DECLARED)
     assert seen.code != 0
-    assert seen.refused_by == {"removal-by-gate", "replicas-left-to-gate"}
+    assert seen.refused_by == {"cluster-complete"}
 
 
 def test_an_old_key_is_found_in_what_is_deployed(deployed: Project) -> None:
@@ -109,11 +100,11 @@ def test_an_old_key_is_found_in_what_is_deployed(deployed: Project) -> None:
     assert {(said.rule, said.level) for said in seen.said} == {("key-age", "advisory")}
 
 
-def test_a_site_can_make_a_rule_advise_and_switch_another_off(deployed: Project) -> None:
-    levels = {"removal-by-gate": "advisory", "replicas-left-to-gate": "disabled", **DECLARED}
+def test_a_site_can_make_a_rule_advise_and_spare_a_row(deployed: Project) -> None:
+    levels = {"cluster-complete": {"enforcementLevel": "advisory", "spared": ["fence"]}, **DECLARED}
     seen = analyze(deployed, written(deployed, ungated(deployed), "levels"), levels)
     assert seen.code == 0, seen.output
-    assert [(said.rule, said.level) for said in seen.said] == [("removal-by-gate", "advisory")]
+    assert [(said.rule, said.level) for said in seen.said] == [("cluster-complete", "advisory")]
 
 
 def test_the_production_site_of_the_example_asks_for_digests_and_finds_nothing_else(deployed: Project) -> None:

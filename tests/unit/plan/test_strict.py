@@ -11,12 +11,12 @@ from slinky_iac.commands.plan.build import change_order
 from slinky_iac.commands.plan.limits import Exit, Limits, judge
 from tests.unit.plan.made import NOW, digest, events, policy
 
-PASSED = {"policyAnalyzeStackSummaryEvent": {"passed": ["removal-by-gate"]}}
+PASSED = {"policyAnalyzeStackSummaryEvent": {"passed": ["cluster-complete"]}}
 ADVICE = policy("images-pinned", "advisory", "slurmd:26.05 has no digest")
 SAID = (
-    "can't run policy 'removal-by-gate' from policy pack 'slinky-iac@v0.1.0' during preview: not judged, since NodeSet x: y"
+    "can't run policy 'cluster-complete' from policy pack 'slinky-iac@v0.1.0' during preview: not judged, since NodeSet x: y"
 )
-UNJUDGED = policy("removal-by-gate", "advisory", SAID)
+UNJUDGED = policy("cluster-complete", "advisory", SAID)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ UNJUDGED = policy("removal-by-gate", "advisory", SAID)
         ([PASSED, UNJUDGED], Exit.UNKNOWN),
         ([PASSED, ADVICE, UNJUDGED], Exit.UNKNOWN),
         ([], Exit.UNKNOWN),
-        ([PASSED, policy("removal-by-gate", "mandatory", "no gate"), UNJUDGED], Exit.FAULT),
+        ([PASSED, policy("cluster-complete", "mandatory", "no gate"), UNJUDGED], Exit.FAULT),
     ],
     ids=["all judged", "advice", "not judged", "advice and not judged", "no pack", "refused"],
 )
@@ -37,7 +37,7 @@ def test_a_rule_that_did_not_judge_is_never_within_strict_limits(said: list[dict
 
 def test_the_reason_names_the_rule_and_what_it_could_not_see() -> None:
     verdict = judge(change_order(events(said=[PASSED, UNJUDGED]), now=NOW), Limits(strict=True))
-    assert verdict.reasons == ("policy removal-by-gate: not judged, since NodeSet x: y",)
+    assert verdict.reasons == ("policy cluster-complete: not judged, since NodeSet x: y",)
 
 
 def test_a_form_of_the_preview_that_does_not_tell_of_policies_is_unknown() -> None:

@@ -302,7 +302,7 @@ def test_charts_are_slinkys_unless_a_source_is_given() -> None:
     assert chart(config(), "slurm-operator") == ("oci://ghcr.io/slinkyproject/charts/slurm-operator", "1.2.1")
     own = config(operator={"chart": {"oci": "oci://r.example.org/c"}, "version": "1.1.1"})
     assert chart(own, "slurm-operator-crds") == ("oci://r.example.org/c/slurm-operator-crds", "1.1.1")
-    assert chart(config(operator={"chart": {"path": "charts"}}), "slurm-operator") == ("charts/slurm-operator", None)
+    assert chart(config(operator={"chart": {"path": "charts"}}), "slurm-operator") == ("./charts/slurm-operator", None)
     operator, crds = (f"sha256:{digit * 64}" for digit in "01")
     pinned = config(operator={"chart": {"digest": operator, "crdsDigest": crds}})
     charts = "oci://ghcr.io/slinkyproject/charts"

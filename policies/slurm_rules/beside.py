@@ -1,0 +1,163 @@
+"""What goes together: beside each part of a cluster, what this program makes with it. The rows are in ``beside.json``.
+
+A row is ``of`` kinds. It asks for values (``want``), for an option (``protect``, ``ignores``), or for resources of a kind
+``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it. ``when``
+and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the resource, ``@`` what is no field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.cluster import JWT_FIELDS, key_secret
+from slurm_rules.keys import generators
+from slurm_rules.model import API_GROUP, HiddenValueError, Resource, Stack
+from slurm_rules.rule import Options, rule, words
+from slurm_rules.world import GATE_TYPES
+
+ROWS: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("beside.json").read_text(encoding="utf-8"))
+_NAMES: Final = tuple(dict.fromkeys(row["row"] for row in ROWS))
+_SHOWN: Final = 60
+
+
+@rule(
+    "cluster-complete",
+    lambda resource: _called(resource) != "",
+    options={"spared": words((), "Rows that this site doesn't ask for, as of a cluster to throw away.", *_NAMES)},
+)
+def cluster_complete(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """Beside each part of a cluster is what this program makes with it: gates, the fence, slurmrestd, protection of keys.
+
+    Why: each part does no harm as it is, and without the others jobs are lost: a NodeSet without its gate, an operator
+    without an answer of slurmrestd, a key that a destroy takes away. Each message says what follows.
+
+    Source: that of each row, in beside.json.
+
+    Do: what the message says. Declared by this program a cluster has all of it.
+
+    Level: mandatory, since running jobs are lost.
+    """
+    unseen: list[HiddenValueError] = []
+    for row in ROWS:
+        if row["row"] in options["spared"] or not _is_of(resource, row["of"], stack):
+            continue
+        try:
+            for fault in _faults(resource, row, stack):
+                yield f"{resource.label}: {fault}; {row['say']} ({row['row']})"
+        except HiddenValueError as missing:  # what other rows find counts
+            unseen.append(missing)
+    if unseen:
+        raise unseen[0]
+
+
+def _called(resource: Resource) -> str:
+    """How rows name the kind of a resource; empty for one that no row is of, or beside."""
+    if resource.is_patch:
+        return ""
+    if resource.type == HELM_RELEASE:
+        return f"Release:{chart_name(resource)}"
+    if resource.type.startswith(GATE_TYPES):
+        return f"slurm:{resource.kind}"
+    if resource.is_a("apiextensions.k8s.io", "CustomResourceDefinition"):
+        return "CRD" if resource.in_cluster_name.endswith(f".{API_GROUP}") else ""
+    known = resource.is_slinky or resource.is_a("", "Secret") or resource.group == "admissionregistration.k8s.io"
+    return resource.kind if known else "random" if resource.type.startswith("random:") else ""
+
+
+def _is_of(resource: Resource, kinds: str, stack: Stack) -> bool:
+    if kinds != "@key":
+        return _called(resource) in kinds.split("|")
+    if _called(resource) not in ("Secret", "random"):
+        return False
+    controllers = stack.slinky("Controller")
+    secrets = [key_secret(each, stack, field) for each in controllers for field in ("slurmKeyRef", *JWT_FIELDS)]
+    return any(resource is secret or resource in generators(secret, stack) for secret in secrets if secret is not None)
+
+
+def _faults(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
+    unsure: HiddenValueError | None = None
+    try:
+        if not _holds(resource, row.get("when", {})) or ("unless" in row and _holds(resource, row["unless"])):
+            return
+    except HiddenValueError as missing:
+        unsure = missing
+    for fault in _asked(resource, row, stack):
+        if unsure is not None:
+            raise unsure
+        yield fault
+
+
+def _asked(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
+    if row.get("protect") and not resource.protect:
+        yield "isn't protected"
+    if "ignores" in row and row["ignores"] not in resource.ignore_changes:
+        yield f"has no {row['ignores']} in ignoreChanges"
+    for path, allowed in row.get("want", {}).items():
+        value = _at(resource, path)
+        if not _one_of(value, allowed, resource):
+            yield f"{_dotted(path)} is {'not set' if value is None else _text(value)[:_SHOWN]}"
+    if "beside" in row:
+        yield from _beside(resource, row, stack)
+
+
+def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
+    kind, where = row["beside"], {path: _filled(wanted, resource) for path, wanted in row["where"].items()}
+    others = [each for each in stack.resources if _called(each) == kind]
+    found = [each for each in others if all(_at(each, path) == wanted for path, wanted in where.items())]
+    named = f"{kind.rpartition(':')[2]} with {', '.join(f'{_dotted(path)} {value}' for path, value in where.items())}"
+    if len(found) < row.get("least", 1):
+        yield f"has no {named}"
+    elif len(found) > row.get("most", len(found)):
+        yield f"has {len(found)} {named}"
+    elif "after" in row and not any(resource.urn in stack.needs(each) for each in found):
+        yield f"{found[0].label} doesn't depend on it, so it may be removed first"
+    elif "before" in row:
+        yield from (f"doesn't depend on {each.label}" for each in found if each.urn not in stack.needs(resource))
+
+
+def _dotted(path: str) -> str:
+    return path.lstrip("@").replace(" ", ".")
+
+
+def _holds(resource: Resource, conditions: Mapping[str, list[Any]]) -> bool:
+    return all(_one_of(_at(resource, path), allowed, resource) for path, allowed in conditions.items())
+
+
+def _at(resource: Resource, path: str) -> Any:  # noqa: ANN401 - a JSON value
+    match path:
+        case "@name":
+            return resource.in_cluster_name
+        case "@namespace":
+            return resource.namespace
+        case "@about":
+            return " ".join([resource.in_cluster_name, *resource.names("data"), *resource.names("stringData")])
+        case _:
+            return resource.get(*path.split(" "))
+
+
+def _one_of(value: object, allowed: list[Any], resource: Resource) -> bool:
+    for each in allowed:
+        if isinstance(each, str) and each.startswith("~"):
+            if value is not None and re.fullmatch(each[1:], _text(value)):
+                return True
+        elif isinstance(each, str):
+            if value == _filled(each, resource):
+                return True
+        elif value == each and isinstance(value, bool) is isinstance(each, bool):
+            return True
+    return False
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _filled(text: str, resource: Resource) -> str:
+    """A text with values of the resource in the place of their names."""
+    own = {"name": "@name", "namespace": "@namespace"}
+    return re.sub(r"<([^>]+)>", lambda match: _text(_at(resource, own.get(match[1], match[1])) or ""), text)
