@@ -80,16 +80,8 @@ def _is_of(resource: Resource, kinds: str, stack: Stack) -> bool:
 
 
 def _faults(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
-    unsure: HiddenValueError | None = None
-    try:
-        if not _holds(resource, row.get("when", {})) or ("unless" in row and _holds(resource, row["unless"])):
-            return
-    except HiddenValueError as missing:
-        unsure = missing
-    for fault in _asked(resource, row, stack):
-        if unsure is not None:
-            raise unsure
-        yield fault
+    if _holds(resource, row.get("when", {})) and not ("unless" in row and _holds(resource, row["unless"])):
+        yield from _asked(resource, row, stack)
 
 
 def _asked(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
@@ -135,7 +127,9 @@ def _at(resource: Resource, path: str) -> Any:  # noqa: ANN401 - a JSON value
         case "@namespace":
             return resource.namespace
         case "@about":
-            return " ".join([resource.in_cluster_name, *resource.names("data"), *resource.names("stringData")])
+            parts = [resource.peek(each) for each in ("data", "stringData")]  # one hidden as a whole names nothing
+            names = [key for part in parts if isinstance(part, Mapping) for key in part]
+            return " ".join([resource.in_cluster_name, *names])
         case _:
             return resource.get(*path.split(" "))
 
