@@ -46,13 +46,11 @@ class Accounting(Component):
                 opts=child(self, **HIDDEN),
             )
         base = config.cluster.resource_name
-        external = config.accounting.external
         noted = {}
-        if args.token_set is not None and external is None:
+        if args.token_set is not None and config.slurmdbd.pods:
             noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
         options = child(self, secret, hooks=first_look("accountings", config, taken.custom(config, "accountings")))
         self.resource = custom_resource("Accounting", base, config, accounting_spec(config), options, noted)
-        service = f"{names.accounting_service(base)}.{config.cluster.namespace}"
-        self.host = pulumi.Output.from_input(external.host if external else service)
-        self.port = pulumi.Output.from_input(external.port if external else names.SLURMDBD_PORT)
+        (address,) = config.slurmdbd.addresses
+        self.host, self.port = pulumi.Output.from_input(address.host), pulumi.Output.from_input(address.port)
         self.register_outputs({"host": self.host, "port": self.port})

@@ -109,7 +109,7 @@ class AuthKeys(Component):
         self._values[key.name] = value
         data = {place.entry: value}
         # With slurmctld in Kubernetes a key changes in a planned stop, and nothing holds two keys before it.
-        if key is JWT and key.next in args.keys.values and config.controller.external is not None:
+        if key is JWT and key.next in args.keys.values and not config.slurmctld.reads_one_key:
             data[place.entry + NEXT_SUFFIX] = args.keys.values[key.next]
         made = Secret(
             f"{name}-{key.logical}-secret",

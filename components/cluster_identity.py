@@ -38,26 +38,18 @@ def place_props(config: ClusterConfig) -> dict[str, Any]:
 
 def cluster_props(config: ClusterConfig) -> dict[str, Any]:
     """The same, and what the stack that makes the cluster can't change of it."""
-    inside = config.controller.external is None
     return {
         **place_props(config),
         "slurmKeySecret": str(config.secret_of(SLURM)),
         "jwtKeySecret": str(config.secret_of(JWT)),
-        "persistence": _persistence(config) if inside else "outside",
-        "slurmctld": "in Kubernetes" if inside else "outside",
+        "persistence": config.slurmctld.persistence,
+        "slurmctld": config.slurmctld.where,
         "createNamespace": config.cluster.create_namespace,
         "keepNamespace": config.cluster.keep_namespace,
         "operatorNamespace": _operator_namespace(config),
         "operatorCrds": _operator_crds(config),
         KEY_SECRETS: _key_secrets(config),
     }
-
-
-def _persistence(config: ClusterConfig) -> str:
-    settings = config.controller.persistence
-    if not settings.enabled:
-        return "off"
-    return f"claim {settings.existing_claim}" if settings.existing_claim else "own claim"
 
 
 def _operator_namespace(config: ClusterConfig) -> str:

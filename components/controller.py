@@ -11,7 +11,6 @@ from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
-from slinky_iac.specs.endpoints import join_target
 
 from .connection import Component
 from .first_look import Lost, first_look, look_before, none_lost, require_there
@@ -44,7 +43,7 @@ class Controller(Component):
         files = [
             ConfigMap(f"{name}-{map_name}", metadata=metadata(config, map_name), data=data, opts=child(self))
             for _, map_name, data in script_maps(config)
-            if data and config.controller.external is None
+            if data
         ]
         told = args.jwt_key_fingerprint
         first, queue = first_look("controllers", config, taken.custom(config, "controllers")), _queue_first(config)
@@ -58,7 +57,7 @@ class Controller(Component):
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         require_there(self.resource, "controllers", args.lost)
-        target = join_target(config)
+        target = config.slurmctld.join
         self.join_host = pulumi.Output.from_input(target.host)
         self.join_port = pulumi.Output.from_input(target.port)
         self.register_outputs({"join_host": self.join_host, "join_port": self.join_port})
@@ -67,7 +66,7 @@ class Controller(Component):
 def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
     """A look, right before an update that may restart a slurmctld that keeps no state, at the jobs that it would forget: a
     preview warns, an update stops."""
-    if config.controller.external is not None or config.controller.persistence.enabled:
+    if not config.slurmctld.forgets_queue:
         return None
     hide = policy_of(config).hide_by(pulumi.get_stack())
     way, name = reach(config), config.cluster.resource_name

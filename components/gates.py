@@ -92,7 +92,7 @@ def outside_props(config: StackConfig) -> dict[str, Any]:
     return {
         **stack_props(config),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
-        "inside": config.controller.external is None,
+        "inside": config.slurmctld.owns_conf,
         "controller": config.cluster.resource_name,
         "cluster": config.cluster.name,
         "policy": plain_policy(policy_of(config)),

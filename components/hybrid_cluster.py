@@ -11,6 +11,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
 
 from slinky_iac import names
+from slinky_iac.addresses import host_port
 from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reader import StackRefused, StackSettings
@@ -22,7 +23,6 @@ from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
-from slinky_iac.specs.endpoints import host_port
 from slinky_iac.specs.identity import passwd_files
 from slinky_iac.specs.shared import namespace_labels, quota_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
@@ -230,7 +230,7 @@ class HybridCluster(Component):
         workers: list[pulumi.Resource] = [*self.nodeset_components.values()]
         if config.external.slurmd_hosts:
             workers.append(OutsideHosts(f"{name}-outside-hosts", outside_props(config), child(self, *after)))
-        if config.controller.external is None:
+        if config.slurmctld.pods:
             workers.append(QueueGate(f"{name}-queue", queue_props(config), child(self, *after, *workers)))
         for login, of_login in config.logins.items():
             logins = LoginSetArgs(cluster=config, name=login, settings=of_login)
@@ -307,8 +307,7 @@ def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
 
 def _is_monitored(config: StackConfig) -> bool:
     asked = config.monitoring
-    external = asked.slurmctld and config.controller.external is not None
-    return external or asked.rules or asked.dashboard or asked.status is not None
+    return (asked.slurmctld and bool(config.slurmctld.hosts)) or asked.rules or asked.dashboard or asked.status is not None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

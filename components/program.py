@@ -8,7 +8,7 @@ import pulumi
 
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.reader import read_stack
-from slinky_iac.config.topology import text_of
+from slinky_iac.config.topology import outside_text
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.preflight import notices
 from slinky_iac.taken import lost
@@ -29,6 +29,6 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     cluster = HybridCluster(config.cluster.name, args, opts)
     for name, attribute in EXPORTS.items():
         pulumi.export(name, getattr(cluster, attribute))
-    if config.controller.external is not None and (topology := text_of(config)):
+    if topology := outside_text(config):
         pulumi.export("outsideTopology", topology)
     return cluster

@@ -19,7 +19,7 @@ from slinky_iac.collector import collect_seldom
 from slinky_iac.config.load import examined
 from slinky_iac.config.reader import StackRefused, read_sections
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.config.topology import text_of
+from slinky_iac.config.topology import outside_text
 from slinky_iac.errors import ConfigError
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
@@ -104,7 +104,7 @@ class HybridCluster(_Cluster):
         if export:
             for output, attribute in EXPORTS.items():
                 pulumi.export(output, getattr(self, attribute))
-            if config.controller.external is not None and (topology := text_of(config)):
+            if topology := outside_text(config):
                 pulumi.export("outsideTopology", topology)
 
 

@@ -42,16 +42,15 @@ class QueueGate(Gate, module="slurm", name="QueueGate"):
 
 def controller_props(config: StackConfig) -> dict[str, Any]:
     """Props of the gate of the Controller. What an outside slurm.conf loses is only told."""
-    external, base = config.controller.external is not None, config.cluster.resource_name
-    restarts = config.operator_version.prunes_slurm_conf and not config.controller.persistence.enabled
+    inside, base = config.slurmctld.owns_conf, config.cluster.resource_name
     return {
         **queue_props(config),
         "partitions": partition_lines(config),
         "hosts": host_lines(config),
-        "nodesets": {} if external else {name: names.nodeset_resource(base, name) for name in config.nodesets},
-        "extraConf": "" if external else controller_extra_conf(config),
-        "forgets": not external and restarts,
-        "outside": external,
+        "nodesets": {name: names.nodeset_resource(base, name) for name in config.nodesets} if inside else {},
+        "extraConf": controller_extra_conf(config) if inside else "",
+        "forgets": config.operator_version.prunes_slurm_conf and config.slurmctld.forgets_queue,
+        "outside": not inside,
     }
 
 
@@ -63,6 +62,6 @@ def queue_props(config: StackConfig) -> dict[str, Any]:
         "cluster": config.cluster.name,
         "controller": config.cluster.resource_name,
         # The claim of slurmctld's volume outlives the Controller where its namespace does.
-        "keepsQueue": config.controller.external is None and config.controller.persistence.enabled and outlives,
+        "keepsQueue": config.slurmctld.keeps_queue and outlives,
         "policy": plain_policy(policy_of(config)),
     }

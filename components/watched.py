@@ -35,7 +35,6 @@ def watched(
         reach(config), kubeconfig=None, context=None, url=None, ca_file=None, client_cert_file=None, client_key_file=None
     )
     hosts = outside_props(config) | reach_props(way) if config.external.slurmd_hosts else None
-    slurmctld, slurmdbd = config.controller.external, config.accounting.external
     rest = config.external.slurmrestd
     document: dict[str, Any] = {
         "schema": names.WATCHED_SCHEMA,
@@ -43,8 +42,8 @@ def watched(
         "cluster": config.cluster.name,
         "operator": config.operator.version,
         "operatorNamespace": config.operator.namespace if config.operator.install else "",
-        "slurmctld": f"{slurmctld.host}:{slurmctld.port}" if slurmctld else "",
-        "slurmdbd": f"{slurmdbd.host}:{slurmdbd.port}" if slurmdbd and config.accounting.enabled else "",
+        "slurmctld": "".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
+        "slurmdbd": "".join(f"{each.host}:{each.port}" for each in config.slurmdbd.hosts),
         "accounting": config.accounting.enabled,
         "reach": reach_props(way),
         "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],

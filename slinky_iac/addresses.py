@@ -1,7 +1,8 @@
-"""What a URL's text tells of the way to its host. Pure: no name is resolved."""
+"""Hosts and ports, and what a URL's text tells of the way to its host. Pure: no name is resolved."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
 
@@ -20,3 +21,20 @@ def in_clear(url: str) -> bool:
     """Whether what is sent to ``url`` can be read on the network: it isn't https, and its host isn't this machine."""
     parts = urlsplit(url)
     return parts.scheme != "https" and not is_loopback(parts.hostname or "")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where something is reached."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return host_port(self.host, self.port)
+
+
+def host_port(host: str, port: int | str) -> str:
+    """``host:port`` as daemons take it after ``--conf-server``: an IPv6 address is in brackets there (watched with 26.05;
+    without them Slurm takes what is before the first colon for the host)."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

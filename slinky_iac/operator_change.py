@@ -52,7 +52,7 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
             found = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube)]
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
-    if config.controller.external is None and not config.controller.persistence.enabled:
+    if config.slurmctld.forgets_queue:
         why = restarts.forgotten_jobs(reach(config), hide, config.cluster.name)
         found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():

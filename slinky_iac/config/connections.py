@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -45,11 +45,11 @@ FLOWS: Final = (
 """Who connects to whom inside a cluster."""
 
 
-def _pods(config: StackConfig) -> dict[Part, list[PodSettings]]:
+def _pods(config: StackConfig) -> dict[Part, Sequence[PodSettings]]:
     """Pods that the stack makes, by the part that runs in them."""
     return {
-        "slurmctld": [config.controller.pod] if config.controller.external is None else [],
-        "slurmdbd": [config.accounting.pod] if config.accounting.inside else [],
+        "slurmctld": config.slurmctld.pods,
+        "slurmdbd": config.slurmdbd.pods,
         "slurmrestd": [config.restapi.pod],
         "slurmd": [each.pod for each in config.nodesets.values()],
         "login": [each.pod for each in config.logins.values()],
@@ -95,10 +95,10 @@ def outside_hosts(config: StackConfig, part: Part) -> Iterator[OutsideHost]:
     """The hosts outside that run a part."""
     external = config.external
     match part:
-        case "slurmctld" if config.controller.external is not None:
-            yield _named("controller.external", config.controller.external.host)
-        case "slurmdbd" if config.accounting.outside is not None:
-            yield _named("accounting.external", config.accounting.outside.host)
+        case "slurmctld":
+            yield from (_named("controller.external", each.host) for each in config.slurmctld.hosts)
+        case "slurmdbd":
+            yield from (_named("accounting.external", each.host) for each in config.slurmdbd.hosts)
         case "slurmrestd" if external.slurmrestd is not None:
             yield _named("external.slurmrestd", address_of(external.slurmrestd.url)[0])
         case "slurmd":
@@ -131,9 +131,9 @@ def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:
     external = config.external
     hosts = bool(external.slurmd_hosts or external.login_hosts or external.slurmrestd)
     match part:
-        case "slurmctld" if hosts or config.controller.service.type != "ClusterIP" or config.accounting.external is not None:
+        case "slurmctld" if hosts or config.controller.service.type != "ClusterIP" or config.slurmdbd.hosts:
             return (names.SLURMCTLD_PORT,)
-        case "slurmdbd" if hosts or config.accounting.service.type != "ClusterIP" or config.controller.external is not None:
+        case "slurmdbd" if hosts or config.accounting.service.type != "ClusterIP" or config.slurmctld.hosts:
             return (names.SLURMDBD_PORT,)
         case "slurmrestd":
             tls = config.restapi.tls

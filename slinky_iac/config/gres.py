@@ -1,4 +1,4 @@
-"""Generic resources of nodes: what one item of Gres= says, and which types a stack's nodes have.
+"""Generic resources of nodes: what one item of Gres= says.
 
 Source: slurm.conf(5), Gres and GresTypes; ``src/interfaces/gres.c``.
 """
@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from slinky_iac.config.stack import StackConfig
+from typing import Final
 
 SHARED: Final = frozenset({"mps", "shard"})
 """Types that divide GPUs: without gpu beside them in GresTypes slurmctld ends (gres.c, ``gres_is_shared_name``)."""
@@ -43,17 +40,3 @@ def items(parameters: Mapping[str, str]) -> tuple[GresItem, ...]:
     texts = [text for key, text in parameters.items() if key.lower() == "gres"]
     parsed = (GresItem.parse(re.sub(r"\(.*\)$", "", item)) for text in texts for item in text.split(","))
     return tuple(each for each in parsed if each is not None)
-
-
-def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
-    """The same by the path of the setting, for NodeSets and outside hosts that have any."""
-    found = {f"nodesets.{name}.gres": items(each.slurmd_conf) for name, each in config.nodesets.items()}
-    hosts = enumerate(config.external.slurmd_hosts)
-    found |= {f"external.slurmdHosts.{number}.config": items(host.config) for number, host in hosts}
-    return {path: each for path, each in found.items() if each}
-
-
-def types_of(config: StackConfig) -> tuple[str, ...]:
-    """Names for GresTypes=: what NodeSets and outside hosts have, and gpu beside what divides GPUs."""
-    names = {each.name for found in by_node(config).values() for each in found}
-    return tuple(sorted(names | ({"gpu"} if names & SHARED else set())))

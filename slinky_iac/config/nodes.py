@@ -120,7 +120,7 @@ def _with_file(config: StackConfig) -> StackConfig:
     """topology.yaml for slurmctld in Kubernetes; a file of the user's own stays, and a rule names it."""
     files = config.controller.config_files
     text = text_of(config)
-    if not text or config.controller.external is not None or FILE in {name.lower() for name in files}:
+    if not text or not config.slurmctld.owns_conf or FILE in {name.lower() for name in files}:
         return config
     controller = config.controller.model_copy(update={"config_files": {**files, FILE: text}})
     return config.model_copy(update={"controller": controller})

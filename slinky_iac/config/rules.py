@@ -31,6 +31,7 @@ from slinky_iac.config import (
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
+from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
@@ -47,11 +48,11 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
     accounting = config.accounting
     if not accounting.enabled:
         return
-    if accounting.external is None and accounting.database is None:
+    if config.slurmdbd.pods and not config.slurmdbd.databases:
         yield at("accounting").error(
             "needs external (an outside slurmdbd) or database (for one in Kubernetes); or set accounting.enabled: false"
         )
-    if accounting.external is not None and accounting.database is not None:
+    if config.slurmdbd.hosts and accounting.database is not None:
         yield at("accounting").error("has external and database; an outside slurmdbd has its own database: remove one")
     given = accounting.database is not None and accounting.database.password_from is not None
     if given and "databasePassword" in secrets:
@@ -68,15 +69,13 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
 def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Where pods find slurmctld and slurmdbd outside: a name that they can resolve, an address that isn't their own, and a
     port that the operator, which always writes the usual one, can lead to."""
-    found = (
-        ("controller.external", config.controller.external, names.SLURMCTLD_PORT, True),
-        ("accounting.external", config.accounting.external, names.SLURMDBD_PORT, config.accounting.enabled),
-    )
-    for path, external, usual, used in found:
-        if external is None:
-            continue
+    found: list[tuple[str, ExternalHost, int]] = [
+        ("controller.external", each, names.SLURMCTLD_PORT) for each in config.slurmctld.hosts
+    ]
+    found += [("accounting.external", each, names.SLURMDBD_PORT) for each in config.slurmdbd.hosts]
+    for path, external, usual in found:
         host = name_of(external.host)
-        if used and not is_address(external.host) and external.port != usual:
+        if not is_address(external.host) and external.port != usual:
             yield at(path).error(
                 f"port {external.port} with a host name: the operator always writes port {usual}, and only an address can be"
                 f" led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on {usual}"
@@ -102,12 +101,12 @@ def _is_local(host: str) -> bool:
 
 def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     controller = config.controller
-    if controller.external is not None:
+    if not config.slurmctld.owns_conf:
         yield from _ignored_external(config)
         return
     yield from rules_slurm_conf.owned(config)
     yield from rules_slurm_conf.files(config)
-    if not controller.persistence.enabled:
+    if config.slurmctld.forgets_queue:
         yield at("controller.persistence").warning(
             "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten",
             id="queue-not-kept",
@@ -117,7 +116,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
             id="cluster-ip-outside-hosts",
         )
-    if config.accounting.outside is not None and controller.service.type == "ClusterIP":
+    if config.slurmdbd.hosts and controller.service.type == "ClusterIP":
         yield at("controller.service.type").info(
             "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
             " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
@@ -269,7 +268,7 @@ def _defaulted_images(config: StackConfig) -> Iterator[str]:
     """Images that this stack runs beside outside daemons, and for which it has no setting."""
     images = config.cluster.images
     used = {
-        "slurmctld": config.controller.external is None,
+        "slurmctld": bool(config.slurmctld.pods),
         "slurmrestd": True,
         "slurmd": any(nodeset.image is None for nodeset in config.nodesets.values()),
         "login": any(login.image is None for login in config.logins.values()),

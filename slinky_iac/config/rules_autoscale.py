@@ -85,8 +85,7 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
 
 
 def _way(path: str, config: StackConfig) -> Iterator[Finding]:
-    networks = config.network_policies
-    if networks.enabled and config.controller.external is None and not networks.clients.slurmctld:
+    if config.slurmctld.is_closed(config.network_policies):
         yield at(path).error(
             "KEDA asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add KEDA's"
             " namespace to networkPolicies.clients.slurmctld",

@@ -83,8 +83,8 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "needs keys.tokens: rs256 or prepared: with hs256 slurmctld reads no set of public keys"
             " (`slinky docs token-keys` says how to change over)"
         )
-    claim, inside = given.user_claim or "", config.controller.external is None or config.accounting.database is not None
-    if claim != claim.lower() and inside and config.operator_version.prunes_slurm_conf:
+    claim, written = given.user_claim or "", config.slurmctld.owns_conf or config.accounting.database is not None
+    if claim != claim.lower() and written and config.operator_version.prunes_slurm_conf:
         yield at("identity.oidc.userClaim").error(
             f"slurm-operator {config.operator.version} writes it into slurm.conf in small letters (BuildMergedConfig), and"
             " slurmctld would look for another claim. Let the provider map the name to a claim without capitals"

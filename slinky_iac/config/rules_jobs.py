@@ -54,7 +54,7 @@ def _known(config: StackConfig, path: str, user: str) -> Iterator[Finding]:
     """slurmctld looks up who a token names. Users of commands are known by their credential (AuthInfo=use_client_ids)."""
     given = config.identity.passwd
     known = config.identity.sssd is not None or (given is not None and user in given.users)
-    if config.controller.external is not None or known:
+    if known or not config.slurmctld.pods:
         return
     has = "knows the users of its image only" if given is None else "knows those of identity.passwd and of its image only"
     yield at(path).warning(
@@ -70,7 +70,7 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
         return
     own = own_partitions(config)
     if job.partition not in own:
-        if config.controller.external is None:
+        if config.slurmctld.owns_conf:
             yield at(f"{path}.partition").error(
                 f"{name_of(job.partition)} is no partition of this stack, which has"
                 f" {', '.join(map(name_of, sorted(own))) or 'none'}"

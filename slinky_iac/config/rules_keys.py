@@ -32,8 +32,7 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from _secrets(config)
     if keys.auth == "auth/munge":
         return
-    external = config.controller.external or config.accounting.outside
-    if external is not None and keys.source == "generated":
+    if (config.slurmctld.hosts or config.slurmdbd.hosts) and keys.source == "generated":
         yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
             " them. Set keys.source: imported and give both keys by `pulumi config set --secret slinky-iac:slurmKey` and"
@@ -100,7 +99,7 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
         yield at("keys.jwks").error(
             f"true needs keys.source: imported (it is {keys.source}); others can't be rotated in place"
         )
-    if config.controller.external is None:
+    if config.slurmctld.reads_one_key:
         yield at("keys.jwks").error(
             "true, but slurmctld is in Kubernetes: its pod reads slurm.key only, so it couldn't take part. Leave it false;"
             " `slinky docs keys` says how such a cluster changes its key"
@@ -116,9 +115,8 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
     """Every preview says that a key is being replaced, and in which steps: who looks may be another than who began."""
     if config.keys.source != "imported":
         return
-    inside = config.controller.external is None
     for key in DAEMON_KEYS:
-        stops = inside or (key is SLURM and not config.keys.jwks)
+        stops = config.slurmctld.reads_one_key or (key is SLURM and not config.keys.jwks)
         mark = next((name for name in key.rotation_secrets if name in secrets), None)
         if mark is None:
             continue
@@ -179,10 +177,8 @@ def _tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 def _who_verifies(config: StackConfig) -> Iterator[Finding]:
     """slurmctld and slurmdbd in Kubernetes get the set from the operator, those outside from their admin."""
-    external = {"slurmctld": config.controller.external is not None}
-    if config.accounting.enabled:
-        external["slurmdbd"] = config.accounting.external is not None
-    inside = [daemon for daemon, is_external in external.items() if not is_external]
+    daemons = {"slurmctld": config.slurmctld, "slurmdbd": config.slurmdbd}
+    inside = [name for name, daemon in daemons.items() if daemon.pods]
     if inside and not config.operator_version.has_jwks:
         yield at("keys.tokens").error(
             f"{config.keys.tokens} needs slurm-operator 1.1 or newer where {' and '.join(inside)} is in Kubernetes:"
@@ -197,8 +193,8 @@ def _who_verifies(config: StackConfig) -> Iterator[Finding]:
             " preflight` says when tokens of the key are taken",
             id="tokens-prepared",
         )
-    if len(inside) < len(external):
-        files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in external if daemon not in inside]
+    confs = {"slurmctld": "slurm.conf", "slurmdbd": "slurmdbd.conf"}
+    if files := [confs[name] for name, daemon in daemons.items() if daemon.hosts]:
         yield at("keys.tokens").info(
             f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"
             " there; `slinky handoff` makes both, `slinky preflight` says if they are taken",
@@ -233,13 +229,13 @@ def _munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 
 def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
-    if config.nodesets or config.logins or config.controller.external is None:
+    if config.nodesets or config.logins or not config.slurmctld.hosts:
         yield at("keys.auth").error(
             "auth/munge: Slinky's NodeSets and login sets start slurmd and sackd with slurm.key and without munged, and its"
             " slurmctld writes AuthType=auth/slurm, so none can be of a munge cluster. Clients can: with no nodesets, no"
             f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}"
         )
-    if config.accounting.inside:
+    if config.slurmdbd.pods:
         yield at("accounting").error(
             "with auth/munge slurmdbd is outside: set accounting.external, or accounting.enabled: false"
         )

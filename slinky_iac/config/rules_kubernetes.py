@@ -97,9 +97,9 @@ def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Up to 1.1 the last SlurmctldParameters line wins over the operator's; from 1.2 on the operator merges them."""
-    if config.controller.external is not None or config.operator_version.prunes_slurm_conf:
+    if config.operator_version.prunes_slurm_conf:
         return
-    for key, value in config.controller.extra_conf.items():
+    for key, value in config.slurmctld.extra_conf.items():
         if key.lower() == "slurmctldparameters" and "enable_configless" not in value.lower().split(","):
             yield at(f"controller.extraConf.{key}").error(
                 f"replaces the operator's line with slurm-operator {config.operator.version}, and without enable_configless"
@@ -194,7 +194,7 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
     if not accounting.enabled:
         why = "accounting.enabled is false"
         yield from ignored_fields("accounting", accounting, ("external", "database", *pods), why)
-    elif accounting.external is not None:
+    elif config.slurmdbd.hosts:
         why = "slurmdbd is outside, and the operator writes nothing there. Its admin must set it"
         yield from ignored_fields("accounting", accounting, pods, why)
     if not config.operator.install:

@@ -14,20 +14,21 @@ from slinky_iac.config.stack import StackConfig
 
 
 def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    asked, external = config.monitoring, config.controller.external
+    asked = config.monitoring
     if not asked.slurmctld:
         return
-    if external is None and config.network_policies.enabled and not config.network_policies.clients.slurmctld:
+    if config.slurmctld.is_closed(config.network_policies):
         yield at("monitoring.slurmctld").error(
             "Prometheus asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add"
             " Prometheus' namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: monitoring\n",
         )
-    if external is not None and not is_address(asked.slurmctld_address or external.host):
-        yield at("monitoring.slurmctldAddress").error(
-            f"is needed: controller.external.host is the name {name_of(external.host)}, and the EndpointSlice from which"
-            " Prometheus takes its targets holds addresses only. Give slurmctld's IP address"
-        )
+    for each in config.slurmctld.hosts:
+        if not is_address(asked.slurmctld_address or each.host):
+            yield at("monitoring.slurmctldAddress").error(
+                f"is needed: controller.external.host is the name {name_of(each.host)}, and the EndpointSlice from which"
+                " Prometheus takes its targets holds addresses only. Give slurmctld's IP address"
+            )
 
 
 _METRICS_HOLD: Final = (25, 11, 5)
@@ -43,10 +44,9 @@ def metrics_can_end_slurmctld(release: str) -> bool:
 
 
 def _crash(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    image = config.cluster.images.slurmctld or ""
-    release = ".".join(found.groups()) if (found := _PATCH.search(image)) else ""
+    release = ".".join(found.groups()) if (found := _PATCH.search(config.slurmctld.image)) else ""
     asked = config.controller.metrics or slurmctld_has_metrics(config)
-    if config.controller.external is None and asked and metrics_can_end_slurmctld(release):
+    if asked and metrics_can_end_slurmctld(release):
         path = "controller.metrics" if config.controller.metrics else "cluster.images.slurmctld"
         yield at(path).warning(
             f"slurmctld {release} can end when its metrics are read after a partition was removed, as each removal of a"

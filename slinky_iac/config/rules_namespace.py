@@ -73,9 +73,9 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def pods(config: StackConfig) -> int:
     """The most pods that a stack has at a time."""
-    inside = [config.controller.external is None, config.accounting.inside]
+    daemons = len(config.slurmctld.pods) + len(config.slurmdbd.pods)
     workers = sum(each.most for each in config.nodesets.values())
-    return sum(inside) + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
+    return daemons + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 
 
 RULES = (pod_security, quota)

@@ -98,13 +98,13 @@ def _place(config: StackConfig, topology: str, path: str) -> Iterator[Finding]:
     if too_old(config):
         yield at(path).error("needs Slurm 25.05 or newer for hosts: older releases take no Topology= on a NodeName= line")
         return
-    if config.nodes.topologies and config.controller.external is None:
+    if config.nodes.topologies and config.slurmctld.owns_conf:
         return
     units = list(dict.fromkeys(unit for each in topology.split(",") for unit in each.split(":")[1:]))
-    text = next((text for name, text in config.controller.config_files.items() if name.lower() == "topology.yaml"), "")
+    text = next((text for name, text in config.slurmctld.config_files.items() if name.lower() == "topology.yaml"), "")
     named = set(re.split(r"[^A-Za-z0-9_.-]+", text))
     lacking = [unit for unit in units if unit not in named]
-    if config.controller.external is not None:
+    if not config.slurmctld.owns_conf:
         where = " The output outsideTopology and the hand-off have the file" if config.nodes.topologies else ""
         yield at(path).info(
             f"topology.yaml beside the outside slurm.conf must have {', '.join(units)} before slurmctld reads the hosts'"

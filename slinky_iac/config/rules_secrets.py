@@ -50,10 +50,7 @@ _NODES_OWN: Final = (
 
 def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
-    accounting = config.accounting
-    if not accounting.inside:
-        return
-    for key in accounting.extra_conf:
+    for key in config.slurmdbd.extra_conf:
         if key.lower() in OWNED_BY_DATABASE:
             yield at(f"accounting.extraConf.{key}").error(
                 "is written by this program or the operator, and a second line here would replace it: slurmdbd could"

@@ -44,9 +44,7 @@ def pairs(text: str) -> Iterator[tuple[int, str, str]]:
 
 def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmd runs a prolog or epilog as a program (``execve``): without ``#!`` it fails, and the node is drained."""
-    controller = config.controller
-    if controller.external is not None:
-        return
+    controller = config.slurmctld
     for kind, files in (("prolog", controller.prolog), ("epilog", controller.epilog)):
         for name, text in files.items():
             if not text.startswith("#!"):
@@ -58,11 +56,9 @@ def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values of the files that slurmctld and slurmd read."""
-    if config.controller.external is not None:
-        return
     for name in _KNOWN:
         words = slurm_words.words(config.slurm_release, name)
-        for line, key, value in pairs(config.controller.config_files.get(name, "")):
+        for line, key, value in pairs(config.slurmctld.config_files.get(name, "")):
             where = at(f"controller.configFiles.{name}")
             if key not in words:
                 yield where.error(
@@ -77,9 +73,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Files that a plugin reads when it starts."""
-    own, files = config.controller.extra_conf, config.controller.config_files
-    if config.controller.external is not None:
-        return
+    own, files = config.slurmctld.extra_conf, config.slurmctld.config_files
     conf = Conf(own)
     for parameter, plugin, needed, ends in _NEEDED:
         named = {word.rpartition("/")[2] for word in conf.words(parameter)}
@@ -100,10 +94,10 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmd ends where cgroup.conf disables cgroups and a plugin uses them, ProctrackType's default among these (run on
     26.05.5). Operators up to 1.1 write plugins that use none then; from 1.2 on they write no plugin."""
-    said = {key.lower(): value.lower() for _, key, value in pairs(config.controller.config_files.get("cgroup.conf", ""))}
-    if config.controller.external is not None or said.get("cgroupplugin") not in ("disabled", "cgroup/disabled"):
+    said = {key.lower(): value.lower() for _, key, value in pairs(config.slurmctld.config_files.get("cgroup.conf", ""))}
+    if said.get("cgroupplugin") not in ("disabled", "cgroup/disabled"):
         return
-    conf, pruned = Conf(config.controller.extra_conf), config.operator_version.prunes_slurm_conf
+    conf, pruned = Conf(config.slurmctld.extra_conf), config.operator_version.prunes_slurm_conf
     using = [key for key in ("ProctrackType", "TaskPlugin", "JobAcctGatherType") if "/cgroup" in conf[key]]
     if pruned and not conf["ProctrackType"]:
         using.append("ProctrackType (proctrack/cgroup by default)")
@@ -116,10 +110,8 @@ def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Each is a ConfigMap: slurm.conf with a line for each outside host, configuration files, prologs, epilogs."""
-    controller = config.controller
-    if controller.external is not None:
-        return
-    hosts = config.external.slurmd_hosts
+    controller = config.slurmctld
+    hosts = config.external.slurmd_hosts if controller.owns_conf else ()
     lines = sum(len(h.name) + len(h.address or "") + sum(map(len, (*h.config, *h.config.values()))) + 20 for h in hosts)
     sizes = {"external.slurmdHosts": lines}
     for name, files in (

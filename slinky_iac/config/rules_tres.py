@@ -10,6 +10,7 @@ from typing import Final
 
 from slinky_iac.config import gres, slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_gres import by_node, types_of
 from slinky_iac.config.rules_slurm_conf import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
@@ -38,7 +39,7 @@ def _key(parameters: Mapping[str, str], name: str) -> str:
 
 def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """AccountingStorageTRES: kinds that Slurm has, and slurmdbd for those beyond its own (``_init_tres``)."""
-    key = _key(config.controller.extra_conf, _TRACKED) if config.controller.external is None else ""
+    key = _key(config.slurmctld.extra_conf, _TRACKED)
     for item in _conf(config).words(_TRACKED) if key else ():
         path = f"controller.extraConf.{key}"
         if item not in OWN_TRES and not any(item.startswith(kind) and item != kind for kind in _NAMED):
@@ -56,10 +57,10 @@ def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Weights name resources that are tracked (``_tres_weight_item`` in slurm_protocol_api.c: fatal)."""
-    if config.controller.external is not None:
+    if not config.slurmctld.owns_conf:
         return  # what is tracked there is for preflight to ask
     tracked = OWN_TRES | set(_conf(config).words(_TRACKED))
-    own = config.controller.extra_conf
+    own = config.slurmctld.extra_conf
     lines = {"controller.extraConf": ("PriorityWeightTRES", own)}
     lines |= {path: ("TRESBillingWeights", each) for path, each in partition_parameters(config).items()}
     lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", each.extra_conf) for name, each in config.nodesets.items()}
@@ -76,19 +77,19 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Types of nodes are in GresTypes, and what divides GPUs has GPUs beside it (gres.c: fatal, or the node loses them)."""
-    for path, found in gres.by_node(config).items():
+    for path, found in by_node(config).items():
         names = {each.name for each in found}
         for each in sorted(names & gres.SHARED if "gpu" not in names else ()):
             yield at(path).error(
                 f"has {each} without gpu: it divides the GPUs of the same node, and slurmctld refuses GresTypes without gpu."
                 " Add gpu:COUNT"
             )
-    key = _key(config.controller.extra_conf, "GresTypes")
-    if not key or config.controller.external is not None:
+    own = config.slurmctld.extra_conf
+    if not (key := _key(own, "GresTypes")):
         return
-    given = config.controller.extra_conf[key].split(",")
+    given = own[key].split(",")
     path = f"controller.extraConf.{key}"
-    if lacking := [each for each in gres.types_of(config) if each not in given]:
+    if lacking := [each for each in types_of(config) if each not in given]:
         yield at(path).error(
             f"lacks {', '.join(map(name_of, lacking))}, which nodes have: slurmctld would drop it from them, and no job"
             f" could ask for it. Add it, or leave {key} out: this program writes the types of all nodes"
@@ -133,8 +134,7 @@ def _qos(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Plugins that Slurm's sources have; images of a site's own may have more."""
     words = slurm_words.words(config.slurm_release, "slurm.conf")
-    own = config.controller.extra_conf if config.controller.external is None else {}
-    for key, value in own.items():
+    for key, value in config.slurmctld.extra_conf.items():
         if known := words.no_plugin(key, value):
             path = at(f"controller.extraConf.{key}")
             said = f"is {name_of(value)}; Slurm {config.slurm_release} has {known}"

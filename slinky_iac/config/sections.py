@@ -1,7 +1,4 @@
-"""Sections of a stack's configuration that occur once: cluster, operator, keys, controller, accounting, restapi.
-
-Rules across sections are in ``rules.py``.
-"""
+"""Sections of a stack's configuration that occur once, cluster, operator and keys, and pieces that several parts have."""
 
 from __future__ import annotations
 
@@ -13,13 +10,11 @@ from slinky_iac import names
 from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import (
     ClusterName,
-    DatabaseUser,
     Digest,
     DnsLabel,
     FilePath,
     Host,
     Image,
-    PartitionConf,
     Port,
     Quantity,
     Seconds,
@@ -27,8 +22,7 @@ from slinky_iac.config.fields import (
     SlurmRelease,
     Version,
 )
-from slinky_iac.config.raw import Raw
-from slinky_iac.config.resources import ContainerResources, SecretReference
+from slinky_iac.config.resources import ContainerResources
 from slinky_iac.releases import OperatorVersion
 
 
@@ -240,20 +234,6 @@ class ExternalHost(Section):
     """TCP port."""
 
 
-class ExternalSlurmctld(ExternalHost):
-    """slurmctld outside Kubernetes."""
-
-    port: Port = names.SLURMCTLD_PORT
-    """SlurmctldPort."""
-
-
-class ExternalSlurmdbd(ExternalHost):
-    """slurmdbd outside Kubernetes."""
-
-    port: Port = names.SLURMDBD_PORT
-    """DbdPort."""
-
-
 class Service(Section):
     """How a Service is offered. The operator applies it at creation only, so a change replaces the resource."""
 
@@ -269,19 +249,6 @@ class Service(Section):
         if self.node_port is not None and self.type == "ClusterIP":
             raise ValueError("nodePort needs type NodePort or LoadBalancer; a ClusterIP Service has none")
         return self
-
-
-class Persistence(Section):
-    """slurmctld's StateSaveLocation: the job queue lives here."""
-
-    enabled: bool = True
-    """Keep the state in a volume; without it a pod restart forgets every job."""
-    existing_claim: DnsLabel | None = None
-    """Use this claim instead of making one."""
-    storage_class: str | None = None
-    """StorageClass of the claim."""
-    size: Quantity = "4Gi"
-    """Size of the claim."""
 
 
 class PodSettings(Section):
@@ -303,88 +270,3 @@ class PodSettings(Section):
     """terminationGracePeriodSeconds: a number of seconds or a text such as 30s."""
     host_network: bool = False
     """Use the Kubernetes node's network (hybrid guide, Host Network). Refused for controller and accounting."""
-
-
-class Controller(Section):
-    """slurmctld: in Kubernetes, or an outside host (`external`)."""
-
-    external: ExternalSlurmctld | None = None
-    """The outside slurmctld. The outside admin then sets what the other settings here would set."""
-    extra_conf: PartitionConf = Field(default_factory=dict)
-    """More slurm.conf parameters (in Kubernetes only). Those this program or the operator owns are refused."""
-    config_files: dict[str, str] = Field(default_factory=dict)
-    """More files for /etc/slurm by name, e.g. cgroup.conf (in Kubernetes only). Names of slurm.conf and keys are refused."""
-    prolog: dict[str, str] = Field(default_factory=dict)
-    """Prolog scripts by name, e.g. 10-gpu.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
-    epilog: dict[str, str] = Field(default_factory=dict)
-    """Epilog scripts by name, e.g. 90-tmp.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
-    persistence: Persistence = Persistence()
-    """State volume (in Kubernetes only)."""
-    service: Service = Service()
-    """Service of slurmctld (in Kubernetes only); outside slurmd and sackd hosts need to reach it."""
-    metrics: bool = False
-    """Serve /metrics for Prometheus (in Kubernetes only)."""
-    resources: ContainerResources | None = None
-    """CPU and memory of slurmctld (in Kubernetes only)."""
-    pod: PodSettings = PodSettings()
-    """Placement (in Kubernetes only)."""
-    raw: Raw = Raw()
-    """Raw pieces of its pod, container and Service, for what has no setting (in Kubernetes only)."""
-
-
-class Database(Section):
-    """The MariaDB or MySQL server of an in-cluster slurmdbd. It needs DDL rights on its database."""
-
-    host: Host
-    """Host name of the server."""
-    port: Port = 3306
-    """Port of the server."""
-    name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_]+$")
-    """Database."""
-    username: DatabaseUser = "slurm"
-    """User. The password is the secret configuration value databasePassword, or that of `passwordFrom`."""
-    password_from: SecretReference | None = None
-    """A Secret that has the password, in the place of databasePassword: mariadb-operator's, for instance. slurmdbd's pod
-    waits until it is there. Its value must be readable in slurmdbd.conf: no space, quote, '#' or '\\'."""
-    tls: DatabaseTls | None = None
-    """TLS to the server; none by default: what slurmdbd asks and stores is then readable on the way."""
-
-
-class DatabaseTls(Section):
-    """TLS from slurmdbd to its database."""
-
-    ca_secret: DnsLabel
-    """Secret whose entry ca.crt has the certificate authority of the server."""
-    client_secret: DnsLabel | None = None
-    """Secret of type kubernetes.io/tls with the client certificate that the server asks of its user (REQUIRE X509)."""
-
-
-class Accounting(Section):
-    """slurmdbd: none, in Kubernetes with its database, or an outside host (`external`)."""
-
-    enabled: bool = True
-    """Whether the cluster has accounting at all."""
-    external: ExternalSlurmdbd | None = None
-    """The outside slurmdbd."""
-    database: Database | None = None
-    """Database of an in-cluster slurmdbd."""
-    extra_conf: PartitionConf = Field(default_factory=dict)
-    """More slurmdbd.conf parameters (in Kubernetes only)."""
-    service: Service = Service()
-    """Service of slurmdbd (in Kubernetes only)."""
-    resources: ContainerResources | None = None
-    """CPU and memory of slurmdbd (in Kubernetes only)."""
-    pod: PodSettings = PodSettings()
-    """Placement (in Kubernetes only)."""
-    raw: Raw = Raw()
-    """Raw pieces of its pod, container and Service, for what has no setting (in Kubernetes only)."""
-
-    @property
-    def inside(self) -> bool:
-        """Whether slurmdbd is in Kubernetes."""
-        return self.enabled and self.external is None
-
-    @property
-    def outside(self) -> ExternalSlurmdbd | None:
-        """The external slurmdbd that the cluster uses."""
-        return self.external if self.enabled else None

@@ -16,7 +16,7 @@ from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
-from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
+from slinky_iac.config.sections import Cluster, Keys, Munge, Operator
 from slinky_iac.config.workers import (
     Drain,
     External,
@@ -29,6 +29,10 @@ from slinky_iac.config.workers import (
     SlurmrestdAddress,
 )
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
+from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
+from slinky_iac.parts.slurmctld.settings import Controller
+from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of
+from slinky_iac.parts.slurmdbd.settings import Accounting
 from slinky_iac.releases import OperatorVersion, release_numbers
 
 PROJECT = "slinky-iac"
@@ -88,6 +92,16 @@ class ClusterConfig(Section):
     """Which Kubernetes cluster."""
     slurmrest: Access = Access()
     """How this program reaches slurmrestd."""
+
+    @property
+    def slurmctld(self) -> Slurmctld:
+        """slurmctld, in Kubernetes or outside."""
+        return slurmctld_of(self.controller, self.cluster)
+
+    @property
+    def slurmdbd(self) -> Slurmdbd:
+        """slurmdbd: none, in Kubernetes or outside."""
+        return slurmdbd_of(self.accounting, self.cluster)
 
     @property
     def operator_version(self) -> OperatorVersion:

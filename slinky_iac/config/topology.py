@@ -138,6 +138,11 @@ def text_of(config: StackConfig) -> str:
     return f"{MARK}\n{yaml.safe_dump(document, sort_keys=False, width=4096)}" if document else ""
 
 
+def outside_text(config: StackConfig) -> str:
+    """The same for the admin of an outside slurmctld; empty where the stack itself gives slurmctld the file."""
+    return "" if config.slurmctld.owns_conf else text_of(config)
+
+
 def entries(config: StackConfig) -> tuple[str, ...]:
     """What a file of another's must name for this stack: ``topology: NAME``, ``switch: NAME``, ``block: NAME``."""
     found: list[str] = []

@@ -12,6 +12,7 @@ from enum import Flag, StrEnum, auto
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.slurmctld.place import InsideSlurmctld, OutsideSlurmctld
 from slinky_iac.preflight.facts import Facts
 
 
@@ -105,6 +106,12 @@ def warning(got: str, change: str, *paste: str, at: str = "", about: str = "", s
     return Answer(Verdict.WARNING, got, change, paste, at, about, source)
 
 
+INSIDE: Final = InsideSlurmctld.where
+"""Rows of stacks whose slurmctld is in Kubernetes."""
+OUTSIDE: Final = OutsideSlurmctld.where
+"""Rows of stacks whose slurmctld is outside."""
+
+
 class Run(Flag):
     """Which runs have a row."""
 
@@ -129,9 +136,11 @@ class Expect:
     source: str
     judge: Callable[[StackConfig, Facts], Answers]
     runs: Run = Run.WHOLE
+    where: str = ""
+    """Where slurmctld is in the stacks that have the row, as :attr:`.InsideSlurmctld.where` says it; empty: anywhere."""
 
     def checks(self, config: StackConfig, facts: Facts) -> Iterator[Check]:
         """What the facts come to."""
-        for each in self.judge(config, facts):
+        for each in self.judge(config, facts) if self.where in ("", config.slurmctld.where) else ():
             about, source = each.about or self.subject, each.source or self.source
             yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at)

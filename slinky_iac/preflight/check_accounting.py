@@ -12,7 +12,7 @@ from slinky_iac.config.rules_slurm_conf import partition_parameters
 from slinky_iac.config.rules_tres import OWN_TRES, QOS_WORDS
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import Answers, At, Expect, fine, problem, unknown
+from slinky_iac.preflight.check import OUTSIDE, Answers, At, Expect, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
 _FATAL: Final = "slurmctld ends over it at its next start"
@@ -47,8 +47,6 @@ def _qos(config: StackConfig, facts: Facts) -> Answers:
 
 def _weights(config: StackConfig, facts: Facts) -> Answers:
     """An outside slurmctld tracks what the weights of partitions name; inside, a rule has looked."""
-    if config.controller.external is None:
-        return
     conf = facts.slurm.conf
     for path, value in _named(config, "tresbillingweights"):
         named = {item.partition("=")[0].strip().lower() for item in value.split(",")} - {""} - OWN_TRES
@@ -71,5 +69,5 @@ def _weights(config: StackConfig, facts: Facts) -> Answers:
 
 EXPECTED: Final = (
     Expect("qos", "QOS of partitions", "slurmdbd", _qos),
-    Expect("tres", "weights of partitions", "slurmctld", _weights),
+    Expect("tres", "weights of partitions", "slurmctld", _weights, where=OUTSIDE),
 )

@@ -11,7 +11,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.specs.slurm_conf import Compared, line, parameter
 
@@ -83,13 +83,13 @@ def _cluster_name(config: StackConfig, facts: Facts) -> Answers:
 
 def _port(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld listens on the port that the configuration names."""
-    external, conf = config.controller.external, facts.slurm.conf
-    if external is None or conf is None or conf.SlurmctldPort is None:
+    wanted, conf = config.slurmctld.port, facts.slurm.conf
+    if conf is None or conf.SlurmctldPort is None:
         return  # trying the connection tells as much
-    if conf.SlurmctldPort == external.port:
-        yield fine(f"is {external.port}, as the stack says")
+    if conf.SlurmctldPort == wanted:
+        yield fine(f"is {wanted}, as the stack says")
     else:
-        said = f"is {conf.SlurmctldPort}, and controller.external.port is {external.port}"
+        said = f"is {conf.SlurmctldPort}, and controller.external.port is {wanted}"
         advice = "Set it, unless something between forwards one port to the other"
         at = "in Pulumi.<stack>.yaml, under slinky-iac:controller, external"
         yield problem(said, advice, f"port: {conf.SlurmctldPort}", at=at)
@@ -217,7 +217,7 @@ def _cgroups(config: StackConfig, facts: Facts) -> Answers:
 
 EXPECTED: Final = (
     Expect("cluster-name", "ClusterName", "slurmctld", _cluster_name, Run.SHORT),
-    Expect("slurmctld-port", "SlurmctldPort", "slurmctld", _port, Run.SHORT),
+    Expect("slurmctld-port", "SlurmctldPort", "slurmctld", _port, Run.SHORT, OUTSIDE),
     Expect("auth-type", "AuthType and CredType", "slurmctld", _auth, Run.SHORT),
     Expect("auth-jwt", "AuthAltTypes", "slurmctld", _jwt, Run.SHORT),
     Expect("use-client-ids", "AuthInfo", "slurmctld", _required("AuthInfo", make=warning), Run.SHORT),

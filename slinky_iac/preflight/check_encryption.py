@@ -86,11 +86,11 @@ def _database(config: StackConfig) -> Iterator[Hop]:
     if not config.accounting.enabled:
         return
     ends, crosses = "slurmdbd to its database", "the database's password in a hash, all accounting"
-    if config.accounting.external is not None:
+    if config.slurmdbd.hosts:
         how = "slurmdbd.conf outside decides (StorageParameters=SSL_CA=...)"
         yield Hop("slurmdbd-database", ends, crosses, "outside", how, "see StorageParameters in slurmdbd.conf on its host")
-    elif config.accounting.database is not None:
-        tls = config.accounting.database.tls is not None
+    for database in config.slurmdbd.databases:
+        tls = database.tls is not None
         change = "" if tls else "set accounting.database.tls"
         yield Hop("slurmdbd-database", ends, crosses, "encrypted" if tls else "plain", "TLS" if tls else _NO_TLS, change)
 

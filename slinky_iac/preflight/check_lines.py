@@ -8,7 +8,7 @@ from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.topology import Place, blocks, places_of, switches
-from slinky_iac.preflight.check import Answers, At, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import INSIDE, OUTSIDE, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.specs.slurm_conf import line, nodeset_lines, parameter, partition_lines
 
@@ -28,8 +28,6 @@ def _unseen(config: StackConfig, facts: Facts) -> list[str]:
 def _partitions(config: StackConfig, facts: Facts) -> Answers:
     """An external slurmctld has every partition of the stack."""
     wanted, own = partition_lines(config), nodeset_lines(config)
-    if config.controller.external is None:
-        return
     if facts.slurm.partitions is None:
         both = (*own.values(), *wanted.values())
         yield unknown(facts.slurm.unknown("partitions"), "slurm.conf must have these lines", *both, at=At.SLURM_CONF)
@@ -50,7 +48,7 @@ def _partitions(config: StackConfig, facts: Facts) -> Answers:
 def _written(config: StackConfig, facts: Facts) -> Answers:
     """With slurmctld in Kubernetes the operator writes the lines; after `pulumi up` they are there."""
     wanted = partition_lines(config)
-    if config.controller.external is not None or facts.slurm.partitions is None or not wanted:
+    if facts.slurm.partitions is None or not wanted:
         return
     if missing := _missing(config, facts):
         yield problem(
@@ -69,7 +67,7 @@ def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
 
 def _nodesets(config: StackConfig, facts: Facts) -> Answers:
     """NodeSet= lines show in the partitions that name them, and nowhere else."""
-    if config.controller.external is None or facts.slurm.partitions is None:
+    if facts.slurm.partitions is None:
         return
     own, unseen, missing = nodeset_lines(config), _unseen(config, facts), _missing(config, facts)
     if expected := [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]:
@@ -95,7 +93,7 @@ def _nodesets(config: StackConfig, facts: Facts) -> Answers:
 def _left(config: StackConfig, facts: Facts) -> Answers:
     """Partitions over the stack's NodeSets that the stack doesn't have: removing their lines loses their jobs."""
     wanted, jobs = partition_lines(config), facts.slurm.jobs_by_partition
-    for each in facts.slurm.partitions or () if config.controller.external is not None else ():
+    for each in facts.slurm.partitions or ():
         named = None if jobs is None else jobs.get(each.name, 0)
         own = sorted(nodeset_lines(config).keys() & set(each.nodesets))
         if own and each.name not in wanted:
@@ -110,11 +108,11 @@ def _left(config: StackConfig, facts: Facts) -> Answers:
 
 def _storage(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld accounts to slurmdbd, to the one that the configuration names."""
-    conf, external = facts.slurm.conf, config.accounting.external
+    conf, ports = facts.slurm.conf, [each.port for each in config.slurmdbd.hosts]
     if not config.accounting.enabled or conf is None or conf.AccountingStorageType is None:
         return
     if conf.AccountingStorageType != "accounting_storage/slurmdbd":
-        keys = ("AccountingStorageHost", "AccountingStoragePort") if external is not None else ()
+        keys = ("AccountingStorageHost", "AccountingStoragePort") if ports else ()
         yield problem(
             f"is {conf.AccountingStorageType or 'unset'}: {parameter('AccountingStorageType').without}",
             "Set it, or accounting.enabled: false",
@@ -122,9 +120,9 @@ def _storage(config: StackConfig, facts: Facts) -> Answers:
             *(line(key, config) for key in keys),
             at=At.RESTARTED,
         )
-    elif external is not None and conf.AccountingStoragePort not in (None, external.port):
+    elif ports and conf.AccountingStoragePort not in (None, *ports):
         yield problem(
-            f"is {conf.AccountingStoragePort}, and accounting.external.port is {external.port}",
+            f"is {conf.AccountingStoragePort}, and accounting.external.port is {ports[0]}",
             "Set the one that slurmdbd listens on",
             f"port: {conf.AccountingStoragePort}",
             at="in Pulumi.<stack>.yaml, under slinky-iac:accounting, external",
@@ -199,10 +197,10 @@ def _units(config: StackConfig, facts: Facts) -> Answers:
 
 TOPOLOGY: Final = (Expect("topology", "topology.yaml", "slurmctld", _units),)
 EXPECTED: Final = (
-    Expect("partitions", "NodeSet= and PartitionName= lines", "slurmctld", _partitions, Run.SHORT),
-    Expect("partitions", "PartitionName= lines", "slurmctld", _written),
-    Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, Run.SHORT),
-    Expect("partitions-left", "partitions", "slurmctld", _left, Run.SHORT),
+    Expect("partitions", "NodeSet= and PartitionName= lines", "slurmctld", _partitions, Run.SHORT, OUTSIDE),
+    Expect("partitions", "PartitionName= lines", "slurmctld", _written, where=INSIDE),
+    Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, Run.SHORT, OUTSIDE),
+    Expect("partitions-left", "partitions", "slurmctld", _left, Run.SHORT, OUTSIDE),
     Expect("accounting", "AccountingStorageType", "slurmctld", _storage, Run.SHORT),
     Expect("slurmdbd", "slurmdbd", "slurmdbd", _registered, Run.SHORT),
 )

@@ -17,7 +17,7 @@ def _trial(config: StackConfig, facts: Facts) -> Answers:
     trial = facts.trial
     if trial is None:
         return
-    if config.controller.external is not None:
+    if not config.slurmctld.owns_conf:
         yield unknown(
             "slurmctld is outside, and its slurm.conf isn't this program's to read",
             "Its admin tries the lines beside the file: make the hand-off, then run `try.sh` of its folder slurmctld",

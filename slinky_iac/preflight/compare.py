@@ -51,7 +51,7 @@ def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -
     order = list(Verdict)
     run = Run.HERE if from_here_only else Run.MUNGE if config.keys.auth == "auth/munge" else Run.WHOLE
     found: Iterable[Check] = judged(run, config, facts)
-    if config.controller.external is None and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
+    if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         found = _before_it_is_made(found)
     return tuple(sorted(found, key=lambda each: order.index(each.verdict)))
 
@@ -72,7 +72,7 @@ def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
 
 def judged(run: Run, config: StackConfig, facts: Facts) -> Iterator[Check]:
     """What the rows of one run say, with the places of lines as they are where slurmctld runs."""
-    places = _INSIDE if config.controller.external is None else {}
+    places = _INSIDE if config.slurmctld.owns_conf else {}
     for row in EXPECTED:
         if run in row.runs:
             yield from (replace(each, at=places.get(each.at, each.at)) for each in row.checks(config, facts))

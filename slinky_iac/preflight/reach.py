@@ -38,10 +38,8 @@ _WITHOUT: Final = {
 
 def places(config: StackConfig) -> Iterator[Place]:
     """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
-    if config.controller.external is not None:
-        yield Place("controller.external", "slurmctld", config.controller.external.host, config.controller.external.port)
-    if config.accounting.outside is not None:
-        yield Place("accounting.external", "slurmdbd", config.accounting.outside.host, config.accounting.outside.port)
+    yield from (Place("controller.external", "slurmctld", each.host, each.port) for each in config.slurmctld.hosts)
+    yield from (Place("accounting.external", "slurmdbd", each.host, each.port) for each in config.slurmdbd.hosts)
     urls = [(_SLURMREST, config.slurmrest.url)]
     if config.external.slurmrestd is not None:
         urls.append((_USERS, config.external.slurmrestd.url))

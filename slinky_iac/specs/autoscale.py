@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.addresses import host_port
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import Autoscale, NodeSet
 from slinky_iac.demand import METRICS, METRICS_PATH, PODS, RESTAPI, formula
-from slinky_iac.specs.endpoints import host_port, slurmctld_target
+from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec
 
 LONGEST_WINDOW_S: Final = 3600

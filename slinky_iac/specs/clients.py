@@ -20,7 +20,6 @@ from slinky_iac import names
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
-from slinky_iac.specs.endpoints import Target
 from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
 from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar, slinky_image
 
@@ -85,15 +84,6 @@ def client_secret(config: ClusterConfig, name: str, client: Client) -> SecretEnt
 def own_copy(config: ClusterConfig) -> str:
     """The file in the sidecar that sackd reads: by its hash a rotation knows that the new key is there."""
     return f"{OWN_FOLDER}/{_file(config)}"
-
-
-def conf_server(config: ClusterConfig) -> Target:
-    """Where sackd in a pod of another namespace fetches its configuration."""
-    external = config.controller.external
-    if external is not None:
-        return Target(external.host, external.port)
-    host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
-    return Target(host, names.SLURMCTLD_PORT)
 
 
 def client_files(config: ClusterConfig, client: Client) -> dict[str, str]:
@@ -220,7 +210,7 @@ def _sackd(config: ClusterConfig, client: Client) -> Spec:
         "@FROM@": f"{KEY_FOLDER}/{_file(config)}",
         "@OWN@": own_copy(config),
         "@RUN@": RUN_FOLDER,
-        "@SERVER@": str(conf_server(config)),
+        "@SERVER@": str(config.slurmctld.conf_server),
         "@OPTION@": option,
     }
     script = _SCRIPT

@@ -10,9 +10,9 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.jobs import UserToken
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
-from slinky_iac.config.sections import Database, DatabaseTls
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT
+from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
@@ -95,7 +95,7 @@ def restarts_slurmctld(old: Mapping[str, Any], new: Mapping[str, Any], version: 
 
 def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]], ...]:
     """Field of the Controller, name of the ConfigMap and its files: configuration files, prolog, epilog scripts."""
-    controller, base = config.controller, config.cluster.resource_name
+    controller, base = config.slurmctld, config.cluster.resource_name
     return (
         ("configFileRefs", names.shorten(f"{base}-config-files"), dict(controller.config_files)),
         ("prologScriptRefs", names.shorten(f"{base}-prolog"), dict(controller.prolog)),
@@ -121,10 +121,9 @@ def _persistence(config: ClusterConfig) -> Spec:
 
 def accounting_spec(config: ClusterConfig) -> Spec:
     """Spec of the Accounting. For an outside slurmdbd the operator reads none of it: the Service does the work."""
+    for each in config.slurmdbd.hosts:
+        return {"external": True, "externalConfig": {"host": each.host, "port": each.port}}
     accounting = config.accounting
-    if accounting.external is not None:
-        external = accounting.external
-        return {"external": True, "externalConfig": {"host": external.host, "port": external.port}}
     database = accounting.database
     if database is None:
         raise ValueError("an Accounting needs external or database; rules.findings says so before this is called")

@@ -10,25 +10,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
+from slinky_iac.addresses import Target
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where something is reached."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return host_port(self.host, self.port)
-
-
-def host_port(host: str, port: int | str) -> str:
-    """``host:port`` as daemons take it after ``--conf-server``: an IPv6 address is in brackets there (watched with 26.05;
-    without them Slurm takes what is before the first colon for the host)."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
@@ -68,38 +52,21 @@ def _port(name: str, port: int, target: int | None = None) -> Spec:
 
 def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
-    external = config.accounting.outside
-    if external is None:
-        return None
     name = names.accounting_service(config.cluster.resource_name)
-    return endpoint(name, "slurmdbd", names.SLURMDBD_PORT, Target(external.host, external.port))
+    found = (Target(each.host, each.port) for each in config.slurmdbd.hosts)
+    return next((endpoint(name, "slurmdbd", names.SLURMDBD_PORT, each) for each in found), None)
 
 
 def slurmctld_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed."""
-    external = config.controller.external
-    if external is None or external.port == names.SLURMCTLD_PORT:
-        return None
     name = names.slurmctld_shim_service(config.cluster.resource_name)
-    return endpoint(name, "slurmctld", names.SLURMCTLD_PORT, Target(external.host, external.port))
+    found = (Target(each.host, each.port) for each in config.slurmctld.hosts if each.port != names.SLURMCTLD_PORT)
+    return next((endpoint(name, "slurmctld", names.SLURMCTLD_PORT, each) for each in found), None)
 
 
 def slurmctld_target(config: ClusterConfig) -> Target | None:
     """What the Controller's ``externalConfig`` says: the outside host itself, or the shim that leads to its port."""
-    external = config.controller.external
-    if external is None:
-        return None
     shim = slurmctld_endpoint(config)
     if shim is not None:
         return Target(f"{shim.name}.{config.cluster.namespace}", names.SLURMCTLD_PORT)
-    return Target(external.host, external.port)
-
-
-def join_target(config: ClusterConfig) -> Target:
-    """Where outside slurmd and sackd hosts fetch their configuration: ``--conf-server host:port``."""
-    external = config.controller.external
-    if external is not None:
-        return Target(external.host, external.port)
-    service = config.controller.service
-    host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
-    return Target(host, service.node_port or names.SLURMCTLD_PORT)
+    return next((Target(each.host, each.port) for each in config.slurmctld.hosts), None)

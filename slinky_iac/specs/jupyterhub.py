@@ -208,11 +208,7 @@ def _jobs(client: Client, hub: JupyterHub) -> str:
 
 def _ports(config: ClusterConfig) -> tuple[int, ...]:
     """Where notebooks connect: slurmctld, slurmd (srun) and slurmdbd (sacct)."""
-    external, dbd = config.controller.external, config.accounting.external
-    ports = [names.SLURMCTLD_PORT if external is None else external.port, names.SLURMD_PORT]
-    if config.accounting.enabled:
-        ports.append(names.SLURMDBD_PORT if dbd is None else dbd.port)
-    return tuple(ports)
+    return (config.slurmctld.port, names.SLURMD_PORT, *config.slurmdbd.ports)
 
 
 def hub_binding(client: Client) -> Spec:

@@ -10,10 +10,11 @@ from importlib.resources import files
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.addresses import Target
 from slinky_iac.config.monitoring import Monitoring, StatusJob
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.monitoring.rules import alerts, groups
-from slinky_iac.specs.endpoints import Endpoint, Target, endpoint
+from slinky_iac.specs.endpoints import Endpoint, endpoint
 from slinky_iac.specs.shared import Spec, labels, locked
 
 PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
@@ -34,12 +35,11 @@ def inside_service_monitor(settings: Monitoring) -> Spec:
 
 def metrics_endpoint(config: ClusterConfig, settings: Monitoring) -> Endpoint | None:
     """Service and EndpointSlice for the metrics of an outside slurmctld; None where there is none to scrape."""
-    external = config.controller.external
-    if external is None or not settings.slurmctld:
+    if not settings.slurmctld:
         return None
     name = names.slurmctld_metrics_service(config.cluster.resource_name)
-    host = settings.slurmctld_address or external.host
-    return endpoint(name, PORT, external.port, Target(host, external.port))
+    found = (Target(settings.slurmctld_address or each.host, each.port) for each in config.slurmctld.hosts)
+    return next((endpoint(name, PORT, each.port, each) for each in found), None)
 
 
 def metrics_labels(config: ClusterConfig) -> dict[str, str]:

@@ -41,8 +41,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
-    external = config.controller.external
-    assert external is not None, "rules_keys refuses a munge cluster without an outside slurmctld"
+    (external,) = config.slurmctld.hosts  # rules_keys refuses a munge cluster without
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",
@@ -51,7 +50,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
         "AuthType=auth/munge",
         "CredType=cred/munge",
     ]
-    if (dbd := config.accounting.outside) is not None:
+    for dbd in config.slurmdbd.hosts:
         lines += [
             "AccountingStorageType=accounting_storage/slurmdbd",
             f"AccountingStorageHost={dbd.host}",

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config import gres
+from slinky_iac.config.node_gres import types_of
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
@@ -64,7 +64,7 @@ def nodeset_lines(config: StackConfig) -> dict[str, str]:
 
 def controller_extra_conf(config: StackConfig) -> str:
     """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
-    own = config.controller.extra_conf | inside_auth_alt_parameters(config)
+    own = {**config.slurmctld.extra_conf} | inside_auth_alt_parameters(config)
     lines = [pair(key, value) for key, value in own.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
@@ -94,7 +94,7 @@ def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> 
 def _gres_line(config: StackConfig) -> list[str]:
     """GresTypes= of a slurmctld in Kubernetes: operators up to 1.1 write ``gpu`` and nothing else, from 1.2 on nothing."""
     written = () if config.operator_version.prunes_slurm_conf else ("gpu",)
-    types = gres.types_of(config)
+    types = types_of(config)
     if not set(types) - set(written) or _has(config.controller.extra_conf, "GresTypes"):
         return []
     return [f"GresTypes={','.join(sorted({*types, *written}))}"]
@@ -129,8 +129,7 @@ def _accounting(value: Callable[[ExternalHost], str]) -> Callable[[StackConfig],
     """A value of stacks that account with an external slurmdbd."""
 
     def found(config: StackConfig) -> str:
-        external = config.accounting.outside
-        return "" if external is None else value(external)
+        return next(map(value, config.slurmdbd.hosts), "")
 
     return found
 
@@ -229,7 +228,7 @@ REQUIRED: Final = (
         restart=False,
         comment="the autoscaler and Prometheus go by these; they are off while PrivateData is set",
     ),
-    Parameter("GresTypes", lambda config: ",".join(gres.types_of(config)), "nodes with it can't register", Compared.LIST),
+    Parameter("GresTypes", lambda config: ",".join(types_of(config)), "nodes with it can't register", Compared.LIST),
     Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),
     Parameter("AccountingStorageHost", _accounting(lambda slurmdbd: slurmdbd.host), "jobs are not accounted"),
     Parameter("AccountingStoragePort", _accounting(lambda slurmdbd: str(slurmdbd.port)), "jobs are not accounted"),
@@ -267,7 +266,7 @@ def outside_slurm_conf(config: StackConfig) -> str:
     """
     if config.keys.auth == "auth/munge":
         return f"# {config.cluster.name} has auth/munge: its clients in Kubernetes need no line in its slurm.conf\n"
-    if config.controller.external is None:
+    if config.slurmctld.owns_conf:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
     for each, value in required(config):

@@ -21,7 +21,7 @@ _MERGED: Final = "SlurmctldParameters"
 def trial_files(config: StackConfig) -> dict[str, str]:
     """Files of /etc/slurm by name: slurm.conf, configuration files and, with a slurmdbd in Kubernetes, slurmdbd.conf."""
     files = dict(config.controller.config_files) | {"slurm.conf": _slurm_conf(config)}
-    if config.accounting.inside:
+    if config.slurmdbd.pods:
         files["slurmdbd.conf"] = _slurmdbd_conf(config)
     return files
 

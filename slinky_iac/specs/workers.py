@@ -149,7 +149,7 @@ def mebibytes(quantity: str) -> int:
 
 def _partition(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     # ``enabled`` is always said: its default is true in 1.0 and false from 1.1 on. Outside slurmctlds never see it.
-    if config.controller.external is not None:
+    if not config.slurmctld.owns_conf:
         return {"enabled": False}
     enabled = nodeset.partition.enabled
     return filled({"enabled": enabled, "config": pairs(nodeset.partition.config) if enabled else None})

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "__main__.py": {"components", "slinky_iac", "pulumi"},
     "components/": {"components", "slinky_iac", "pulumi", "pulumi_kubernetes", "pulumi_random"},
     "slinky_iac/config/": {"slinky_iac", "pydantic", "pydantic_core"},
+    "slinky_iac/parts/": {"slinky_iac", "pydantic"},
     "slinky_iac/specs/": {"slinky_iac"},
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "msgspec"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "httpcore", "msgspec", "pydantic"},
@@ -88,11 +89,13 @@ _PARTS = {
     "hostlist": "errors",
     "keys": "errors names",
     "kube": "addresses decoders errors names safe_yaml text",
-    "config": "addresses demand errors hostlist keys names releases safe_yaml",
+    "config.base": "errors keys names releases",
+    "parts.settings": "addresses config.base names",
+    "config": "addresses config.base demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names several text",
     "cluster": "errors kube names slurmrest",
     "monitoring": "",
-    "specs": "config demand keys monitoring names releases",
+    "specs": "addresses config demand keys monitoring names releases",
     "drain": "actor closing cluster demand engine errors kube names releases several slurmrest text",
     "fence": "cluster errors kube names",
     "identity": "cluster config errors kube names",
@@ -162,7 +165,10 @@ _PARTS = {
         "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }
+CONFIG = {"config", "config.base", "parts.settings"}
+"""The stack's configuration, and what it is made of: who may import the one may import the others."""
 PARTS = {part: set(below.split()) for part, below in _PARTS.items()}
+PARTS = {part: below | (CONFIG if "config" in below else set()) for part, below in PARTS.items()}
 """Parts of the library, lowest first, and the parts that each may import. `commands` holds what a person runs; what stands
 above it, `pulumi up` imports. drain, kube and slurmrest never see the configuration: the process that runs the gates stays
 small, and a destroy works with no program at hand."""
@@ -214,7 +220,7 @@ NARROW = {
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/config/stack_file.py": {"errors", "safe_yaml"},
+    "slinky_iac/config/stack_file.py": {"config.base", "errors", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"cluster", "config", "errors", "kube", "names"},
@@ -260,9 +266,19 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert {path: names for path, names in beyond.items() if names} == {}
 
 
+BASE = {"base", "fields", "findings", "gres", "networks", "raw", "resources", "sections", "shown"}
+"""Modules of config/ that are below the settings of the parts; the rest of it is above them."""
+SETTINGS = {"settings", "place"}
+"""Modules of a part of parts/ that the stack's configuration is made of."""
+
+
 def part(module: str) -> str:
     """The part of the library that a module belongs to: a name of :data:`PARTS`."""
     names = module.split(".")
+    if names[1] == "config":
+        return "config.base" if names[2:3] and names[2] in BASE else "config"
+    if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
+        return "parts" if names[3:4] and names[3] not in SETTINGS else "parts.settings"
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
 
@@ -280,6 +296,7 @@ def not_below(path: str) -> set[str]:
         own = part(module)
         assert own in PARTS, f"{path} belongs to no part that has a rule"
         allowed = NARROW.get(path, PARTS[own])
+        allowed = allowed | (CONFIG if "config" in allowed else set())
     found = {name for name in imported(path) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
     return {part(name) for name in found} - allowed - {own} - ROOT_NAMES
 

@@ -23,7 +23,8 @@ PROGRAM = """\
 import pulumi
 
 from components import NodeSet, NodeSetArgs
-from slinky_iac.config.sections import Cluster, Controller, ExternalSlurmctld, Images, Operator
+from slinky_iac.config.sections import Cluster, Images, Operator
+from slinky_iac.parts.slurmctld.settings import Controller, ExternalSlurmctld
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import NodeSet as Settings
 from slinky_iac.config.workers import PodSettings

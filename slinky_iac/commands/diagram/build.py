@@ -129,39 +129,34 @@ def _munge(config: StackConfig) -> Iterator[Box]:
 
 
 def _slurmctld(config: StackConfig) -> Iterator[Box]:
-    external = config.controller.external
-    if external is None:
-        service = config.controller.service.type
+    for service in config.slurmctld.services:
         stored = config.controller.persistence
         kept = f"queue in {stored.size}" if stored.enabled else "queue not kept"
-        lines = (names.controller_service(config.cluster.resource_name), f":{names.SLURMCTLD_PORT}, {service}", kept)
+        lines = (service, f":{names.SLURMCTLD_PORT}, {config.controller.service.type}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
-        return
-    shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
-    if shim is not None:
-        shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{external.port}")
-        yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-    yield Box("ctl", "slurmctld", (external.host, f":{external.port}"), "outside", "daemon", _judges(config), 3, 0)
+    for each in config.slurmctld.hosts:
+        shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
+        if shim is not None:
+            shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{each.port}")
+            yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
+        yield Box("ctl", "slurmctld", (each.host, f":{each.port}"), "outside", "daemon", _judges(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:
-    accounting = config.accounting
-    if not accounting.enabled:
-        return
-    external, service = accounting.external, names.accounting_service(config.cluster.resource_name)
-    if external is None:
-        lines = (service, f":{names.SLURMDBD_PORT}, {accounting.service.type}")
+    service = names.accounting_service(config.cluster.resource_name)
+    for _ in config.slurmdbd.pods:
+        lines = (service, f":{names.SLURMDBD_PORT}, {config.accounting.service.type}")
         yield Box("dbd", "slurmdbd", lines, "kubernetes", "daemon", _judges(config), 2, 1)
-        if accounting.database is not None:
-            where = (accounting.database.host, f":{accounting.database.port}, {accounting.database.name}")
-            yield Box("database", "MariaDB or MySQL", where, "outside", "database", (), 3, 1)
-        return
-    endpoint = slurmdbd_endpoint(config)
-    if endpoint is not None:
-        how = "ExternalName" if endpoint.slice is None else f"leads to :{external.port}"
-        lines = (service, f":{names.SLURMDBD_PORT}, {how}")
-        yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
-    yield Box("dbd", "slurmdbd", (external.host, f":{external.port}"), "outside", "daemon", _judges(config), 3, 1)
+    for database in config.slurmdbd.databases:
+        where = (database.host, f":{database.port}, {database.name}")
+        yield Box("database", "MariaDB or MySQL", where, "outside", "database", (), 3, 1)
+    for each in config.slurmdbd.hosts:
+        endpoint = slurmdbd_endpoint(config)
+        if endpoint is not None:
+            how = "ExternalName" if endpoint.slice is None else f"leads to :{each.port}"
+            lines = (service, f":{names.SLURMDBD_PORT}, {how}")
+            yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
+        yield Box("dbd", "slurmdbd", (each.host, f":{each.port}"), "outside", "daemon", _judges(config), 3, 1)
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
@@ -245,10 +240,10 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
     if config.keys.auth == "auth/munge":
         yield Arrow("desk", "api", "Secret, ConfigMap")
         yield Arrow("api", "clients", "mounts")
-        yield Arrow("clients", "ctl", f":{_ctl_port(config)}")
-        yield Arrow("ctl", "dbd", f":{_dbd_port(config)}")
+        yield Arrow("clients", "ctl", f":{config.slurmctld.port}")
+        yield from (Arrow("ctl", "dbd", f":{port}") for port in config.slurmdbd.ports)
         for box in _outside(config):
-            yield Arrow(box.id, "ctl", f":{_ctl_port(config)}")
+            yield Arrow(box.id, "ctl", f":{config.slurmctld.port}")
         return
     yield Arrow("desk", "api", "custom resources")
     if config.slurmrest.url is None:
@@ -257,34 +252,25 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
         yield Arrow("desk", "rest", "drains, directly")
     yield Arrow("operator", "api", "makes pods")
     yield Arrow("operator", "rest", f"drained? :{names.SLURMRESTD_PORT}")
-    ctl, dbd = _ctl_port(config), _dbd_port(config)
+    ctl = config.slurmctld.port
     shim = slurmctld_endpoint(config) is not None
-    external_dbd = config.accounting.outside is not None
+    named = "dbd-service" if config.slurmdbd.hosts else "dbd"
     yield Arrow("rest", "ctl-service" if shim else "ctl", f":{names.SLURMCTLD_PORT if shim else ctl}")
     yield Arrow("ctl-service", "ctl", f":{ctl}")
-    yield Arrow("rest", "dbd-service" if external_dbd else "dbd", f":{names.SLURMDBD_PORT}")
-    yield Arrow("dbd-service", "dbd", f":{dbd}")
+    yield Arrow("rest", named, f":{names.SLURMDBD_PORT}")
+    yield from (Arrow("dbd-service", "dbd", f":{port}") for port in config.slurmdbd.ports)
     # An outside slurmctld knows slurmdbd by its own slurm.conf; one inside by the name that the operator writes.
-    if config.controller.external is None:
-        yield Arrow("ctl", "dbd-service" if external_dbd else "dbd", f":{names.SLURMDBD_PORT}")
+    if config.slurmctld.owns_conf:
+        yield Arrow("ctl", named, f":{names.SLURMDBD_PORT}")
     else:
-        yield Arrow("ctl", "dbd", f":{dbd}")
-    if config.accounting.database is not None:
-        yield Arrow("dbd", "database", f":{config.accounting.database.port}")
+        yield from (Arrow("ctl", "dbd", f":{port}") for port in config.slurmdbd.ports)
+    yield from (Arrow("dbd", "database", f":{each.port}") for each in config.slurmdbd.databases)
     for box in (*_workers(config, 0), *_logins(config, 0), *_outside(config)):
         slurmd = box.kind == "nodes"
         yield Arrow(box.id, "ctl", f":{ctl}, back :{names.SLURMD_PORT}" if slurmd else f":{ctl}", both=slurmd)
     first = next(_workers(config, 0), None)
     if first is not None and config.external.slurmd_hosts:
         yield Arrow(first.id, "metal", "jobs over both", both=True)
-
-
-def _ctl_port(config: StackConfig) -> int:
-    return names.SLURMCTLD_PORT if config.controller.external is None else config.controller.external.port
-
-
-def _dbd_port(config: StackConfig) -> int:
-    return names.SLURMDBD_PORT if config.accounting.external is None else config.accounting.external.port
 
 
 def _keys(config: StackConfig) -> Iterator[Key]:
@@ -318,9 +304,9 @@ def _keys(config: StackConfig) -> Iterator[Key]:
 def _description(config: StackConfig) -> str:
     munge = config.keys.auth == "auth/munge"
     inside, external = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
-    (external if config.controller.external else inside).append("slurmctld")
-    if config.accounting.enabled:
-        (external if config.accounting.external else inside).append("slurmdbd")
+    for name, daemon in (("slurmctld", config.slurmctld), ("slurmdbd", config.slurmdbd)):
+        inside += [name for _ in daemon.pods]
+        external += [name for _ in daemon.hosts]
     inside += [f"NodeSet {name}" for name in config.nodesets] + [f"login pods {name}" for name in config.logins]
     hosts = ((config.external.slurmd_hosts, "bare-metal slurmd"), (config.external.login_hosts, "login"))
     external += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]

@@ -95,7 +95,7 @@ def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, o
 
 def _balancer_address(config: StackConfig) -> str | None:
     """Where a load balancer made slurmctld's Service reachable; None where there is none, or Kubernetes doesn't answer."""
-    if config.controller.external is not None or config.controller.service.type != "LoadBalancer":
+    if not config.slurmctld.is_balanced:
         return None
     try:
         with kube_connection(config, os.environ, Path.home()) as way:

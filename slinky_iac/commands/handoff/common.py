@@ -19,7 +19,6 @@ from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
 from slinky_iac.keys.jwks import kids
-from slinky_iac.specs.endpoints import join_target
 from slinky_iac.specs.slurm_conf import Parameter
 
 PODS: Final = "pods"
@@ -37,12 +36,11 @@ def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:
     """TCP ports to open on a host of the role."""
     match role:
         case Role.SLURMCTLD:
-            port = join_target(config).port
+            port = config.slurmctld.join.port
             return (Port(f"{EVERYBODY}, slurmdbd", port, "registration, configuration files, commands"),)
         case Role.SLURMDBD:
-            external = config.accounting.external
-            port = external.port if external is not None else names.SLURMDBD_PORT
-            return (Port("slurmctld, slurmrestd, login hosts", port, "accounting; login hosts for sacct and sacctmgr"),)
+            asked = "accounting; login hosts for sacct and sacctmgr"
+            return tuple(Port("slurmctld, slurmrestd, login hosts", port, asked) for port in config.slurmdbd.ports)
         case Role.SLURMRESTD:
             return (Port("users of REST", slurmrestd_port(config), "REST; tokens are in the clear over plain HTTP"),)
         case Role.SLURMD:
@@ -62,29 +60,25 @@ def _srun(config: StackConfig) -> Port:
 
 def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[HostLine, ...]:
     """Names that the operator writes into slurm.conf of a slurmctld in Kubernetes, for hosts outside of its DNS."""
-    if config.controller.external is not None:
-        return ()
-    base, namespace = config.cluster.resource_name, config.cluster.namespace
-    service = names.controller_service(base)
-    lines = [HostLine((names.controller_fqdn(base, namespace), f"{service}-0", service), slurmctld_address)]
-    external = config.accounting.outside
-    if external is not None and external.port == names.SLURMDBD_PORT and is_address(external.host):
-        lines.append(HostLine((names.accounting_service(base),), external.host))
+    base, slurmctld = config.cluster.resource_name, config.slurmctld
+    lines = [HostLine((slurmctld.join.host, f"{each}-0", each), slurmctld_address) for each in slurmctld.services]
+    if lines:
+        usual = (each for each in config.slurmdbd.hosts if each.port == names.SLURMDBD_PORT and is_address(each.host))
+        lines += [HostLine((names.accounting_service(base),), each.host) for each in usual]
     return tuple(lines)
 
 
 def accounting_note(config: StackConfig) -> tuple[str, ...]:
     """What login hosts need for sacct where the operator writes slurm.conf, which names slurmdbd by its Service."""
-    if config.controller.external is not None or not config.accounting.enabled:
+    if not config.slurmctld.owns_conf or not config.accounting.enabled:
         return ()
     service = names.accounting_service(config.cluster.resource_name)
-    external = config.accounting.external
     asked = f"sacct and sacctmgr ask `{service}`, port {names.SLURMDBD_PORT}, as the operator writes into slurm.conf"
-    if external is None:
-        return (f"{asked}: let the name lead to that Service, or use them in a login pod.",)
-    if external.port != names.SLURMDBD_PORT:
-        return (f"{asked}; slurmdbd listens on {external.port}, so they work in pods only.",)
-    return (f"{asked}: let the name lead to {external.host}.",)
+    for each in config.slurmdbd.hosts:
+        if each.port != names.SLURMDBD_PORT:
+            return (f"{asked}; slurmdbd listens on {each.port}, so they work in pods only.",)
+        return (f"{asked}: let the name lead to {each.host}.",)
+    return (f"{asked}: let the name lead to that Service, or use them in a login pod.",)
 
 
 def network_page(config: StackConfig) -> str:
@@ -94,12 +88,12 @@ def network_page(config: StackConfig) -> str:
     host_network = [name for name, nodeset in config.nodesets.items() if nodeset.pod.host_network]
     routed = [name for name in config.nodesets if name not in host_network]
     shown = [parts["head"].substitute(cluster=config.cluster.name)]
-    if routed or config.controller.external is None:
+    if routed or config.slurmctld.pods:
         own = {"namespace": config.cluster.namespace, "nodesets": ", ".join(routed) or "none"}
         shown.append(parts["routed"].substitute(own))
     if host_network:
         shown.append(parts["host"].substitute(nodesets=", ".join(host_network)))
-    if config.controller.external is None:
+    if config.slurmctld.pods:
         shown.append(parts["inside"].substitute())
     return "\n".join(shown)
 
@@ -145,7 +139,7 @@ def finished(sheet: Sheet, config: StackConfig) -> Sheet:
 
 def target(config: StackConfig) -> tuple[str, str]:
     """Host and port of slurmctld as outside hosts reach it."""
-    found = join_target(config)
+    found = config.slurmctld.join
     return found.host, str(found.port)
 
 
@@ -213,11 +207,8 @@ def _fetch(config: StackConfig, place: SecretEntry, path: str, at: str) -> str:
     """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source. Empty where
     the host ``at`` is where it would come from."""
     put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
-    external = config.controller.external
-    if external is not None and config.keys.source == "imported":
-        if at == external.host:
-            return ""
-        return f"ssh root@{external.host} cat {path} | {put}"
+    for each in config.slurmctld.hosts if config.keys.source == "imported" else ():
+        return "" if at == each.host else f"ssh root@{each.host} cat {path} | {put}"
     entry = place.entry.replace(".", "\\.")
     secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
     return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"

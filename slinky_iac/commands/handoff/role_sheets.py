@@ -14,18 +14,17 @@ from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.topology import FILE, entries, text_of
+from slinky_iac.config.topology import FILE, entries, outside_text
 from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
-from slinky_iac.specs.endpoints import join_target
 from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, parameter, required
 
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:
     """Roles that a stack has outside, or may have: slurmd and login hosts can join any."""
     external = {
-        Role.SLURMCTLD: config.controller.external is not None,
-        Role.SLURMDBD: config.accounting.outside is not None,
+        Role.SLURMCTLD: bool(config.slurmctld.hosts),
+        Role.SLURMDBD: bool(config.slurmdbd.hosts),
         Role.SLURMRESTD: config.external.slurmrestd is not None,
         Role.SLURMD: True,
         Role.LOGIN: True,
@@ -93,7 +92,7 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             "Which JWT key slurmctld and slurmdbd have: it is being replaced, and this is the old one. Place none of it on"
             " their hosts, and render again when `keys rotate jwt` has ended; slurmd and login hosts need neither"
         )
-    if config.controller.external is None and known.slurmctld_address is None:
+    if config.slurmctld.services and known.slurmctld_address is None:
         yield (
             "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"
             " NodePort), else outside hosts must have its names in DNS"
@@ -104,11 +103,10 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
 
 
 def _slurmctld(config: StackConfig, known: Known) -> Sheet:
-    external = config.controller.external
-    assert external is not None
+    (external,) = config.slurmctld.hosts
     conf = "/etc/slurm/slurm.conf"
     lines = outside_lines(config)
-    units = text_of(config)
+    units = outside_text(config)
     topology = Placed(f"{SLURM_FOLDER}/{FILE}", units, yields=True) if units else None
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
@@ -145,8 +143,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
 
 
 def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
-    external = config.accounting.external
-    assert external is not None
+    (external,) = config.slurmdbd.hosts
     conf = "/etc/slurm/slurmdbd.conf"
     own = {"DbdPort": str(external.port), "SlurmUser": "slurm"}
     shared = [(each, value) for each, value in required(config) if each.slurmdbd]
@@ -229,13 +226,11 @@ def _rest_conf(config: StackConfig) -> str:
         "SlurmctldPort": port,
         **{key: parameter(key).value(config) for key in ("AuthType", "CredType", "AuthAltTypes")},
     }
-    if config.accounting.enabled:
-        external = config.accounting.external
-        service = names.accounting_service(config.cluster.resource_name)
+    for each in config.slurmdbd.join:
         parameters |= {
             "AccountingStorageType": "accounting_storage/slurmdbd",
-            "AccountingStorageHost": service if external is None else external.host,
-            "AccountingStoragePort": str(names.SLURMDBD_PORT if external is None else external.port),
+            "AccountingStorageHost": each.host,
+            "AccountingStoragePort": str(each.port),
         }
     return "".join(f"{key}={value}\n" for key, value in parameters.items())
 
@@ -292,7 +287,7 @@ def _configless(
     ``first`` and ``last``: the role's own checks, before the way to slurmctld is tried and after the daemon runs.
     """
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
-    server = f"--conf-server {join_target(config)}"
+    server = f"--conf-server {config.slurmctld.join}"
     command = f"/usr/sbin/{daemon} --systemd {server}"
     more = (*in_unit, *common.looks_for_jwks(config))
     unit = common.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)

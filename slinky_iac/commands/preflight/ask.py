@@ -268,7 +268,7 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def require_host(config: StackConfig, via: str) -> None:
     """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
-    if config.controller.external is None:
+    if not config.slurmctld.hosts:
         raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
     if config.keys.auth == "auth/munge":
         raise ProjectError("--via: there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out")
@@ -294,8 +294,7 @@ def ask_host(
     env: Mapping[str, str] = os.environ,
 ) -> Facts:
     """The facts, with what slurmctld's host says; what slurmrestd said counts before it."""
-    assert config.controller.external is not None
-    host = config.controller.external.host
+    host = config.slurmctld.hosts[0].host
     before = clock.wall()
     try:
         done = run(_command(via, host), input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))

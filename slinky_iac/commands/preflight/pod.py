@@ -71,10 +71,10 @@ def inside_places(config: StackConfig, external: Iterable[Place], *, made: bool)
     found = list(external)
     base, namespace = config.cluster.resource_name, config.cluster.namespace
     if made:
-        if config.controller.external is None:
-            found.append(
-                Place("controller", "slurmctld", f"{names.controller_service(base)}.{namespace}", names.SLURMCTLD_PORT)
-            )
+        found += [
+            Place("controller", "slurmctld", f"{service}.{namespace}", names.SLURMCTLD_PORT)
+            for service in config.slurmctld.services
+        ]
         if config.accounting.enabled:
             service = f"{names.accounting_service(base)}.{namespace}"
             found.append(Place("accounting", "slurmdbd's Service", service, names.SLURMDBD_PORT))

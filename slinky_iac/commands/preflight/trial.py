@@ -50,13 +50,13 @@ class Trial:
 
 def trials(config: StackConfig) -> tuple[Trial, ...]:
     """The daemons of the stack that read files of its own."""
-    if config.controller.external is not None:
+    if not config.slurmctld.owns_conf:
         return ()
     images = config.cluster.images
-    found = [Trial("slurmctld", images.slurmctld or slinky_image(config, "slurmctld"), config.controller.pod)]
-    if config.accounting.inside:
-        found.append(Trial("slurmdbd", images.slurmdbd or slinky_image(config, "slurmdbd"), config.accounting.pod))
-    return tuple(found)
+    slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
+    slurmdbd = images.slurmdbd or slinky_image(config, "slurmdbd")
+    found = [Trial("slurmctld", slurmctld, pod) for pod in config.slurmctld.pods]
+    return (*found, *(Trial("slurmdbd", slurmdbd, pod) for pod in config.slurmdbd.pods))
 
 
 def packed(files: Mapping[str, str]) -> str:

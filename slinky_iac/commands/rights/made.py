@@ -85,8 +85,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
         if database is not None and database.password_from is None:
             yield CORE, "secrets", database_secret(config)
     yield names.GROUP, "controllers", base
-    if config.controller.external is None:
-        yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
+    yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
     yield from _monitoring(config)
     yield names.GROUP, "restapis", base
     yield from ((names.GROUP, "tokens", names.user_token(base, each)) for each in config.tokens)

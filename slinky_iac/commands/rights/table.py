@@ -195,7 +195,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         for kind in ("controllers", "restapis"):
             yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
         yield from _first_look(config)
-        if config.controller.external is None:
+        if config.slurmctld.owns_conf:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
             yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
@@ -293,7 +293,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
         yield Right(CORE, "pods", ("get", "patch"), "marks of a scale-in, which the operator reads", (), namespace)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
-    if (config.controller.external is None or config.external.slurmd_hosts) and config.keys.auth == "auth/slurm":
+    if (config.slurmctld.owns_conf or config.external.slurmd_hosts) and config.keys.auth == "auth/slurm":
         held, verbs = (place(config.cluster.resource_name),), ("get", "create", "patch", "delete")
         why = "which run may touch partitions and bare-metal hosts, and what it has closed"
         yield Right(CORE, "configmaps", verbs, why, held, config.cluster.namespace)

@@ -190,12 +190,12 @@ def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ..
         found.setdefault(host.name, set()).add(Role.LOGIN)
     for metal in config.external.slurmd_hosts:
         found.setdefault(metal.name, set()).add(Role.SLURMD)
-    if config.accounting.outside is not None:
-        found.setdefault(config.accounting.outside.host, set()).add(Role.SLURMDBD)
+    for dbd in config.slurmdbd.hosts:
+        found.setdefault(dbd.host, set()).add(Role.SLURMDBD)
     for backup in backups:
         found.setdefault(backup, set()).add(Role.BACKUP)
-    if config.controller.external is not None:
-        found.setdefault(config.controller.external.host, set()).add(Role.SLURMCTLD)
+    for ctld in config.slurmctld.hosts:
+        found.setdefault(ctld.host, set()).add(Role.SLURMCTLD)
     made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in found.items()]
     return tuple(sorted(made, key=lambda host: max(ORDER.index(role) for role in host.roles)))
 

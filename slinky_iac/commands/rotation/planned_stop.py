@@ -40,7 +40,7 @@ def reason(config: StackConfig, key: Key) -> str | None:
             f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. `--plan`"
             " shows the planned stop that others need"
         )
-    if config.controller.external is None:
+    if config.slurmctld.reads_one_key:
         return (
             "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the planned stop"
             " that it needs"
@@ -147,8 +147,7 @@ def unmarked(facts: StopFacts) -> bool:
 
 def split_hosts(key: Key, facts: StopFacts) -> tuple[tuple[Host, ...], tuple[Host, ...]]:
     """Hosts that get the key before `pulumi up`, and those that can only start once it has brought slurmctld back."""
-    inside = facts.config.controller.external is None
-    early = {Role.SLURMDBD} if inside else set(_ORDER)
+    early = {Role.SLURMDBD} if facts.config.slurmctld.pods else set(_ORDER)
     late = set(_ORDER) - early
     return _with_roles(facts.hosts, early & key.readers), _with_roles(facts.hosts, late & key.readers)
 
@@ -228,11 +227,11 @@ def _of_store(config: StackConfig, key: Key) -> str:
 
 
 def _kept(config: StackConfig) -> str:
-    if config.controller.external is not None:
-        return "slurmctld is outside, and pending jobs wait there"
-    if config.controller.persistence.enabled:
+    if config.slurmctld.forgets_queue:
+        return "the queue is lost, since controller.persistence is off"
+    if config.slurmctld.keeps_queue:
         return "pending jobs wait in slurmctld's volume, which stays"
-    return "the queue is lost, since controller.persistence is off"
+    return "slurmctld is outside, and pending jobs wait there"
 
 
 def first_removed(facts: StopFacts) -> tuple[Resource, ...]:

@@ -124,7 +124,7 @@ def _notes(facts: TokenFacts) -> tuple[str, ...]:
 def facts_of(snapshot: Snapshot) -> TokenFacts:
     """What is so now. Each key that is set is tried on both daemons."""
     keys, config = snapshot.keys, snapshot.config
-    external = {Role.SLURMCTLD: config.controller.external, Role.SLURMDBD: config.accounting.external}
+    external = {Role.SLURMCTLD: config.slurmctld.hosts, Role.SLURMDBD: config.slurmdbd.hosts}
     published, differs = _published(snapshot)
     slurmctld, slurmdbd = snapshot.verdicts({key.kid: key for key in keys.rsa.values()})
     return TokenFacts(
@@ -135,7 +135,7 @@ def facts_of(snapshot: Snapshot) -> TokenFacts:
         signing=held_kid(snapshot),
         slurmctld=slurmctld,
         slurmdbd=slurmdbd,
-        external=frozenset(role for role, host in external.items() if host is not None),
+        external=frozenset(role for role, hosts in external.items() if hosts),
         hosts=snapshot.hosts,
         set_differs="" if differs is None else differs.words,
         foreign=() if differs is None else differs.foreign,

@@ -31,14 +31,16 @@ from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
 from slinky_iac.config.monitoring import Monitoring as MonitoringSettings
 from slinky_iac.config.nodes import NodeRow, Nodes, kubernetes_rows
-from slinky_iac.config.sections import Accounting as AccountingSettings
-from slinky_iac.config.sections import Cluster, Controller, ExternalSlurmctld, ExternalSlurmdbd, Keys, Munge, Operator
+from slinky_iac.config.sections import Cluster, Keys, Munge, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
 from slinky_iac.config.workers import NodeSet as NodeSetSettings
 from slinky_iac.config.workers import Resources
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.parts.slurmctld.settings import Controller, ExternalSlurmctld
+from slinky_iac.parts.slurmdbd.settings import Accounting as AccountingSettings
+from slinky_iac.parts.slurmdbd.settings import ExternalSlurmdbd
 from slinky_iac.specs.daemons import restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.program import run

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.addresses import Target
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import (
     Endpoint,
-    Target,
     endpoint,
-    join_target,
     slurmctld_endpoint,
     slurmctld_target,
     slurmdbd_endpoint,
@@ -95,4 +94,4 @@ def test_a_slurmctld_on_another_port_is_reached_through_a_shim_on_6817() -> None
 )
 def test_outside_hosts_join_the_real_slurmctld(controller: dict[str, Any], target: Target) -> None:
     """Not the shim: that is for pods only."""
-    assert join_target(config(controller=controller)) == target
+    assert config(controller=controller).slurmctld.join == target

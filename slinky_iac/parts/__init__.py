@@ -1,0 +1,1 @@
+"""One folder for each thing that a Slurm person can name."""

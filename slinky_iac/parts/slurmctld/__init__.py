@@ -1,0 +1,1 @@
+"""slurmctld: its settings, and the two places where it can be."""

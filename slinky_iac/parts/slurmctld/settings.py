@@ -1,0 +1,59 @@
+"""The section controller: slurmctld in Kubernetes, or an outside host."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from slinky_iac import names
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import DnsLabel, PartitionConf, Port, Quantity
+from slinky_iac.config.raw import Raw
+from slinky_iac.config.resources import ContainerResources
+from slinky_iac.config.sections import ExternalHost, PodSettings, Service
+
+
+class ExternalSlurmctld(ExternalHost):
+    """slurmctld outside Kubernetes."""
+
+    port: Port = names.SLURMCTLD_PORT
+    """SlurmctldPort."""
+
+
+class Persistence(Section):
+    """slurmctld's StateSaveLocation: the job queue lives here."""
+
+    enabled: bool = True
+    """Keep the state in a volume; without it a pod restart forgets every job."""
+    existing_claim: DnsLabel | None = None
+    """Use this claim instead of making one."""
+    storage_class: str | None = None
+    """StorageClass of the claim."""
+    size: Quantity = "4Gi"
+    """Size of the claim."""
+
+
+class Controller(Section):
+    """slurmctld: in Kubernetes, or an outside host (`external`)."""
+
+    external: ExternalSlurmctld | None = None
+    """The outside slurmctld. The outside admin then sets what the other settings here would set."""
+    extra_conf: PartitionConf = Field(default_factory=dict)
+    """More slurm.conf parameters (in Kubernetes only). Those this program or the operator owns are refused."""
+    config_files: dict[str, str] = Field(default_factory=dict)
+    """More files for /etc/slurm by name, e.g. cgroup.conf (in Kubernetes only). Names of slurm.conf and keys are refused."""
+    prolog: dict[str, str] = Field(default_factory=dict)
+    """Prolog scripts by name, e.g. 10-gpu.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
+    epilog: dict[str, str] = Field(default_factory=dict)
+    """Epilog scripts by name, e.g. 90-tmp.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
+    persistence: Persistence = Persistence()
+    """State volume (in Kubernetes only)."""
+    service: Service = Service()
+    """Service of slurmctld (in Kubernetes only); outside slurmd and sackd hosts need to reach it."""
+    metrics: bool = False
+    """Serve /metrics for Prometheus (in Kubernetes only)."""
+    resources: ContainerResources | None = None
+    """CPU and memory of slurmctld (in Kubernetes only)."""
+    pod: PodSettings = PodSettings()
+    """Placement (in Kubernetes only)."""
+    raw: Raw = Raw()
+    """Raw pieces of its pod, container and Service, for what has no setting (in Kubernetes only)."""

@@ -1,0 +1,1 @@
+"""slurmdbd: its settings, and the places where it can be."""

@@ -1,0 +1,96 @@
+"""Rooms and modules that speak of each feature, and that ask where a daemon is: ``venv/bin/python -m tests.bench.shape``.
+
+Comments and docstrings don't count. A room is a folder of the library (a folder of ``commands`` and of ``parts`` each), the
+library's loose modules, or ``components``. ``--names`` lists the modules too. docs/evidence/house.md has the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from tests import tree
+from tests.stacks import ROOT
+
+FEATURES: Final = {
+    "munge": r"munge",
+    "token keys": r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|TOKENS\b|TOKEN_SECRETS",
+    "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
+    "fence": r"fence",
+    "monitoring": r"monitoring|prometheus|grafana",
+    "TLS of slurmrestd": r"restapi_tls|restapi\.tls|RestApiTls|tls_(pod|secret|service|annotations|files)|SLURMRESTD_TLS",
+    "node table": r"node_table|NodeTable|nodes\.table|topology",
+    "jobs of the stack": r"config\.jobs\b|smoke|SlurmJob|JobLife|jobs\.(settings|gates|run|steps|preview)\b",
+}
+"""Features, and the words by which a line of code speaks of them."""
+QUESTIONS: Final = {
+    "slurmctld or slurmdbd inside or outside?": (
+        r"(controller|accounting|section)\.(external|inside|outside)\b|(settings|after|before)\.(inside|outside)\b"
+        r"|\bexternal(_dbd)? is (not )?None|isinstance\([^)]*(Inside|Outside)|owns_conf|reads_one_key"
+        r"|\b(if|elif|not|and|or|bool)\b[ (]*[a-z.]*\.slurm(ctld|dbd)\.(hosts|pods|services)\b"
+    ),
+    "auth/munge?": r"auth/munge|\.keys\.auth\b",
+    "whose keys?": r"keys\.source\b|of_others",
+    "which tokens?": r"has_token_keys|keys\.tokens\b",
+}
+"""Questions about what a stack is, and how code asks them."""
+
+
+def modules() -> Iterator[Path]:
+    """The library's modules and the components."""
+    yield from sorted(p for folder in ("slinky_iac", "components") for p in (ROOT / folder).rglob("*.py"))
+
+
+def code(path: Path) -> list[str]:
+    """A module's lines with docstrings and comments blank."""
+    lines = path.read_text().splitlines()
+    for node in tree.nodes(path):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+                lines[number] = ""
+    return [re.sub(r"(^|\s)# .*$", "", each) for each in lines]
+
+
+def asked(path: Path) -> list[str]:
+    """The same without words in texts for people: a text that has a space in it."""
+    return [re.sub(r"""f?"[^"]* [^"]*"|f?"(controller|accounting)\.external[^"]*\"""", '""', each) for each in code(path)]
+
+
+def room(path: Path) -> str:
+    """The room of a module."""
+    parts = path.relative_to(ROOT).parts
+    if parts[0] == "components" or len(parts) == 2:
+        return parts[0]
+    deep = parts[1] in ("commands", "parts") and len(parts) > 3
+    return "/".join(parts[: 3 if deep else 2])
+
+
+def spoken(pattern: str) -> dict[Path, int]:
+    """The modules in whose code a pattern occurs, and on how many lines."""
+    found = {path: sum(bool(re.search(pattern, each, re.IGNORECASE)) for each in asked(path)) for path in modules()}
+    return {path: count for path, count in found.items() if count}
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--names", action="store_true", help="list the modules")
+    names = parser.parse_args().names
+    for title, rows in (("speaks of", FEATURES), ("asks", QUESTIONS)):
+        print(f"| {title} | rooms | modules | lines |\n|---|---|---|---|")
+        for name, pattern in rows.items():
+            found = spoken(pattern)
+            print(f"| {name} | {len({room(path) for path in found})} | {len(found)} | {sum(found.values())} |")
+            if names:
+                print("\n".join(f"    {path.relative_to(ROOT)} {count}" for path, count in found.items()))
+        print()
+    paths = list(modules())
+    print(f"{sum(len(each.read_text().splitlines()) for each in paths)} lines in {len(paths)} modules")
+
+
+if __name__ == "__main__":
+    main()
