@@ -41,11 +41,12 @@ class Held:
 
     Remembered in a ConfigMap: a partition has no field for whose its state is, and an annotation on the Controller would
     restart slurmctld's pod (operator 1.1 and newer copy them to it). Wire format: one entry ``held``, JSON
-    ``{"began":null,"hosts":[],"partitions":{"batch":"UP"}}``.
+    ``{"began":null,"hosts":{"metal-1":"prod"},"partitions":{"batch":"UP"}}``.
     """
 
     partitions: Mapping[str, str] = field(default_factory=dict)
-    hosts: tuple[str, ...] = ()
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """With the stack whose name is in the drain's reason: a stack that was renamed since knows its own by it."""
     began: int | None = None
     """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
 
@@ -54,7 +55,7 @@ class Held:
 
     def text(self) -> str:
         """The entry's value."""
-        plain = {"partitions": dict(self.partitions), "hosts": sorted(self.hosts), "began": self.began}
+        plain = {"partitions": dict(self.partitions), "hosts": dict(self.hosts), "began": self.began}
         return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -63,10 +64,11 @@ class Held:
         try:
             raw: Any = json.loads(text)
             partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
-            hosts, began = raw["hosts"], raw["began"]
-            if not isinstance(hosts, list) or not (began is None or type(began) is int):
+            hosts = {str(name): str(stack) for name, stack in raw["hosts"].items()}
+            began = raw["began"]
+            if not (began is None or type(began) is int):
                 raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
-            return cls(partitions, tuple(str(host) for host in hosts), began)
+            return cls(partitions, hosts, began)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise StateError(
                 "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+from slinky_iac import names
 from slinky_iac.closing import ENTRY, Held, place
 from slinky_iac.drain import conf_steps, lease
 from slinky_iac.drain.conf_steps import ConfSettings
@@ -15,10 +16,11 @@ from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.fresh import TRIES
 from slinky_iac.drain.lease import Lease, LeaseLook, lease_step, superseded
 from slinky_iac.drain.observe import partition_states
-from slinky_iac.drain.protocol import Step, Undrain
-from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.protocol import Step
+from slinky_iac.drain.session import Session, undrain
 from slinky_iac.drain.settings import GateSettings, Owner, Settings
 from slinky_iac.errors import DrainBlocked, KubeConflict, KubeError, KubeNotFound, StateError
+from slinky_iac.slurmrest.drains import Outcome
 
 Entries = Mapping[str, str]
 
@@ -61,10 +63,28 @@ def reopen(session: Session, settings: GateSettings) -> None:
 
 
 def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
-    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
+    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason, also
+    that of the stack's earlier name.
+
+    Raises DrainBlocked, after all else is done, where another stack's drain is on a host that ours had drained.
+    """
     _open(session, held.partitions, states)
-    if held.hosts:
-        act_on_slurm(session.slurm, Undrain(held.hosts), owner, session.report)
+    others: list[str] = []
+    for stack in sorted({*held.hosts.values()}):
+        hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
+        found = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
+        for each in found.results:
+            reason = each.before.reason if each.outcome is Outcome.FOREIGN and each.before is not None else ""
+            if reason.startswith(names.REASON_PREFIX) and not reason.startswith(f"{names.REASON_PREFIX}{owner.stack}/"):
+                others.append(f"{each.name} ({reason!r})")
+            elif each.outcome is Outcome.FOREIGN:
+                session.report(f"{each.name} stays out of service: {each.why}", severity="warning", keep=True)
+    if others:
+        raise DrainBlocked(
+            f"{owner.text}: another stack has drained {', '.join(others)}, which this stack had drained for a change of"
+            " slurm.conf. That drain was left as it is, and all else was given back. Return the host by that stack, or by"
+            f" `scontrol update nodename={others[0].partition(' ')[0]} state=resume`; then run `pulumi up` again"
+        )
 
 
 def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:

@@ -123,7 +123,7 @@ class ConfTask(Task[ConfLook]):
                 return
             case Drain(nodes):
                 held = held_of(session, controller)
-                hold(session, controller, replace(held, hosts=tuple(sorted({*held.hosts, *nodes}))))
+                hold(session, controller, replace(held, hosts={**held.hosts, **dict.fromkeys(nodes, self.owner.stack)}))
             case WriteConf(text):
                 self._write(text)
                 return
@@ -362,7 +362,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     # What slurmctld has yet to read is returned once it has (return_hosts).
     stay = news.hosts.keys() - {*going.nodes} if held.began is None else set[str]()
-    returns = tuple(host for host in held.hosts if host in stay)
+    returns = {host: stack for host, stack in held.hosts.items() if host in stay}
     seen = conf_look(session, settings)
     restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
@@ -370,7 +370,8 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
         for name, state in held.partitions.items()
         if name not in opens and (name in seen.partitions or name in going.partitions)
     }
-    hosts = tuple(h for h in held.hosts if h not in returns and (h in seen.cluster.nodes or h in going.nodes))
+    kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.nodes}
+    hosts = {host: stack for host, stack in held.hosts.items() if host in kept}
     hold(session, settings.controller, Held(left, hosts, held.began))
 
 
@@ -381,9 +382,9 @@ def return_hosts(session: Session, settings: ConfSettings) -> None:
     where it doesn't say: the hosts stay drained, and the next update returns them.
     """
     held = held_of(session, settings.controller)
-    hosts = tuple(host for host in held.hosts if host in settings.lines.hosts)
+    hosts = {host: stack for host, stack in held.hosts.items() if host in settings.lines.hosts}
     if hosts:
-        drive(ReadTask(session, settings, held.began, hosts))
+        drive(ReadTask(session, settings, held.began, tuple(hosts)))
         restore(session, settings.owner, Held(hosts=hosts), {})
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:

@@ -328,7 +328,7 @@ def act_on_slurm(
         case protocol.ClearHold(ends):
             _accepted(slurm.clear_hold(ends), "clear the hold of")
         case protocol.Undrain(nodes):
-            _told(slurm.undrain(nodes, owners=[owner.prefix]), "undrain", tell)
+            undrain(slurm, nodes, owner, tell)
         case protocol.Resume(nodes):
             _told(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume", tell)
         case protocol.SetReason(nodes, reason):
@@ -341,6 +341,13 @@ def act_on_slurm(
             _touched(slurm.cancel_jobs(jobs), "cancelled", tell)
         case _:
             raise AssertionError(f"{type(step).__name__} is no act on Slurm")
+
+
+def undrain(slurm: SlurmrestClient, nodes: Iterable[str], owner: Owner, tell: Callable[[str], None]) -> BulkResult:
+    """Lift an owner's drains; ``tell`` as for :func:`act_on_slurm`. Others' drains are left as they are."""
+    result = slurm.undrain(nodes, owners=[owner.prefix])
+    _told(result, "undrain", tell)
+    return result
 
 
 def _touched(words: Iterable[JobActionResult], what: str, tell: Callable[[str], None]) -> None:

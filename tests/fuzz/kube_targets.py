@@ -18,6 +18,7 @@ import yaml
 
 from slinky_iac.closing import Held
 from slinky_iac.drain.cost import class_of
+from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.tags import Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
@@ -114,6 +115,11 @@ def _tag(data: bytes) -> str | None:
     if found is not None:
         assert Tag.read(found.text()) == found
     return None
+
+
+def _lease(data: bytes) -> None:
+    found = Lease.read(data.decode("utf-8", "replace"))
+    assert found is None or Lease.read(found.text()) == found
 
 
 def _held(data: bytes) -> None:
@@ -243,6 +249,7 @@ TARGETS = (
         window=32,
     ),
     Target("pod-annotation-scale-in", TAGS, _tag, ()),
-    Target("closed-partitions", (b'{"began":null,"hosts":["metal-1"],"partitions":{"batch":"UP"}}',), _held, (StateError,)),
+    Target("held", (b'{"began":7,"hosts":{"m-1":"prod"},"partitions":{"batch":"UP"}}',), _held, (StateError,)),
+    Target("lease", (b'{"by":"alice@desk","ended":false,"id":"1a2b3c4d","renewed":1764194568}',), _lease, ()),
     Target("http", HTTP, _Http(), (NoAnswer,)),
 )

@@ -37,7 +37,7 @@ def settings(lines, policy=None, **more):
         "reach": REACH,
         "urn": "",
     }
-    return ConfSettings(**plain, controller="hpc", lines=lines, **{"text": text(lines), **more})
+    return ConfSettings(**{**plain, "controller": "hpc", "lines": lines, "text": text(lines), **more})
 
 
 def text(lines):
@@ -179,6 +179,47 @@ def test_changed_cpus_are_waited_for_and_the_host_goes_back_once_slurmctld_has_r
     conf_run.settle(found, settings(MORE_CPUS), BOTH)
     assert found.pauses == 2
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
+    assert kept(found) == Held()
+
+
+def drained(found, stack="prod"):
+    """metal-1 drained by a run that was cut short, and then slurmctld has read its file."""
+    found._then = [lambda: True]
+    with pytest.raises(DrainBlocked, match="interrupted"):
+        conf_run.settle(found, settings(MORE_CPUS, owner=Owner(stack, names.SLURM_CONF_OWNER)), BOTH)
+    assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+    found.world.began += 9
+
+
+def test_a_renamed_stack_returns_the_hosts_that_it_drained_under_its_old_name():
+    found = session(node("metal-1"))
+    drained(found)
+    assert kept(found).hosts == {"metal-1": "prod"}
+    conf_run.settle(found, settings(MORE_CPUS, owner=Owner("production", names.SLURM_CONF_OWNER)), BOTH)
+    assert "DRAIN" not in found.world.nodes["metal-1"]["state"], found.said
+    assert kept(found) == Held()
+
+
+def test_a_host_that_another_stack_has_drained_since_is_an_error_and_stays_remembered():
+    found = session(node("metal-1"))
+    drained(found)
+    others = found.world.nodes["metal-1"]["reason"] = "slinky-iac:dev/external: maintenance"
+    with pytest.raises(DrainBlocked, match=r"another stack .* metal-1 .*dev/external.*nodename=metal-1 state=resume"):
+        conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert (found.world.nodes["metal-1"]["reason"], kept(found).hosts) == (others, {"metal-1": "prod"})
+    found.world.nodes["metal-1"].update(state=["IDLE"], reason="")
+    conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert kept(found) == Held()
+
+
+@pytest.mark.parametrize("reason", ["fan", "slinky-iac:prod/external: maintenance"])
+def test_a_drain_that_is_not_the_gates_own_stays_and_is_told(reason):
+    found = session(node("metal-1"))
+    drained(found)
+    found.world.nodes["metal-1"]["reason"] = reason
+    conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert found.world.nodes["metal-1"]["reason"] == reason
+    assert any("metal-1 stays out of service" in each and reason in each for each in found.said)
     assert kept(found) == Held()
 
 
@@ -410,18 +451,18 @@ def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
 
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
-    closed.hold(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
+    closed.hold(found, "hpc", Held({"a": "DOWN"}, {"metal-1": "prod"}, 7))
     closed.remember(found, "hpc", "b", "UP")
     closed.remember(found, "hpc", "a", "UP")
-    assert kept(found) == Held({"a": "DOWN", "b": "UP"}, ("metal-1",), 7)
+    assert kept(found) == Held({"a": "DOWN", "b": "UP"}, {"metal-1": "prod"}, 7)
     closed.remember(found, "hpc", "a", None)
     closed.remember(found, "hpc", "c", None)
-    assert kept(found) == Held({"b": "UP"}, ("metal-1",), 7)
+    assert kept(found) == Held({"b": "UP"}, {"metal-1": "prod"}, 7)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 100_000, '{"began":null,"hosts":"metal-1","partitions":{}}', '{"began":"7","hosts":[],"partitions":{}}', "{}"],
+    ["[" * 100_000, '{"began":null,"hosts":"metal-1","partitions":{}}', '{"began":"7","hosts":{},"partitions":{}}', "{}"],
     ids=["deep", "hosts are a text", "a time that is a text", "empty"],
 )
 def test_a_record_that_this_program_never_wrote_stops_the_gate(text):
@@ -430,9 +471,9 @@ def test_a_record_that_this_program_never_wrote_stops_the_gate(text):
 
 
 def test_the_record_is_pinned():
-    text = Held({"b": "UP", "a": "DOWN"}, ("y", "x"), 7).text()
-    assert text == '{"began":7,"hosts":["x","y"],"partitions":{"a":"DOWN","b":"UP"}}'
-    assert Held.read(text) == Held({"a": "DOWN", "b": "UP"}, ("x", "y"), 7)
+    text = Held({"b": "UP", "a": "DOWN"}, {"y": "prod", "x": "old"}, 7).text()
+    assert text == '{"began":7,"hosts":{"x":"old","y":"prod"},"partitions":{"a":"DOWN","b":"UP"}}'
+    assert Held.read(text) == Held({"a": "DOWN", "b": "UP"}, {"x": "old", "y": "prod"}, 7)
 
 
 @pytest.mark.parametrize("end", ["COMPLETED", "NODE_FAIL"])
