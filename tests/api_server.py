@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
@@ -39,6 +39,8 @@ class ApiServer:
     """What answers behind the service proxy."""
     token: str = ""
     """The one bearer token that is taken; empty: any, and none."""
+    page: int = 0
+    """Most items of a list in one answer, whatever was asked for; 0: all."""
     delay_s: float = 0.0
     """Seconds that each answer takes."""
     written: list[tuple[str, str]] = field(default_factory=list)
@@ -91,7 +93,15 @@ class ApiServer:
         found = self.objects.get(path)
         if found is None:
             return 404, status(404)
-        return (200, json.dumps(found).encode()) if method == "GET" else self._write(method, path, found, json.loads(body))
+        if method != "GET":
+            return self._write(method, path, found, json.loads(body))
+        return 200, json.dumps(self._paged(found, parse_qs(urlsplit(url).query)) if "items" in found else found).encode()
+
+    def _paged(self, found: Json, asked: Mapping[str, list[str]]) -> Json:
+        begin = int(asked.get("continue", ["0"])[0])
+        end = begin + (self.page or len(found["items"]))
+        proceed = {"continue": str(end)} if end < len(found["items"]) else {}
+        return {**found, "metadata": proceed, "items": found["items"][begin:end]}
 
     def _write(self, method: str, path: str, found: Json, change: Json) -> tuple[int, bytes]:
         """A merge patch of annotations or a deletion, of the version that the writer has seen."""

@@ -9,20 +9,14 @@ import secrets
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable
+from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube import resources
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
 from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
 from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, GROUP, LABEL_INSTANCE, permit_to_configure
 
-PAGE = 500
-"""Pods a page, as kubectl asks."""
-LIST_TIMES = 4
-"""A list of pods may take so many times what one call may, all its pages together."""
 WORKERS: Final = "app.kubernetes.io/name=slurmd"
 """Labels that the pods of every NodeSet have, as a selector."""
-MAX_LIST = 1 << 30
-"""Bytes of all pages of a list: 10,000 pods are 200 MB."""
 
 
 class KubeClient(KubeRequests):
@@ -51,12 +45,13 @@ class KubeClient(KubeRequests):
 
     def nodesets(self, namespace: str) -> tuple[NodeSet, ...]:
         """All NodeSets of a namespace."""
-        return self._get(place("NodeSet", namespace), Listed[NodeSet], f"NodeSets of {namespace}").items
+        return self.listed(place("NodeSet", namespace), Listed[NodeSet], f"NodeSets of {namespace}")
 
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
-        found = self._get(f"/apis/{API_VERSION}/controllers", Listed[resources.Controller], "Controllers of all namespaces")
-        return tuple((item.metadata.namespace, item.metadata.name) for item in found.items)
+        path, what = f"/apis/{API_VERSION}/controllers", "Controllers of all namespaces"
+        found = self.listed(path, Listed[resources.Controller], what)
+        return tuple((item.metadata.namespace, item.metadata.name) for item in found)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
@@ -88,33 +83,11 @@ class KubeClient(KubeRequests):
 
     def worker_pods(self, namespace: str) -> tuple[Pod, ...]:
         """The pods of all NodeSets of a namespace; :func:`controlled` has those of each."""
-        return tuple(self.pods_by(namespace, WORKERS, f"worker pods of {namespace}"))
+        return self.pods_by(namespace, WORKERS, f"worker pods of {namespace}")
 
-    def pods_by(self, namespace: str, selector: str, what: str) -> list[Pod]:
-        """All pods that a selector names, page by page."""
-        path = place("Pod", namespace)
-        pods: list[Pod] = []
-        proceed, size = "", 0
-        ends = self._sender.clock.monotonic() + LIST_TIMES * self._budget_s
-        while True:
-            if size > MAX_LIST or self._sender.clock.monotonic() > ends:  # pages that name a next one without end
-                over = f"over {MAX_LIST} bytes" if size > MAX_LIST else f"not whole after {LIST_TIMES * self._budget_s:g} s"
-                raise KubeUnreachable(f"{what}: the list from {self._access.server} is {over}. Look again later")
-            params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
-            try:
-                answer = self._answer("GET", path, what, params=params)
-                page = read(answer.content, Listed[Pod], what)
-            except KubeError as error:
-                # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
-                if error.status != 410 or not proceed:
-                    raise
-                pods, proceed = [], ""
-                continue
-            size += len(answer.content)
-            pods.extend(page.items)
-            proceed = page.metadata.continue_
-            if not proceed:
-                return pods
+    def pods_by(self, namespace: str, selector: str, what: str) -> tuple[Pod, ...]:
+        """All pods that a selector names."""
+        return self.listed(place("Pod", namespace), Listed[Pod], what, {"labelSelector": selector})
 
     def pod(self, namespace: str, name: str) -> Pod | None:
         """One pod; None where there is none (any more)."""
@@ -124,10 +97,9 @@ class KubeClient(KubeRequests):
             return None
 
     def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
-        """Names of an application's pods that lack a label, the first page of them."""
-        params = {"labelSelector": f"app.kubernetes.io/name={app},!{label}", "limit": str(PAGE)}
-        found = self._get(place("Pod", namespace), Listed[Pod], f"{app} pods of {namespace}", params)
-        return tuple(sorted(each.metadata.name for each in found.items))
+        """Names of an application's pods that lack a label."""
+        found = self.pods_by(namespace, f"app.kubernetes.io/name={app},!{label}", f"{app} pods of {namespace}")
+        return tuple(sorted(each.metadata.name for each in found))
 
     def annotate_pod(self, namespace: str, pod: Pod, annotations: Mapping[str, str | None]) -> None:
         """Set (or with None remove) annotations on exactly the pod that was looked at.
@@ -199,7 +171,7 @@ class KubeClient(KubeRequests):
         found: list[tuple[str, resources.Scaler]] = []
         for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
             try:
-                listed = self._get(place(kind, namespace), Listed[resources.Scaler], f"{kind}s of {namespace}").items
+                listed = self.listed(place(kind, namespace), Listed[resources.Scaler], f"{kind}s of {namespace}")
             except KubeNotFound:
                 if kind == "HorizontalPodAutoscaler":  # every Kubernetes has it; KEDA may be missing
                     raise

@@ -62,7 +62,7 @@ def _fields(claimed: object, part: str) -> dict[str, Any]:
 def machines(kube: KubeClient) -> dict[str, Machine]:
     """All nodes, by name."""
     headers = {"accept": METADATA_OF_ALL}
-    found = kube.asked("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers).items
+    found = kube.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers)
     return {each.metadata.name: each for each in found}
 
 

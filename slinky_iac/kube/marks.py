@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slinky_iac.kube.client import PAGE, KubeClient
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import ManagedFields, ObjectMeta, PartialObjectMetadata, PartlyListed, Wire
 from slinky_iac.kube.requests import label_of, place
 from slinky_iac.names import API_VERSION
@@ -59,29 +59,29 @@ def secret(kube: KubeClient, space: str, name: str) -> ObjectMeta:
 
 def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[ObjectMeta, ...]:
     """Secrets with these labels, of which there may be none."""
-    params = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items()), "limit": str(PAGE)}
+    params = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())}
     return _all(kube, "Secret", space, params)
 
 
 def pods(kube: KubeClient, space: str, selector: str) -> tuple[ObjectMeta, ...]:
-    """Pods that a label selector chooses; the first page of them."""
-    return _all(kube, "Pod", space, {"labelSelector": selector, "limit": str(PAGE)})
+    """Pods that a label selector chooses."""
+    return _all(kube, "Pod", space, {"labelSelector": selector})
 
 
 def is_makers(kube: KubeClient, space: str, pod: str, annotation: str) -> bool:
     """Whether the client that made a pod has also set an annotation on it, and no other client has. slurm-operator makes the
     pods of NodeSets. False where the pod is gone, or field managers don't say it."""
     params, headers = {"fieldSelector": f"metadata.name={label_of(pod)}"}, {"accept": METADATA_OF_ALL}
-    found = kube.asked(place("Pod", space), PartlyListed[Claimed], f"Pod {space}/{pod}", params, headers)
-    metas = [each.metadata for each in found.items or ()]
+    found = kube.listed(place("Pod", space), PartlyListed[Claimed], f"Pod {space}/{pod}", params, headers)
+    metas = [each.metadata for each in found]
     makers = [(each.setters("ownerReferences"), each.setters("annotations", annotation)) for each in metas]
     return any(len(made) == 1 and made == wrote for made, wrote in makers)
 
 
 def _all(kube: KubeClient, kind: str, space: str, params: dict[str, str]) -> tuple[ObjectMeta, ...]:
     headers, what = {"accept": METADATA_OF_ALL}, f"{kind}s of {space}"
-    found = kube.asked(place(kind, space), PartlyListed[PartialObjectMetadata], what, params, headers)
-    return tuple(each.metadata for each in found.items or ())
+    found = kube.listed(place(kind, space), PartlyListed[PartialObjectMetadata], what, params, headers)
+    return tuple(each.metadata for each in found)
 
 
 def _one(kube: KubeClient, path: str, what: str) -> ObjectMeta:

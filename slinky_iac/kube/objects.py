@@ -47,9 +47,10 @@ class Listed(Wire, Generic[Item], frozen=True):
 
 
 class PartlyListed(Wire, Generic[Item], frozen=True):
-    """The metadata of objects; without a single one the API server says null."""
+    """The metadata of objects, or one page of it; without a single one the API server says null."""
 
     items: tuple[Item, ...] | None
+    metadata: ListMeta = ListMeta()
 
 
 def read(body: bytes, kind: type[Read], what: str) -> Read:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.kube.client import PAGE, KubeClient
+from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
 from slinky_iac.kube.requests import label_of, place
 
@@ -48,17 +48,10 @@ class MountingPod(Pod, frozen=True, dict=True):
 
 
 def pods_with_secret(kube: KubeClient, namespace: str, secret: str) -> tuple[MountingPod, ...]:
-    """All pods of a namespace that mount a Secret by a volume, by name. Raises :class:`KubeError` where pages come and go
-    faster than they can be read."""
-    path, found, proceed = place("Pod", namespace), list[MountingPod](), ""
-    for _ in range(100):
-        params = {"limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
-        page = kube.asked(path, Listed[MountingPod], f"pods of {namespace}", params)
-        found += [pod for pod in page.items if any(v.secret and v.secret.secret_name == secret for v in pod.spec.volumes)]
-        proceed = page.metadata.continue_
-        if not proceed:
-            return tuple(sorted(found, key=lambda pod: pod.name))
-    raise KubeError(f"pods of {namespace}: more than 100 pages; nothing concluded from them", status=200)
+    """All pods of a namespace that mount a Secret by a volume, by name."""
+    found = kube.listed(place("Pod", namespace), Listed[MountingPod], f"pods of {namespace}")
+    own = (pod for pod in found if any(each.secret and each.secret.secret_name == secret for each in pod.spec.volumes))
+    return tuple(sorted(own, key=lambda pod: pod.name))
 
 
 ENDED = frozenset({"Succeeded", "Failed"})
@@ -126,7 +119,7 @@ class ShortPodClient(KubeClient):
     def short_pods(self, namespace: str, label: str) -> tuple[ShortPod, ...]:
         """All pods with a label (``name=value``)."""
         what = f"pods of {namespace} with label {label}"
-        return self.asked(place("Pod", namespace), Listed[ShortPod], what, {"labelSelector": label}).items
+        return self.listed(place("Pod", namespace), Listed[ShortPod], what, {"labelSelector": label})
 
     def delete_pod(self, namespace: str, name: str) -> None:
         """Delete a pod without a grace period; one that is gone already is as good."""

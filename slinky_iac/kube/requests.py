@@ -15,11 +15,17 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import resources
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.objects import WrittenMeta, read
+from slinky_iac.kube.objects import Item, Listed, PartlyListed, WrittenMeta, read
 from slinky_iac.kube.wire import Caller, Clock, NoAnswer, Retry, Timeouts, quote
 from slinky_iac.names import API_VERSION, is_dns_label
 
 PASSING = frozenset({429, 500, 502, 503, 504})
+PAGE: Final = 500
+"""Objects a page, as kubectl asks."""
+LIST_TIMES: Final = 4
+"""A list may take so many times what one call may, all its pages together."""
+MAX_LIST: Final = 1 << 30
+"""Bytes of all pages of a list: 10,000 pods are 200 MB."""
 FIELD_MANAGER = "slinky-iac"
 """Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
@@ -66,6 +72,41 @@ class KubeRequests(Caller):
 
     def asked(self, path: str, model: type[Body], what: str, params: _Texts = None, headers: _Texts = None) -> Body:
         return read(self._answer("GET", path, what, params=params, headers=headers).content, model, what)
+
+    def listed(
+        self,
+        path: str,
+        page: type[Listed[Item] | PartlyListed[Item]],
+        what: str,
+        params: _Texts = None,
+        headers: _Texts = None,
+    ) -> tuple[Item, ...]:
+        """All objects of a list, page by page.
+
+        :raises KubeUnreachable: it is larger, or takes longer, than a list may.
+        """
+        found: list[Item] = []
+        proceed, size = "", 0
+        ends = self._sender.clock.monotonic() + LIST_TIMES * self._budget_s
+        while True:
+            if size > MAX_LIST or self._sender.clock.monotonic() > ends:  # pages that name a next one without end
+                over = f"over {MAX_LIST} bytes" if size > MAX_LIST else f"not whole after {LIST_TIMES * self._budget_s:g} s"
+                raise KubeUnreachable(f"{what}: the list from {self._access.server} is {over}. Look again later")
+            asked = {**(params or {}), "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
+            try:
+                answer = self._answer("GET", path, what, params=asked, headers=headers)
+                part = read(answer.content, page, what)
+            except KubeError as error:
+                # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
+                if error.status != 410 or not proceed:
+                    raise
+                found, proceed = [], ""
+                continue
+            size += len(answer.content)
+            found.extend(part.items or ())
+            proceed = part.metadata.continue_
+            if not proceed:
+                return tuple(found)
 
     _get = asked  # by its public name for other modules of this package (:mod:`slinky_iac.kube.marks`)
 

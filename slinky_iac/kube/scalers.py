@@ -64,7 +64,7 @@ def scaled_object(kube: KubeClient, namespace: str, name: str) -> ScaledObject:
 def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autoscaler, ...]:
     """HorizontalPodAutoscalers that write a NodeSet's replicas."""
     path, what = place("HorizontalPodAutoscaler", namespace), f"HorizontalPodAutoscalers of {namespace}"
-    return tuple(each for each in kube.asked(path, Listed[Autoscaler], what).items if each.scales(nodeset, GROUP))
+    return tuple(each for each in kube.listed(path, Listed[Autoscaler], what) if each.scales(nodeset, GROUP))
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ import httpx
 import pytest
 
 from slinky_iac.errors import KubeError, KubeUnreachable, SlurmrestUnreachable
-from slinky_iac.kube.client import LIST_TIMES, KubeClient
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.pods import hosts_of
+from slinky_iac.kube.requests import LIST_TIMES
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct

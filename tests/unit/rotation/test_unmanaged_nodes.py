@@ -82,7 +82,7 @@ def test_a_rotation_awaits_the_sackd_of_every_pod_that_mounts_a_clients_secret()
     kube = SimpleNamespace(
         nodeset=lambda *_: None,
         pods_of=lambda *_: (),
-        asked=lambda _path, model, what, *_: objects.read(json.dumps(listed).encode(), model, what),
+        listed=lambda _path, page, what, *_: objects.read(json.dumps(listed).encode(), page, what).items,
         annotate_pod=lambda space, pod, _: annotated.append((space, pod.name)),
     )
     ran: list[list[str]] = []
