@@ -12,14 +12,14 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 from slinky_iac import names, taken
 from slinky_iac.config import clients
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.clients import client_files, client_labels, client_pod, client_secret, deployment_spec, ends_pods
-from slinky_iac.specs.jupyterhub import ACCOUNT, NOTEBOOKS, chart, hub_binding, hub_role_rules, hub_values
+from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec, ends_pods
+from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_rules, hub_values
 from slinky_iac.specs.shared import labels
 
 from . import helm_chart
 from .connection import Component
 from .first_look import first_look
-from .gates_sessions import SessionHosts, SessionsGate, session_props, sessions_first
+from .gates_sessions import SessionsGate, client_hosts, notebook_hosts, session_props, sessions_first
 from .resources import HIDDEN, child, namespace
 
 
@@ -62,8 +62,7 @@ class Client(Component):
         if spec := deployment_spec(config, args.name, settings):
             from pulumi_kubernetes.apps.v1 import Deployment  # noqa: PLC0415 - imports that few stacks need
 
-            own = ",".join(f"{key}={value}" for key, value in client_labels(config, args.name).items())
-            hosts = self._hosts(args, "", own, "Deployment", names.client(config.cluster.resource_name, args.name))
+            hosts = client_hosts(config, args.name, settings)
             hooks = None if hosts is None else sessions_first(config, hosts, ends_pods)
             # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
             made = Deployment(f"{name}-deployment", metadata=meta, spec=spec, opts=child(self, space, hooks=hooks))
@@ -73,18 +72,6 @@ class Client(Component):
             self._hub(name, args, settings.jupyterhub, space)
         self.pod = pulumi.Output.from_input(client_pod(config, args.name, settings))
         self.register_outputs({"pod": self.pod})
-
-    def _hosts(self, args: ClientArgs, part: str, selector: str, kind: str = "", resource: str = "") -> SessionHosts | None:
-        """Pods of the client; None with auth/munge, where this stack has no slurmrestd to ask."""
-        if args.cluster.keys.auth == "auth/munge":
-            return None
-        return SessionHosts(
-            name=f"clients.{args.name}{part}",
-            namespace=args.settings.namespace,
-            selector=selector,
-            kind=kind,
-            resource=resource,
-        )
 
     def _namespace(self, name: str, args: ClientArgs) -> Namespace | None:
         if not args.settings.create_namespace:
@@ -122,6 +109,5 @@ class Client(Component):
             timeout=hub.timeout,
             opts=child(self, account, binding, hooks=hooks),
         )
-        hosts = self._hosts(args, ".jupyterhub", NOTEBOOKS) if hub.spawn == "pod" else None
-        if hosts is not None:  # notebooks end with their namespace
+        if (hosts := notebook_hosts(args.cluster, args.name, settings)) is not None:
             SessionsGate(f"{name}-hub-sessions", session_props(args.cluster, hosts), hub_release, child(self, space))

@@ -8,10 +8,15 @@ from typing import Any
 
 import pulumi
 
+from slinky_iac import names
+from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.workers import LoginSet
 from slinky_iac.drain.gates import SessionsProvider
 from slinky_iac.drain.settings import plain_policy
 from slinky_iac.reach import reach
+from slinky_iac.specs.clients import client_labels
+from slinky_iac.specs.jupyterhub import NOTEBOOKS
 
 from .first_look import Inputs, look_before
 from .gates import Gate, policy_of, stack_props
@@ -29,8 +34,11 @@ class SessionHosts:
     """What makes them, ``LoginSet`` or ``Deployment``; ``""``: nothing that the gate could delete."""
     resource: str = ""
     interrupts: bool = False
-    or_else: str = ""
-    """What to do instead of waiting, in words."""
+
+    @property
+    def or_else(self) -> str:
+        """What to do instead of waiting, in words."""
+        return f", or set {self.name}.interruptSessions: true" if self.kind == "LoginSet" else ""
 
 
 class SessionsGate(Gate, module="slurm", name="SessionsGate"):
@@ -41,19 +49,54 @@ class SessionsGate(Gate, module="slurm", name="SessionsGate"):
         super().__init__(SessionsProvider(), name, props, pulumi.ResourceOptions.merge(opts, options))
 
 
-def session_props(config: ClusterConfig, hosts: SessionHosts) -> dict[str, Any]:
-    """Props of the gate (:class:`slinky_iac.drain.sessions.SessionSettings` reads them back)."""
+def login_hosts(config: ClusterConfig, name: str, login: LoginSet) -> SessionHosts:
+    """The pods of a login set."""
+    resource, space = names.loginset_resource(config.cluster.resource_name, name), config.cluster.namespace
+    pods = names.login_pods(resource)
+    return SessionHosts(
+        name=f"logins.{name}",
+        namespace=space,
+        selector=pods,
+        kind="LoginSet",
+        resource=resource,
+        interrupts=login.interrupt_sessions,
+    )
+
+
+def client_hosts(config: ClusterConfig, name: str, client: Client) -> SessionHosts | None:
+    """The pod of a client's Deployment; None where there is none. With auth/munge this stack has no slurmrestd to ask."""
+    if client.deployment is None or config.keys.auth == "auth/munge":
+        return None
+    pods = ",".join(f"{key}={value}" for key, value in client_labels(config, name).items())
+    resource = names.client(config.cluster.resource_name, name)
+    return SessionHosts(
+        name=f"clients.{name}", namespace=client.namespace, selector=pods, kind="Deployment", resource=resource
+    )
+
+
+def notebook_hosts(config: ClusterConfig, name: str, client: Client) -> SessionHosts | None:
+    """The pods of a hub's notebooks, which end with their namespace; None where there are none."""
+    hub = client.jupyterhub
+    if hub is None or hub.spawn != "pod" or config.keys.auth == "auth/munge":
+        return None
+    return SessionHosts(name=f"clients.{name}.jupyterhub", namespace=client.namespace, selector=NOTEBOOKS)
+
+
+def stands(hosts: SessionHosts) -> dict[str, Any]:
+    """Which pods they are, as props (:class:`slinky_iac.drain.sessions.SessionSettings` reads them back)."""
     return {
-        **stack_props(config),
-        "cluster": config.cluster.name,
-        "host": hosts.name,
         "podNamespace": hosts.namespace,
         "podSelector": hosts.selector,
         "kind": hosts.kind,
         "resource": hosts.resource,
         "interrupts": hosts.interrupts,
-        "policy": plain_policy(policy_of(config)),
     }
+
+
+def session_props(config: ClusterConfig, hosts: SessionHosts) -> dict[str, Any]:
+    """Props of the gate."""
+    own = {"cluster": config.cluster.name, "host": hosts.name, "policy": plain_policy(policy_of(config))}
+    return {**stack_props(config), **own, **stands(hosts)}
 
 
 def sessions_first(

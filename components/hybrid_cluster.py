@@ -37,6 +37,7 @@ from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
 from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
+from .gates_removals import Removals, removal_props
 from .login_set import LoginSet, LoginSetArgs
 from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
@@ -167,6 +168,7 @@ class HybridCluster(Component):
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
             table = NodeTable(f"{name}-nodes", rows, self._child(identity))
+        Removals(f"{name}-removals", removal_props(config), child(self, identity))
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)

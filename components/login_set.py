@@ -12,7 +12,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
 from .connection import Component
-from .gates_sessions import SessionHosts, SessionsGate, session_props, sessions_first
+from .gates_sessions import SessionsGate, login_hosts, session_props, sessions_first
 from .resources import child, custom_resource
 
 
@@ -33,19 +33,9 @@ class LoginSet(Component):
     def __init__(self, name: str, args: LoginSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("LoginSet", name, args.cluster, opts)
         kube = names.loginset_resource(args.cluster.cluster.resource_name, args.name)
-        login = args.settings
-        setting = f"logins.{args.name}.interruptSessions"
-        hosts = SessionHosts(
-            name=f"logins.{args.name}",
-            namespace=args.cluster.cluster.namespace,
-            selector=names.login_pods(kube),
-            kind="LoginSet",
-            resource=kube,
-            interrupts=login.interrupt_sessions,
-            or_else=f", or set {setting}: true",
-        )
+        hosts = login_hosts(args.cluster, args.name, args.settings)
         hooks = sessions_first(args.cluster, hosts, replaces_pods)
-        spec = loginset_spec(args.cluster, login)
+        spec = loginset_spec(args.cluster, args.settings)
         self.resource = custom_resource("LoginSet", kube, args.cluster, spec, child(self, hooks=hooks))
         self.gate = SessionsGate(f"{name}-sessions", session_props(args.cluster, hosts), self.resource, child(self))
         self.resource_name = pulumi.Output.from_input(kube)

@@ -16,12 +16,14 @@ from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
-from slinky_iac.drain import scale
+from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.removals import Removal
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import GateSettings, gates
+from slinky_iac.drain.sessions import SessionSettings
+from slinky_iac.drain.settings import GateSettings, Settings, gates
 from slinky_iac.drain.status import NodeStatus, status_of
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import bar, counted, iso, last_job, whose
@@ -30,7 +32,7 @@ from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestErr
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.text import full, plain, span, until
 
-SessionOf = Callable[[GateSettings], AbstractContextManager[Session]]
+SessionOf = Callable[[Settings], AbstractContextManager[Session]]
 MOST_JOBS: Final = 5
 """Jobs of one node that are shown."""
 LATE: Final = "after the deadline"
@@ -187,7 +189,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             add_json(act)
 
 
-def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
+def _opened(settings: Settings) -> AbstractContextManager[Session]:
     return open_session(settings.reach, settings.urn, report=console_report())
 
 
@@ -210,8 +212,10 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan":
         found = plans(chosen, opened)
-        data, unknown = {"plans": [plan_props(plan) for plan in found]}, [plan.nodeset for plan in found if not plan.known]
-        text = [line for plan in found for line in _plan(plan)]
+        hosts = [] if arguments.nodeset else session_plans(sessions.in_state(state), opened)
+        data = {"plans": [*(plan_props(plan) for plan in found), *(each.plan for each in hosts)]}
+        unknown = [plan.nodeset for plan in found if not plan.known]
+        text = [*(line for plan in found for line in _plan(plan)), *(f"{each.name}: {each.text}" for each in hosts)]
         text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
     else:
         taken = cancel(chosen, opened)
@@ -291,6 +295,16 @@ def plans(chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
             seen = session.observe(settings, queue=True)
             if seen.nodeset is not None:
                 made.append(plan_teardown(seen, seen.nodeset, settings.owner))
+    return made
+
+
+def session_plans(chosen: Iterable[SessionSettings], opened: SessionOf) -> list[Removal]:
+    """The same for pods of srun and salloc."""
+    made: list[Removal] = []
+    for settings in chosen:
+        with opened(settings) as session:
+            found = removals.of_sessions(session, settings)
+            made += [] if found is None else [found]
     return made
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ReadResult, UpdateResult
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from slinky_iac import names
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
@@ -138,6 +138,44 @@ class SessionsProvider(Gate):
         settings = sessions.SessionSettings.from_props(_props)
         with at_work(settings) as session:
             sessions.finish(session, settings)
+
+
+class RemovalsProvider(Gate):
+    """Knows what of the cluster stands, so that a preview has the plan of what leaves the program."""
+
+    def planned(self, olds: Props, news: Props) -> CheckResult:
+        """Add the plan of what the program has dropped and the cluster still has. Limits fail here, in the preview."""
+        from slinky_iac.drain import removals
+
+        leaving = removals.gone(olds, news)
+        news = {**news, "plan": olds.get("plan") or {}, removals.PENDING: {}}
+        if not leaving:
+            return CheckResult(news, [])
+        try:
+            seen, pending = removals.plan(news, leaving)
+        except ValueError as fault:
+            return CheckResult(news, [CheckFailure("policy", str(fault))])
+        added = {"plan": seen.plan, removals.PENDING: pending} if pending else {}
+        return CheckResult({**news, **added}, [CheckFailure(removals.STANDS, text) for text in seen.failures])
+
+    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
+        """That something has left the cluster since is no difference."""
+        own = own_inputs(_news)
+        kept = own if own.get("pending") else {key: own[key] for key in own.keys() - {"plan", "pending"}}
+        return super().diff(_id, _olds, kept)
+
+    def create(self, props: Props) -> CreateResult:
+        """Record the inputs."""
+        return CreateResult(f"{props['stack']}/removals", own_inputs(props))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Judge limits by a look of its own, before anything is removed."""
+        from slinky_iac.drain import removals
+
+        if _news.get(removals.PENDING):
+            with at_work(Settings(**Settings.common(_news, ""))) as session:
+                removals.judge(session, _news)
+        return UpdateResult(own_inputs(_news))
 
 
 Found = TypeVar("Found")

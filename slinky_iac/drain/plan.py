@@ -15,6 +15,7 @@ from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
 from slinky_iac.drain.free import queue_losses
+from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.tags import cost_below, foreign_tags
@@ -127,9 +128,17 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     else:
         selected = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
         blocks += blocked_nodes(selected)
+        warnings += _own_partition(seen.cluster, state, owner)
         warnings += [*warnings_about(selected, ()), *queue_warnings(seen.cluster, selected)]
     plan = DrainPlan(owner.nodeset, state.spec.replicas, 0, len(seen.pods), selected, known=seen.cluster is not None)
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
+
+
+def _own_partition(cluster: ClusterView, state: NodeSet, owner: Owner) -> Iterable[Finding]:
+    """The queue of the NodeSet's own partition, which slurmctld in Kubernetes loses with it."""
+    going = Change(partitions=frozenset([owner.nodeset] if state.spec.partition.enabled else []))
+    if waiting := [job for job in losers(going, cluster) if job.waits]:
+        yield Finding("own-partition", f"{jobs_in_words(waiting)} wait in its own partition, and are waited for first")
 
 
 def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan:

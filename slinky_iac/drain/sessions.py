@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain import waiting
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.losses import Change, Loss, who_loses
@@ -57,6 +59,12 @@ class SessionSettings(Settings):
             resource=str(props.get("resource") or ""),
             interrupts=props.get("interrupts") is True,
         )
+
+
+@pulumi_state.as_written()
+def in_state(state: State) -> tuple[SessionSettings, ...]:
+    """Settings of all such gates of a stack."""
+    return tuple(SessionSettings.from_props(each.made) for each in state.all(pulumi_state.dynamic("SessionsGate")))
 
 
 @dataclass(frozen=True)

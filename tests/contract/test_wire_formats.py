@@ -59,6 +59,11 @@ PROVIDERS = {
         | {"schema", "stack", "cluster", "host", "podNamespace", "podSelector", "kind", "resource", "interrupts", "policy"}
         | {"urn"},
     ),
+    "pulumi-python:dynamic/slurm:Removals": (
+        "slinky_iac.drain.gates",
+        "RemovalsProvider",
+        REACH | {"schema", "stack", "cluster", "operatorVersion", "policy", "stands", "urn"},  # pending is its own
+    ),
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",
         "IdentityProvider",
@@ -188,7 +193,9 @@ def test_the_props_of_each_provider_are_pinned(kind: str) -> None:
     _, _, props = PROVIDERS[kind]
     for resource in dynamic(kind):
         assert (
-            set(resource.inputs) - {"__provider", "plan", "result"} - ({"nonce"} if kind.endswith("JobLife") else set())
+            set(resource.inputs)
+            - {"__provider", "plan", "pending", "result"}
+            - ({"nonce"} if kind.endswith("JobLife") else set())
             == props
         )
 

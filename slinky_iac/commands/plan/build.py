@@ -62,6 +62,8 @@ _KINDS: Final = {
     dynamic("OutsideHosts"): "bare-metal hosts",
     dynamic("ControllerGate"): "gate of the Controller",
     dynamic("QueueGate"): "gate of the queue",
+    dynamic("SessionsGate"): "gate of sessions",
+    dynamic("Removals"): "list of what stands",
     dynamic("ClusterIdentity"): "cluster identity",
     "random:index/randomPassword:RandomPassword": "generated key",
     RELEASE: "Helm release",

@@ -17,12 +17,14 @@ from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
 from slinky_iac.commands.plan.wire import GatePlan, Inputs, Json, Step, fresh
 from slinky_iac.text import moment
 
+SESSIONS: Final = "pulumi-python:dynamic/slurm:SessionsGate"
+REMOVALS: Final = "pulumi-python:dynamic/slurm:Removals"
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
 GOING: Final = ("delete", "delete-replaced", "replace")
 ASK_REMOVAL: Final = (
-    "a preview doesn't say whose jobs a removal waits for: run `slinky drain plan --json` and give its"
+    "a preview of a destroy doesn't say whose jobs a removal waits for: run `slinky drain plan --json` and give its"
     " output with --removals"
 )
 
@@ -30,6 +32,7 @@ ASK_REMOVAL: Final = (
 def drains(steps: Sequence[Step], removals: Mapping[str, GatePlan], now: int) -> tuple[Drain, ...]:
     """All drains of an update, in the order of the preview. ``removals``: plans of removals by NodeSet."""
     found: dict[tuple[str, str], Drain] = {}
+    removals = {**_planned(steps), **removals}
     gated = (each for step in steps if (each := _of(step, removals, now)) is not None)
     for each in (*gated, *_ungated(steps), *_namespaces(steps)):
         found.setdefault((each.kind, each.what), each)
@@ -40,7 +43,7 @@ def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
     kind = type_of(step.urn)
     if step.does is None:
         return None
-    if kind == names.NODESET_SCALE and step.op in GOING:
+    if kind in {names.NODESET_SCALE, SESSIONS} and step.op in GOING:
         return _removal(Inputs.of(step.before), removals, now)
     if kind == names.NODESET_SCALE and step.new and step.does != "create":
         return _scale_in(step, now)
@@ -68,13 +71,22 @@ def _scale_in(step: Step, now: int) -> Drain | None:
     return replace(from_plan(kind, plan, new, now), at_once=rolls.at_once if rolls else 0)
 
 
-def _removal(old: Inputs, removals: Mapping[str, GatePlan], now: int) -> Drain:
-    plan = removals.get(old.nodeset)
+def _planned(steps: Sequence[Step]) -> dict[str, GatePlan]:
+    """Plans of what leaves the program, as its own resource has them; a destroy's preview has none."""
+    plans = (Inputs.of(step.after).plan for step in steps if type_of(step.urn) == REMOVALS)
+    return {each.nodeset: each for plan in plans for each in plan.removals}
+
+
+def _removal(old: Inputs, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
+    if old.interrupts:
+        return None
+    kind: DrainKind = "sessions" if old.host else "removal"
+    plan = removals.get(old.host or old.nodeset)
     if plan is not None:
-        return from_plan("removal", plan, old, now)
+        return from_plan(kind, plan, old, now)
     return Drain(
-        "removal",
-        old.nodeset,
+        kind,
+        old.host or old.nodeset,
         known=False,
         before=old.target,
         deadline_at=old.deadline_at(now),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Op = Literal["create", "update", "replace", "delete", "import", "refresh", "read", "other"]
-DrainKind = Literal["scale-in", "rollout", "removal", "hosts", "namespace", "slurm-conf"]
+DrainKind = Literal["scale-in", "rollout", "removal", "hosts", "namespace", "slurm-conf", "sessions"]
 
 
 @dataclass(frozen=True)

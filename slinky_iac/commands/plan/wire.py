@@ -295,6 +295,8 @@ class GatePlan(Struct, frozen=True):
     hosts: Texts = ()
     changed: Texts = ()
     steps: Texts = ()
+    removals: tuple[GatePlan, ...] = ()
+    """What leaves the program, each by ``nodeset``, which may be a host of sessions."""
 
     def jobs_at(self, now: int) -> tuple[Job, ...]:
         """The jobs with times."""
@@ -335,6 +337,8 @@ class Inputs(Struct, frozen=True, rename="camel"):
     hosts: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
     outside: bool = False
+    host: str = ""
+    interrupts: bool = False
     metadata: Metadata = Metadata()
 
     @classmethod

@@ -30,6 +30,7 @@ KINDS = {
     "hosts": "maintenance",
     "namespace": "deletion",
     "slurm-conf": "slurm.conf",
+    "sessions": "sessions",
 }
 
 Face = Literal["ok", "none", "ask", "no"]
@@ -154,6 +155,7 @@ def drain_title(drain: Drain) -> str:
         "slurm-conf": drain.what,
         "namespace": f"namespace {drain.what}: deleted with everything in it",
         "removal": f"{drain.what}: removed with {_count(max(drain.before, nodes), 'node')}",
+        "sessions": f"{drain.what}: removed once no job of srun or salloc runs from its pods",
         "rollout": f"{drain.what}: {nodes} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once",
         "scale-in": f"{drain.what}: {drain.before} → {drain.after} nodes",
     }[drain.kind]

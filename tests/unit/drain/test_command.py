@@ -14,11 +14,14 @@ from slinky_iac.commands import cli, drain
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.errors import DrainBlocked, KubeUnreachable, StateError
 from tests.unit.drain.model_session import ModelSession, with_job
+from tests.unit.drain.test_sessions import PROPS, srun
+from tests.unit.drain.test_sessions import session as of_login
 from tests.unit.status.made import gate
 
 OURS = Owner("dev", "gpu").reason("scale-in 3->2")
 URN = "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::slinky-iac-prod"
 KIND = "pulumi-python:dynamic/slurm:NodeSetScale"
+LOGINS = "pulumi-python:dynamic/slurm:SessionsGate"
 
 
 class Stack:
@@ -28,17 +31,22 @@ class Stack:
         self.gpu, self.cpu = ModelSession(with_job()), ModelSession(with_job())
         self.lost: dict[str, Exception] = {}
         self.asked: list[str] = []
-        self.names = ("gpu", "cpu")
+        self.names: tuple[str, ...] = ("gpu", "cpu")
+        self.login: Any = None
 
     def pulumi(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         assert arguments[:2] == ["stack", "export"]
         resources = [{"type": KIND, "outputs": gate(name, 3, stack="dev")} for name in self.names]
+        resources += [{"type": LOGINS, "outputs": PROPS}] if self.login is not None else []
         return subprocess.CompletedProcess(arguments, 0, json.dumps({"deployment": {"resources": resources}}), "")
 
     @contextmanager
     def opened(self, settings: GateSettings) -> Iterator[Any]:
         name = settings.owner.nodeset
         self.asked.append(name)
+        if name == "logins.main":
+            yield self.login
+            return
         if name in self.lost:
             raise self.lost[name]
         yield getattr(self, name)
@@ -85,6 +93,15 @@ def test_a_plan_names_whose_jobs_a_removal_waits_for(stack: Stack, capsys: pytes
     assert "gpu-2 (busy): 1 of " in shown
     assert "gpu-1 (idle): no job, free now" in shown
     assert stack.asked == ["gpu"]
+
+
+def test_a_plan_names_whose_srun_login_pods_wait_for(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    stack.names, stack.login = (), of_login(srun())
+    assert stack.run("plan") == 0
+    assert capsys.readouterr().out.startswith("logins.main: LoginSet slurm-login-main will be removed; 1 job (7 of alice")
+    assert stack.run("plan", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["plans"]
+    assert (found["nodeset"], found["known"], [each["job"] for each in found["jobs"]]) == ("logins.main", True, ["7"])
 
 
 def test_a_plan_of_nothing_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

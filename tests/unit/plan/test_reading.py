@@ -134,6 +134,30 @@ def test_a_removal_is_unknown_until_its_plan_is_given(op: str) -> None:
     assert (known.kind, known.known, [job.label for job in known.jobs]) == ("removal", True, ["7"])
 
 
+REMOVALS = "pulumi-python:dynamic/slurm:Removals"
+SESSIONS = "pulumi-python:dynamic/slurm:SessionsGate"
+
+
+def test_what_leaves_the_program_has_its_plan_in_the_preview() -> None:
+    gone = [plan({"gpu-0": [ALICE]}, before=1, after=0), plan({}, before=0, after=0, nodeset="logins.main", jobs=[ALICE])]
+    listed = step("update", REMOVALS, "removals", {"stands": {"gpu": {}}}, {"stands": {}, "plan": {"removals": gone}})
+    login = step("delete", SESSIONS, "login", {"host": "logins.main", "policy": {"deadline_s": HOUR}})
+    found = {each.what: each for each in order(listed, teardown(), login).drains}
+    assert {name: (each.kind, each.known) for name, each in found.items()} == {
+        "gpu": ("removal", True),
+        "logins.main": ("sessions", True),
+    }
+    assert [job.label for job in found["logins.main"].jobs] == ["7"]
+    assert found["logins.main"].deadline_at == NOW + HOUR
+    assert words.drain_title(found["logins.main"]).startswith("logins.main: removed once")
+
+
+def test_login_pods_that_a_destroy_removes_are_unknown_unless_they_may_be_interrupted() -> None:
+    (unknown,) = order(step("delete", SESSIONS, "login", {"host": "logins.main"})).drains
+    assert (unknown.kind, unknown.known) == ("sessions", False)
+    assert order(step("delete", SESSIONS, "login", {"host": "logins.main", "interrupts": True})).drains == ()
+
+
 def test_a_nodeset_that_goes_without_its_gate_is_named() -> None:
     lone = custom("delete", "NodeSet", "gpu", {"metadata": {"name": "slurm-worker-gpu"}})
     (drain,) = order(lone).drains

@@ -1,0 +1,151 @@
+"""What leaves the program: NodeSets, login sets, clients' pods. The engine asks no provider about a deletion in a preview;
+so one resource lists what stands, and its check sees what is missing from the list.
+
+An update judges the limits again, in its first acts: deletions are its last. What a removal that failed has left is in the
+list of what is pending, so the next preview shows it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slinky_iac.drain import sessions
+from slinky_iac.drain.plan import (
+    MAX_JOBS,
+    Finding,
+    Props,
+    Seen,
+    job_findings,
+    job_props,
+    limit_findings,
+    plan_props,
+    plan_teardown,
+    unknown_plan,
+    when,
+)
+from slinky_iac.drain.preview import BUDGET_S
+from slinky_iac.drain.session import Session, open_session
+from slinky_iac.drain.sessions import SessionSettings
+from slinky_iac.drain.settings import GateSettings, Settings
+from slinky_iac.drain.words import counted, jobs_in_words
+from slinky_iac.errors import DrainBlocked, SlinkyError
+from slinky_iac.slurmrest.objects import Job
+
+STANDS: Final = "stands"
+"""Prop: by the name of what stands, how it is reached."""
+PENDING: Final = "pending"
+"""Prop: the same of what has left the program and not yet the cluster."""
+Opened = Callable[..., AbstractContextManager[Session]]
+Gone = GateSettings | SessionSettings
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One look at what leaves."""
+
+    name: str
+    plan: Props
+    text: str
+    over: tuple[str, ...] = ()
+    """Limits that it exceeds."""
+
+
+def gone(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Props]:
+    """What stands by the state and not by the program, and what an earlier removal has left."""
+    before = {**(olds.get(PENDING) or {}), **(olds.get(STANDS) or {})}
+    return {name: dict(each) for name, each in sorted(before.items()) if name not in news[STANDS]}
+
+
+def settings_of(props: Mapping[str, Any], name: str, entry: Mapping[str, Any]) -> Gone:
+    """Settings of its gate, as far as a plan needs them. Raises ValueError where another program wrote them."""
+    if "podSelector" in entry:
+        return SessionSettings.from_props({**props, **entry, "host": name, "urn": ""})
+    return GateSettings.from_props({**props, "replicas": 0, "maxReplicas": 0, "owner": "stack", **entry, "nodeset": name})
+
+
+def plan(
+    props: Mapping[str, Any], leaving: Mapping[str, Props], opened: Opened = open_session
+) -> tuple[Seen, dict[str, Props]]:
+    """The plan of all that leaves, and what of it is still there; said to the person, too."""
+    reach = Settings.common(props, "")["reach"]
+    with opened(reach, str(props.get("urn", "")), budget_s=BUDGET_S) as session:
+        found = {name: _looked(session, props, name, entry) for name, entry in leaving.items()}
+        there = {name: each for name, each in found.items() if each is not None}
+        for each in there.values():
+            session.report(f"{each.name} leaves the program: {each.text}", severity="warning", keep=True)
+    over = tuple(f"{each.name} leaves the program: {text}" for each in there.values() for text in each.over)
+    plans = {"removals": [each.plan for each in there.values()]} if there else {}
+    return Seen(plans, over), {name: entry for name, entry in leaving.items() if name in there}
+
+
+def judge(session: Session, props: Mapping[str, Any]) -> None:
+    """Raise DrainBlocked where a removal exceeds a limit, or where a limit is set and the answer is missing."""
+    for name, entry in (props.get(PENDING) or {}).items():
+        found = _looked(session, props, name, entry)
+        if found is None:
+            continue
+        unknown = not found.plan["known"] and _limited(settings_of(props, name, entry))
+        if unknown or found.over:
+            why = "; ".join(found.over) or f"{found.text}; and drain.limits can't be judged"
+            raise DrainBlocked(f"{name} leaves the program, and nothing of it was drained or removed: {why}")
+
+
+def _limited(settings: Gone) -> bool:
+    limits = settings.policy.limits
+    return (limits.max_share, limits.max_jobs, limits.max_job_age_s) != (None, None, None)
+
+
+def _looked(session: Session, props: Mapping[str, Any], name: str, entry: Mapping[str, Any]) -> Removal | None:
+    """One look at it; None where it is gone from the cluster."""
+    settings = settings_of(props, name, entry)
+    try:
+        return _nodeset(session, settings) if isinstance(settings, GateSettings) else of_sessions(session, settings)
+    except SlinkyError as error:
+        text = f"whose jobs are waited for is not known: {error}"
+        return Removal(name, plan_props(unknown_plan(name, 0, 0, str(error))), text)
+
+
+def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
+    seen, name = session.observe(settings, queue=True), settings.owner.nodeset
+    state = seen.nodeset
+    if state is None:
+        return None
+    found = plan_teardown(seen, state, settings.owner)
+    what = f"{counted(len(seen.pods), 'node')} will be drained and removed"
+    if not found.known:
+        return Removal(name, plan_props(found), f"{what}; whose jobs are waited for is not known: {seen.problem}")
+    over = limit_findings(found.selected, state.spec.replicas, settings.policy.limits, seen.now)
+    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", _texts(over))
+
+
+def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
+    """One look at pods of srun and salloc; None where they are gone. Raises what the clients raise."""
+    seen, name = sessions.look(session, settings), settings.owner.nodeset
+    if settings.kind and seen.meta is None:
+        return None
+    jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
+    ends = [each.expected_end for each in jobs]
+    plain = {
+        **plan_props(unknown_plan(name, 0, 0, "")),
+        "known": True,
+        "jobs": [job_props(each) for each in jobs[:MAX_JOBS]],
+        "jobs_total": len(jobs),
+        "free_at": when(None if None in ends else max((end for end in ends if end is not None), default=0)),
+        "warnings": [],
+    }
+    over = job_findings(jobs, [each for each in jobs if not each.waits], settings.policy.limits, seen.now)
+    text = f"{settings.what} will be removed; "
+    if settings.interrupts and seen.lost:
+        return Removal(name, plain, f"{text}interruptSessions ends {jobs_in_words([each.job for each in seen.lost])}")
+    return Removal(name, plain, text + _waits(jobs), _texts(over))
+
+
+def _waits(jobs: Sequence[Job]) -> str:
+    return f"{jobs_in_words(jobs)} will be waited for" if jobs else "no job has to be waited for"
+
+
+def _texts(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(each.text for each in findings)
