@@ -114,10 +114,12 @@ class SlurmrestClient(SubmittingSession):
         One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
         as the same user, and name a moment before its question was sent. It is ``fresh_s`` old at most.
         """
+        who = (*self._who, wanted)
+        last = self._shared.last(who)
         return self._shared.after(
             moment,
-            (*self._who, wanted),
-            lambda left: current_jobs(self, wanted, self._left(left)),
+            who,
+            lambda left: current_jobs(self, wanted, self._left(left), last.counted if last is not None else None),
             budget_s=self._lists_s,
             monotonic=self._clock.monotonic,
             fresh_s=fresh_s,

@@ -15,26 +15,34 @@ show it to us. Then it may hold any node.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
-from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
+from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable
+from slinky_iac.kube.wire import MAX_SIEVED
 from slinky_iac.several import several
 from slinky_iac.slurmrest.controller import Diag
-from slinky_iac.slurmrest.lists import JobsAnswer
+from slinky_iac.slurmrest.lists import Counted, JobsAnswer
 from slinky_iac.slurmrest.objects import Job, may_hold_nodes, only_waits
 
 Wanted = Literal["held", "affordable", "live", "all"]
 """``held``: jobs that may hold nodes. ``live``: those that wait too. ``affordable``: those that wait too, if that costs no
 more than a list of a few thousand records. ``all``: ended ones that slurmctld remembers too."""
-MOST_TASKS: Final = 60_000
-"""Jobs and array tasks above which the list of records is asked for: states name each waiting task of an array, a record is
-for all of them, and slurmrestd's time for states grows with the square of their number (6 s for 50,000)."""
+RECORD_S: Final = 0.0015
+"""Seconds of slurmrestd for a record of a list: 1 to 2 ms were measured, and 200 kB of its memory."""
 SHARE: Final = 3
 """A record asked for alone costs as much as so many in a list."""
+ROW_S2: Final = 1.7e-9
+"""Seconds, by the square of the rows: slurmrestd frees each row of an answer by a walk over all that follow (data.c): 4.3 s
+for 50,000 states."""
+MOST_RECORDS: Final = MAX_SIEVED // 11_000
+"""Records whose list is too large for us: 390,000 of 11 kB."""
 FEW: Final = 5_000
 """Records of which a list is made for the sake of jobs that wait."""
+SLOW_S: Final = 5.0
+"""Seconds of slurmrestd from which the number of jobs may be why a look failed."""
 AGAIN: Final = 500
 """Ids in one question for states: they are part of its URL."""
 
@@ -48,6 +56,11 @@ class StatesAnswer:
     """Rows of the answer: an array has one for each task that waits, all with the array's id."""
     asked: float
     answered: float
+
+    @property
+    def records(self) -> int:
+        """Records of these jobs: tasks of an array that wait have one."""
+        return len(self.states)
 
 
 class Slurm(Protocol):
@@ -67,32 +80,77 @@ class Choice:
     left_out: int = 0
 
 
-def current_jobs(slurm: Slurm, wanted: Wanted, left: Callable[[], float]) -> JobsAnswer:
-    """The jobs that are wanted; there may be more among them. ``left``: seconds that are left."""
+def states_s(rows: int) -> float:
+    """Seconds that slurmrestd takes for the states of all jobs; each task of an array has a row."""
+    return ROW_S2 * rows * rows
+
+
+def list_s(records: int) -> float:
+    """Seconds for the list of all records; endless where it could not be read."""
+    return math.inf if records > MOST_RECORDS else RECORD_S * records + ROW_S2 * records * records
+
+
+def alone_s(records: int) -> float:
+    """Seconds for so many records, each asked for alone."""
+    return SHARE * RECORD_S * records
+
+
+def states_first(tasks: int, last: Counted | None, left: float) -> bool:
+    """Whether to ask for states before records. Which is cheaper depends on the number of records, and that is known from
+    states only, or from the last look: what came since may be a record each.
+
+    Without a last look states are asked for as long as they come within the time that is left (420,000 in 300 s): they cost
+    no more than a list of as many records, and little memory of slurmrestd. Beyond, an array's few records are all that may
+    still be read.
+    """
+    if last is None:
+        return states_s(tasks) <= left
+    return states_s(tasks) <= list_s(last.records + max(tasks - last.tasks, 0))
+
+
+def current_jobs(slurm: Slurm, wanted: Wanted, left: Callable[[], float], last: Counted | None = None) -> JobsAnswer:
+    """The jobs that are wanted; there may be more among them. ``left``: seconds that are left; ``last``: what the last look
+    counted. Raises what the client raises, with the number of jobs where that may be the reason."""
     if wanted == "all":
         return slurm.jobs(budget_s=left())
     try:
         counted = slurm.diag(budget_s=left()).statistics
-        if counted.jobs_running + counted.jobs_pending > MOST_TASKS:
-            return slurm.jobs(budget_s=left())
+    except (SlurmrestRefused, SlurmrestGarbage):
+        return slurm.jobs(budget_s=left())  # a proxy that lets only some paths through: the list of records says all of it
+    tasks = counted.jobs_running + counted.jobs_pending
+    try:
+        found = _by_states(slurm, wanted, left) if states_first(tasks, last, left()) else None
+        if found is None:
+            found = slurm.jobs(budget_s=left())
+    except SlurmrestUnreachable as error:
+        if min(states_s(tasks), list_s(tasks)) < SLOW_S:
+            raise
+        raise SlurmrestUnreachable(
+            f"{error} {tasks} jobs and array tasks run or wait: slurmrestd takes about {states_s(tasks):.0f} s for their"
+            " states. Nothing was concluded from a part. Fewer are needed for a look: let slurmctld forget ended jobs sooner"
+            " (MinJobAge), and hold back what waits (MaxJobCount, MaxSubmitJobs of associations)"
+        ) from None
+    return replace(found, counted=Counted(tasks, found.counted.records if found.counted else len(found.jobs)))
+
+
+def _by_states(slurm: Slurm, wanted: Wanted, left: Callable[[], float]) -> JobsAnswer | None:
+    """The jobs by their states; None where a list costs less, or where states can't be read."""
+    try:
         states = slurm.job_states(budget_s=left())
     except (SlurmrestRefused, SlurmrestGarbage):
-        # A proxy that lets only some paths through, or states that can't be read: the list of records says all of it.
-        return slurm.jobs(budget_s=left())
+        return None
     choice = chosen(states, wanted)
-    if choice is None:
-        return slurm.jobs(budget_s=left())
-    return _fetched(slurm, states, choice, left)
+    return None if choice is None else _fetched(slurm, states, choice, left)
 
 
 def chosen(states: StatesAnswer, wanted: Wanted) -> Choice | None:
     """Which records to ask for by themselves; None where a list of all costs less."""
     held = tuple(job for job, each in states.states.items() if may_hold_nodes(each))
     queue = tuple(job for job, each in states.states.items() if only_waits(each))
-    both = (*held, *queue)
-    if wanted != "held" and len(both) * SHARE <= states.rows:
+    both, listed_s = (*held, *queue), list_s(states.records)
+    if wanted != "held" and alone_s(len(both)) <= listed_s:
         return Choice(both)
-    if wanted == "live" or (wanted == "affordable" and states.rows <= FEW) or len(held) * SHARE > states.rows:
+    if wanted == "live" or (wanted == "affordable" and states.records <= FEW) or alone_s(len(held)) > listed_s:
         return None
     return Choice(held, left_out=len(queue))
 
@@ -111,6 +169,7 @@ def _fetched(slurm: Slurm, states: StatesAnswer, choice: Choice, left: Callable[
         answered=max((states.answered, *(each.answered for each in answers))),
         clusters=frozenset(name for each in answers for name in each.clusters),
         left_out=choice.left_out,
+        counted=Counted(states.rows, states.records),
     )
 
 

@@ -49,6 +49,16 @@ class NodesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """How many jobs slurmctld has."""
+
+    tasks: int
+    """Those that run or wait, each task of an array counted as one (`diag/`)."""
+    records: int
+    """Records, ended jobs' too; tasks of an array that wait are one."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobsAnswer:
     """All jobs at one moment. ``asked`` and ``answered`` are monotonic seconds of this process."""
 
@@ -60,6 +70,8 @@ class JobsAnswer:
     """ClusterName of slurmctld as the rows have it. Empty without a job."""
     left_out: int = 0
     """Jobs that wait and are not among ``jobs``, each task of an array counted as one."""
+    counted: Counted | None = None
+    """What was known of their number; None where it was not asked for."""
 
     @property
     def unreadable(self) -> tuple[Job, ...]:

@@ -91,6 +91,12 @@ class Shared(Generic[Answer]):
             mine.ended.set()
         return mine.answer
 
+    def last(self, who: Hashable) -> Answer | None:
+        """The newest answer that is there, however old; None without one."""
+        with self._lock:
+            question = self._questions.get(who)
+            return None if question is None else question.answer
+
     def _again(self, error: BaseException) -> SlinkyError:
         """The error of another thread, as one's own."""
         if isinstance(error, SlinkyError):

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.errors import SlurmrestUnreachable
-from slinky_iac.slurmrest.current_jobs import FEW, MOST_TASKS, SHARE, Choice, StatesAnswer, Wanted, chosen
+from slinky_iac.slurmrest.current_jobs import (
+    FEW,
+    MOST_RECORDS,
+    Choice,
+    StatesAnswer,
+    Wanted,
+    alone_s,
+    chosen,
+    list_s,
+    states_first,
+    states_s,
+)
+from slinky_iac.slurmrest.lists import Counted
 from tests.unit.examples import examples
 from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node, number
 
@@ -82,7 +94,7 @@ def test_each_task_of_an_array_and_each_part_of_a_het_job_is_found_by_its_own_re
 
 def test_an_array_that_waits_is_one_record_whatever_the_number_of_its_tasks() -> None:
     waiting = job(20, "PENDING", array_job_id=number(20), array_task_id=number(None), waiting_tasks=list(range(50)))
-    slurm = FakeSlurm().add(waiting, job(1, nodes="g-0"))
+    slurm = FakeSlurm().add(waiting, job(1, nodes="g-0"), *BALLAST)
     assert listed(slurm, "live") == {1: {"RUNNING"}, 20: {"PENDING"}}
     assert (lists(slurm), records(slurm)) == (0, [1, 20])
 
@@ -94,9 +106,10 @@ def test_a_list_of_all_records_is_asked_for_where_it_costs_less(wanted: Wanted) 
     assert (lists(slurm), records(slurm)) == (1, [])
 
 
-def states(held: int, queue: int, ended: int) -> StatesAnswer:
+def states(held: int, queue: int, ended: int, tasks: int = 0) -> StatesAnswer:
+    """``tasks``: rows of one array that waits, beside its record."""
     rows = [*[frozenset({"RUNNING"})] * held, *[frozenset({"PENDING"})] * queue, *[frozenset({"FAILED"})] * ended]
-    return StatesAnswer(dict(enumerate(rows, 1)), len(rows), 0.0, 0.0)
+    return StatesAnswer(dict(enumerate(rows, 1)), len(rows) + tasks, 0.0, 0.0)
 
 
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 400), st.sampled_from(["held", "affordable", "live"]))
@@ -107,7 +120,7 @@ def test_a_choice_leaves_out_no_job_that_is_wanted_and_costs_no_more_than_the_li
     choice = chosen(seen, wanted)
     if choice is None:
         return
-    assert len(choice.ids) * SHARE <= seen.rows
+    assert alone_s(len(choice.ids)) <= list_s(seen.records)
     assert set(choice.ids) >= set(range(1, held + 1))
     assert wanted == "held" or choice.ids == tuple(range(1, held + queue + 1))
     assert choice.left_out == held + queue - len(choice.ids)
@@ -117,6 +130,49 @@ def test_a_plan_leaves_out_a_long_queue_and_says_so_and_a_gate_of_slurm_conf_nev
     long = states(10, FEW, 0)
     assert chosen(long, "affordable") == Choice(tuple(range(1, 11)), left_out=FEW)
     assert chosen(long, "live") is None
+
+
+def test_a_list_costs_by_its_records_and_tasks_of_an_array_that_wait_are_one() -> None:
+    assert chosen(states(1000, 1, 0, tasks=50_000), "held") is None
+    assert chosen(states(1000, 1, 5000, tasks=50_000), "held") == Choice(tuple(range(1, 1001)), left_out=1)
+
+
+def test_a_list_that_is_too_large_to_be_read_is_no_way_whatever_the_others_cost() -> None:
+    seen = states(MOST_RECORDS // 2, MOST_RECORDS, 0)
+    choice = chosen(seen, "live")
+    assert choice is not None
+    assert len(choice.ids) == seen.records
+
+
+@pytest.mark.parametrize(
+    ("tasks", "last", "left", "first"),
+    [
+        (1_000, None, 300, True),
+        (60_001, None, 300, True),  # separate jobs, as far as is known: 6 s against 1.5 to 2 min and 12 GB
+        (200_000, None, 300, True),
+        (200_000, None, 20, False),  # a preview's time: states would take 68 s, and arrays have few records
+        (500_000, None, 300, False),
+        (200_000, Counted(200_000, 12), 300, False),  # it is an array: the last look says so
+        (200_000, Counted(200_000, 190_000), 300, True),
+        (200_000, Counted(100, 12), 300, True),  # what came since may be separate jobs
+        (500_000, Counted(500_000, 490_000), 300, True),  # neither fits: a list would take slurmrestd 98 GB as well
+    ],
+)
+def test_states_are_asked_for_first_where_that_costs_less_than_the_list(
+    tasks: int, last: Counted | None, left: float, *, first: bool
+) -> None:
+    assert states_first(tasks, last, left) is first
+
+
+@given(st.integers(0, 2_000_000), st.integers(0, 2_000_000), st.integers(0, 2_000_000))
+def test_no_way_is_chosen_that_is_known_to_cost_more(tasks: int, before: int, records: int) -> None:
+    """A step of any number would be a cliff: at 60,000 jobs a look went from 6 s to more than a minute."""
+    last = Counted(before, min(before, records))
+    most = last.records + max(tasks - last.tasks, 0)
+    chosen_s, other_s = states_s(tasks), list_s(most)
+    if not states_first(tasks, last, 300):
+        chosen_s, other_s = other_s, chosen_s
+    assert chosen_s <= other_s
 
 
 def refused(request: httpx.Request) -> httpx.Response:
@@ -136,16 +192,40 @@ def test_states_that_cannot_be_had_are_replaced_by_the_list_of_records(first: li
     assert lists(slurm) == 1
 
 
-def test_states_are_not_asked_for_where_arrays_have_more_tasks_than_slurmrestd_lists_in_time() -> None:
-    class Wide(FakeSlurm):
-        def serve(self, request: httpx.Request, rest: str, body: dict[str, Any]) -> httpx.Response:
-            if rest == "diag/":
-                return answer(statistics={"jobs_running": 1, "jobs_pending": MOST_TASKS})
-            return super().serve(request, rest, body)
+class Wide(FakeSlurm):
+    """Its one job that waits is an array of very many tasks."""
 
+    tasks = 500_000
+
+    def serve(self, request: httpx.Request, rest: str, body: dict[str, Any]) -> httpx.Response:
+        if rest == "diag/":
+            return answer(statistics={"jobs_running": 1, "jobs_pending": self.tasks})
+        return super().serve(request, rest, body)
+
+
+def test_states_are_not_asked_for_where_arrays_have_more_tasks_than_slurmrestd_lists_in_time() -> None:
     slurm = Wide().add(job(7, nodes="g-0"), *BALLAST)
-    assert 7 in listed(slurm)
+    with slurm.client() as client:
+        assert 7 in {each.job_id for each in client.jobs_after(0, wanted="held").jobs}
     assert (lists(slurm), slurm.asked_for("GET", "state/")) == (1, [])
+
+
+def test_a_look_rests_on_what_the_last_one_of_this_process_counted() -> None:
+    slurm = Wide().add(job(7, nodes="g-0"), job(8, "PENDING"), *BALLAST)
+    slurm.tasks = 50_000
+    with slurm.client() as client:
+        for _ in range(3):
+            client.jobs_after(client._clock.monotonic(), wanted="held")
+    assert (len(slurm.asked_for("GET", "state/")), lists(slurm)) == (1, 2)
+
+
+def test_a_look_that_fails_says_how_many_jobs_there_are_and_what_to_do() -> None:
+    slurm = Wide().add(job(7, nodes="g-0"), *BALLAST)
+    with slurm.client() as client:
+        client.version()
+        slurm.faults = [None, *[lambda _: answer(502, [error(5004)], jobs=[])] * 20]
+        with pytest.raises(SlurmrestUnreachable, match=r"500001 jobs and array tasks run or wait.*MinJobAge"):
+            client.jobs_after(0, wanted="held")
 
 
 def test_a_job_whose_record_is_not_shown_may_hold_any_node() -> None:
