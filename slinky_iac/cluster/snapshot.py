@@ -125,17 +125,11 @@ class ClusterView:
         return self.jobs_on.get(node, ())
 
     @cached_property
-    def _tied(self) -> dict[str | None, list[Job]]:
-        """Active jobs by each node that their ``--nodelist`` names and that they are not on; None: it can't be read."""
+    def naming(self) -> Mapping[str | None, tuple[Job, ...]]:
+        """Jobs that aren't over by each node that their ``--nodelist`` names and that they are not on; None: it can't be
+        read."""
         found: defaultdict[str | None, list[Job]] = defaultdict(list)
         for job in self.queue:
             for node in (None,) if job.required is None else set(job.required).difference(job.node_names):
-                if job.active:
-                    found[node].append(job)
-        return found
-
-    def holding(self, node: str) -> tuple[Job, ...]:
-        """Active jobs that the end of the node's record would end: those on it, and those elsewhere that name it."""
-        there = self.jobs(node)
-        elsewhere = (job for name in (node, None) for job in self._tied.get(name, ()) if job not in there)
-        return (*there, *elsewhere)
+                found[node].append(job)
+        return {node: tuple(there) for node, there in found.items()}

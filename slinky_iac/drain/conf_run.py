@@ -106,7 +106,7 @@ class ConfTask(Task[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem and seen.asked:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for(conf_steps.held_by(seen, self.goal), seen.now)
+            self.met.wait_for((each.job for each in conf_steps.losses(seen, self.goal)), seen.now)
         return step
 
     def act(self, step: Step) -> None:
@@ -291,7 +291,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
     jobs: int | None = None
     try:
         seen = conf_look(session, settings)
-        jobs = len(conf_steps.held_by(seen, goal_of(settings, going, seen.now)))
+        jobs = len(conf_steps.losses(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
     said = closing.losing(going.partitions, going.nodes, jobs)

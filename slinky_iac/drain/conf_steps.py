@@ -8,7 +8,7 @@ list: then a job that came in before the DRAIN is in the job list. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -17,9 +17,8 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import waiting
 from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines
 from slinky_iac.drain.cost import overwrites
-from slinky_iac.drain.free import Free, verdict
-from slinky_iac.drain.losses import Change, Loss, who_loses
-from slinky_iac.drain.plan import job_findings
+from slinky_iac.drain.free import why_not_free
+from slinky_iac.drain.losses import Change, Loss, stays_lost, who_loses
 from slinky_iac.drain.protocol import (
     ClosePartitions,
     DeleteController,
@@ -30,7 +29,7 @@ from slinky_iac.drain.protocol import (
     Wait,
     WriteConf,
 )
-from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
+from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
 from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
@@ -170,7 +169,7 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
     """The next step: close partitions, drain hosts, wait for jobs, wait until ended ones are forgotten, write."""
     if look.problem:
         return _unanswered(look, goal)
-    over = limits_exceeded(held_by(look, goal), goal.policy.limits, look.now) if goal.limited else ()
+    over = waiting.limits_exceeded(losses(look, goal), goal.policy.limits, look.now) if goal.limited else ()
     if over:
         return Stop(f"{'; '.join(over)}. Nothing was changed", "blocked")
     emptied = None
@@ -193,12 +192,6 @@ def _write(look: ConfLook, goal: ConfGoal) -> Step:
             "blocked",
         )
     return WriteConf(text)
-
-
-def limits_exceeded(holding: Iterable[Job], limits: Limits, now: int) -> tuple[str, ...]:
-    """A sentence for each limit that these jobs exceed. Jobs that wait have no age."""
-    jobs = tuple(holding)
-    return tuple(each.text for each in job_findings(jobs, [each for each in jobs if not each.waits], limits, now))
 
 
 def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
@@ -246,11 +239,6 @@ def losses(look: ConfLook, goal: ConfGoal) -> tuple[Loss, ...]:
     return tuple(each for each in found if each.job.waits) if goal.ends == "first" else found
 
 
-def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Job, ...]:
-    """The jobs alone."""
-    return tuple(each.job for each in losses(look, goal))
-
-
 def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
     """Partitions that take new jobs, with their state."""
     states = {name: look.partitions[name] for name in going.partitions if name in look.partitions}
@@ -263,12 +251,8 @@ def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
 
 def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     """A line for each host that isn't free although no job of the list is on it."""
-    lines = []
-    for host in goal.leaving.nodes:
-        judged = verdict(host, look.cluster, look.now)
-        if not isinstance(judged, Free) and not look.cluster.jobs(host):
-            lines.append(f"{host}: {judged.why}")
-    return tuple(lines)
+    idle = (host for host in goal.leaving.nodes if not look.cluster.jobs(host))
+    return tuple(why for host in idle if (why := why_not_free(host, look.cluster, look.now)))
 
 
 def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
@@ -279,7 +263,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
         then="the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}",
         late=_late(goal),
         more=_unfree(look, goal),
-        movable=lambda job: _movable(job, goal),
+        movable=lambda job: not stays_lost(job, goal.change),
     )
 
 
@@ -294,16 +278,6 @@ def _late(goal: ConfGoal) -> tuple[str, str]:
     more = "`pulumi up` continues, and gives them back where the file has them again"
     held = "partitions and hosts are given back" if undo else f"partitions stay closed and hosts drained; {more}"
     return f"slurm.conf can't lose {in_words(goal.leaving)} yet", f"slurm.conf is as it was, and {held}"
-
-
-def _movable(job: Job, goal: ConfGoal) -> bool:
-    """A requeued job waits in the same partition, with the same --nodelist: only what is on a host can be helped so."""
-    return (
-        not goal.ends
-        and not job.lost_with(goal.leaving.partitions)
-        and job.required is not None
-        and set(job.required).isdisjoint(goal.leaving.hosts)
-    )
 
 
 def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:

@@ -40,6 +40,7 @@ from types import MappingProxyType
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.losses import held_on
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import marked_by
 from slinky_iac.kube.objects import Pod
@@ -276,7 +277,7 @@ def _candidate(
     pod: Pod, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner, aliases: Mapping[str, str]
 ) -> Candidate:
     record = cluster.nodes.get(pod.slurm_node)
-    jobs = (cluster.jobs if record is None else cluster.holding)(pod.slurm_node)
+    jobs = held_on(pod.slurm_node, cluster)
     reservations = tuple(reserved.get(pod.slurm_node, ()))
     trouble = _trouble(record, jobs, owner)
     alias = aliases.get(_alias(pod.slurm_node)) if record is None and pod.slurm_node else None

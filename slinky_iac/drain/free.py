@@ -22,7 +22,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.losses import tied
+from slinky_iac.drain.losses import Change, held_on, losers, named_by
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import iso, jobs_in_words, whose
@@ -83,10 +83,12 @@ def registered_wrongly(record: Node) -> bool:
     return "INVALID_REG" in record.state
 
 
-def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
-    """What the two lists say of ``node``. A node without a record is free: no job can be placed on what isn't there."""
-    jobs = cluster.jobs(node)
-    if jobs:
+def verdict(node: str, cluster: ClusterView, now: int, *, forgets: bool = False) -> Verdict:
+    """What the two lists say of ``node``. A node without a record is free: no job can be placed on what isn't there.
+
+    ``forgets``: its record goes, too.
+    """
+    if jobs := cluster.jobs(node):
         return Busy(jobs, f"{len(jobs)} job(s) hold it")
     if cluster.unplaced and cluster.unplaced[0].trouble:
         return Unknown(f"{cluster.unplaced[0].trouble}; it may be on any node")
@@ -95,7 +97,18 @@ def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
     record = cluster.nodes.get(node)
     if record is None:
         return Free("slurmctld has no record of it")
-    return _of_record(record, now)
+    found = _of_record(record, now)
+    if forgets and isinstance(found, Free) and (naming := held_on(node, cluster)):
+        return Busy((), f"named by --nodelist of {jobs_in_words(naming)}, which slurmctld would end with its record")
+    return found
+
+
+def why_not_free(node: str, cluster: ClusterView, now: int) -> str:
+    """``gpu-1: 2 jobs (…)``; ``""`` where it is free."""
+    judged = verdict(node, cluster, now)
+    if isinstance(judged, Free):
+        return ""
+    return f"{node}: {jobs_in_words(judged.jobs) if isinstance(judged, Busy) and judged.jobs else judged.why}"
 
 
 def _of_record(record: Node, now: int) -> Verdict:
@@ -112,30 +125,6 @@ def _of_record(record: Node, now: int) -> Verdict:
     if record.resume_after.value is not None and record.resume_after.value < now + HOLD_MARGIN_S:
         return NotHeld(f"its drain ends at {iso(record.resume_after.value)}")
     return Free("drained, and no job is on it")
-
-
-def tied_to(jobs: Iterable[Job], leaving: Collection[str]) -> dict[str, tuple[Job, ...]]:
-    """Jobs by the name of each node that leaves and that their ``--nodelist`` names, running or waiting.
-
-    A job that is on the node anyway is not among them. One whose list can't be read is tied to every node.
-    """
-    found: dict[str, list[Job]] = {}
-    going = set(leaving)
-    for each in jobs:
-        if each.over:
-            continue
-        named = going if each.required is None else going.intersection(each.required)
-        for node in named.difference(each.node_names):
-            found.setdefault(node, []).append(each)
-    return {node: tuple(there) for node, there in found.items()}
-
-
-def tied_in_words(tied: Mapping[str, tuple[Job, ...]]) -> tuple[str, ...]:
-    """A sentence for each node that is named by jobs elsewhere or in the queue."""
-    return tuple(
-        f"{node} is named by --nodelist of {jobs_in_words(jobs)}: slurmctld would end them once the node is gone"
-        for node, jobs in sorted(tied.items())
-    )
 
 
 def stranded(queue: Iterable[Job], nodes: Mapping[str, Node], leaving: Collection[str]) -> tuple[Job, ...]:
@@ -167,9 +156,17 @@ def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     )
 
 
+def named_in_words(leaving: Iterable[str], cluster: ClusterView) -> tuple[str, ...]:
+    """A sentence for each node that is named by jobs elsewhere or in the queue."""
+    return tuple(
+        f"{node} is named by --nodelist of {jobs_in_words(jobs)}: slurmctld would end them once the node is gone"
+        for node, jobs in named_by(leaving, cluster).items()
+    )
+
+
 def queue_losses(cluster: ClusterView, leaving: Collection[str]) -> Iterator[tuple[str, str]]:
     """A word for programs and a sentence for each way in which jobs of the queue lose by the end of these nodes."""
-    yield from (("nodelist", text) for text in tied_in_words(tied_to(cluster.queue, leaving)))
+    yield from (("nodelist", text) for text in named_in_words(leaving, cluster))
     yield from (("stranded", text) for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, leaving)))
     if leaving and cluster.queue_left_out:
         yield (
@@ -222,8 +219,7 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
             and node.known
             and {"DOWN", "DYNAMIC_NORM"} <= node.state
             and own.fullmatch(node.name)
-            and not cluster.jobs(node.name)
-            and not any(tied(job, (node.name,)) for job in cluster.queue)
+            and not losers(Change(records=frozenset([node.name])), cluster)
             and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
         )
     )

@@ -18,7 +18,7 @@ these as NODE_FAIL. Jobs that can't be read count wherever that can't be exclude
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
@@ -69,7 +69,7 @@ def who_loses(change: Change, cluster: ClusterView) -> tuple[Loss, ...]:
     """Each job that isn't over and that the change would end, once, running ones first."""
     if not change:
         return ()
-    found = (Loss(job, what) for job in cluster.unfinished if (what := next(_lost(job, change, cluster), "")))
+    found = (Loss(job, what) for job in _concerned(change, cluster) if (what := next(_lost(job, change, cluster), "")))
     return tuple(sorted(found, key=lambda each: (each.job.waits, each.job.job_id)))
 
 
@@ -78,16 +78,42 @@ def losers(change: Change, cluster: ClusterView) -> tuple[Job, ...]:
     return tuple(each.job for each in who_loses(change, cluster))
 
 
+def held_on(node: str, cluster: ClusterView) -> tuple[Job, ...]:
+    """The jobs that hold up the end of one node and of its record: those on it, then those that run elsewhere and name it.
+    One that waits holds nothing up."""
+    there = cluster.jobs(node)
+    if node not in cluster.nodes:
+        return there
+    return (*there, *(job for job in named_by([node], cluster).get(node, ()) if not job.waits))
+
+
+def named_by(nodes: Iterable[str], cluster: ClusterView) -> dict[str, tuple[Job, ...]]:
+    """Jobs by the name of each of these nodes that their ``--nodelist`` names and that they are not on."""
+    unread = cluster.naming.get(None, ())
+    found = {node: (*cluster.naming.get(node, ()), *unread) for node in sorted(nodes)}
+    return {node: jobs for node, jobs in found.items() if jobs}
+
+
+def _concerned(change: Change, cluster: ClusterView) -> Iterable[Job]:
+    """Jobs that may lose: of nodes and records alone those that are there, or name them."""
+    if replace(change, nodes=frozenset(), records=frozenset()):
+        return cluster.unfinished
+    ends = change.nodes | change.records
+    there = [job for node in ends for job in cluster.jobs(node)]
+    naming = [job for node in (*change.records, None) for job in cluster.naming.get(node, ())] if change.records else []
+    return {job.job_id: job for job in (*there, *cluster.unplaced, *naming)}.values()
+
+
 def _lost(job: Job, change: Change, cluster: ClusterView) -> Iterator[str]:
     """What the job loses, in order of importance."""
-    if job.lost_with(change.partitions):
+    if _loses_partition(job, change.partitions):
         yield f"partition {job.partitions[0]}" if job.partitions else "a partition that can't be read"
     yield from (f"node {name}" for name in job.node_names if name in change.nodes or name in change.records)
     if job.unplaced and (change.nodes or change.records):
         yield "a node that can't be read"
-    if change.records and tied(job, change.records):
-        named = sorted(change.records.intersection(job.required or ()))
-        yield f"node {named[0]}, by --nodelist" if named else "a node, by a --nodelist that can't be read"
+    if change.records and job.required is None:
+        yield "a node, by a --nodelist that can't be read"
+    yield from (f"node {name}, by --nodelist" for name in sorted(change.records.intersection(job.required or ())))
     if change.max_nodes is not None and len(cluster.nodes) > change.max_nodes and job.active:
         yield f"its node, as slurmctld would have room for {change.max_nodes} of {len(cluster.nodes)}"
     if change.gres and job.active:
@@ -102,9 +128,17 @@ def _lost(job: Job, change: Change, cluster: ClusterView) -> Iterator[str]:
         yield f"its srun or salloc in {host}"
 
 
-def tied(job: Job, nodes: Iterable[str]) -> bool:
-    """Whether the job's ``--nodelist`` names one of these nodes; so it does where that can't be read."""
-    return job.required is None or not set(nodes).isdisjoint(job.required)
+def stays_lost(job: Job, change: Change) -> bool:
+    """Whether a job that runs would lose all the same once it is requeued: it then waits in the same partitions, with the
+    same ``--nodelist``."""
+    named = change.records if job.required is None else change.records.intersection(job.required)
+    return change.slurmctld or bool(named) or _loses_partition(job, change.partitions)
+
+
+def _loses_partition(job: Job, going: frozenset[str]) -> bool:
+    """A job runs in the first of its partitions, and waits in all of them. So it counts where they can't be read."""
+    own = job.partitions
+    return bool(going) and (not own or (own[0] in going if not job.waits else going.issuperset(own)))
 
 
 def gres_of(record: Node | None) -> frozenset[str]:

@@ -16,7 +16,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import closed
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import Busy, Free, registered_wrongly, verdict
+from slinky_iac.drain.free import registered_wrongly, why_not_free
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
@@ -24,7 +24,7 @@ from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
-from slinky_iac.drain.words import distinct, jobs_in_words, marked_by, named, waiting_line
+from slinky_iac.drain.words import distinct, marked_by, named, waiting_line
 from slinky_iac.errors import (
     DrainDeadline,
     KubeNotFound,
@@ -80,9 +80,9 @@ def plan_hosts(
             drains.append(host)
         elif record.drained_or_draining and not owner.holds(record):
             notices.append(f"{host} is held by {marked_by(record)}'s drain ({record.reason!r}), which is left as it is")
-        unfree = tuple(_not_free(host, cluster, now))
-        waiting.extend(unfree)
-        jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
+        if unfree := why_not_free(host, cluster, now):
+            waiting.append(unfree)
+            jobs |= {job.job_id: job for job in cluster.jobs(host)}
     for host, record in _known((*active, *dropped), cluster):
         if owner.holds(record) and registered_wrongly(record):
             notices.append(wrongly(record))
@@ -96,14 +96,6 @@ def plan_hosts(
 
 def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, Node]]:
     return ((host, cluster.nodes[host]) for host in hosts if host in cluster.nodes)
-
-
-def _not_free(host: str, cluster: ClusterView, now: int) -> Iterable[str]:
-    judged = verdict(host, cluster, now)
-    if isinstance(judged, Busy) and judged.jobs:
-        yield f"{host}: {jobs_in_words(judged.jobs)}"
-    elif not isinstance(judged, Free):
-        yield f"{host}: {judged.why}"
 
 
 class LinesTask(Task[tuple[str, ...]]):

@@ -304,11 +304,12 @@ def limit_findings(selected: Sequence[Candidate], current: int, limits: Limits, 
     if limits.max_jobs is None and limits.max_job_age_s is None:
         return
     jobs = distinct(job for each in selected for job in each.jobs)
-    yield from job_findings(jobs, jobs, limits, now)
+    yield from job_findings(jobs, limits, now)
 
 
-def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, now: int) -> Iterable[Finding]:
-    """Limits that these jobs exceed. One of the ``running`` whose start isn't known is older than any limit."""
+def job_findings(jobs: Sequence[Job], limits: Limits, now: int) -> Iterable[Finding]:
+    """Limits that these jobs exceed. One that waits has no age; one that runs and whose start isn't known is older than any
+    limit."""
     if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
         yield Finding(
             "limit-jobs",
@@ -316,6 +317,7 @@ def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, no
         )
     if limits.max_job_age_s is not None:
         oldest = now - limits.max_job_age_s
+        running = (job for job in jobs if not job.waits)
         old = [job for job in running if job.start_time.value is None or job.start_time.value < oldest]
         if old:
             yield Finding(

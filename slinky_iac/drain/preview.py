@@ -17,11 +17,12 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
-from slinky_iac.drain import conf_run, conf_steps, maintenance
+from slinky_iac.drain import conf_run, conf_steps, maintenance, waiting
 from slinky_iac.drain.closed import held_of
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
-from slinky_iac.drain.free import names_in_use, tied_in_words, tied_to
+from slinky_iac.drain.free import named_in_words, names_in_use
+from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.observe import conf_look
 from slinky_iac.drain.plan import (
@@ -241,7 +242,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     if seen.problem:
         more = "The update will ask again and stop if it gets no answer"
         session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
-    limits = conf_steps.limits_exceeded(conf_steps.held_by(seen, goal), settings.policy.limits, seen.now)
+    limits = waiting.limits_exceeded(conf_steps.losses(seen, goal), settings.policy.limits, seen.now)
     return Seen(conf_props(seen, goal), limits, due)
 
 
@@ -270,12 +271,12 @@ def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
 
 def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times."""
-    going, holding = goal.leaving, conf_steps.held_by(look, goal)
+    going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
     ends = [None if each.waits else each.expected_end for each in holding]
     known = [end for end in ends if end is not None]
     unknown = bool(look.problem) or len(known) < len(ends)
-    warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.cluster.queue, going.hosts))]
+    warnings = [*_warnings(look, going), *named_in_words(going.hosts, look.cluster)]
     if goal.text is not None and not look.problem:
         warnings += kept_back(goal.text, look.fitting(goal.text))
     return {
@@ -313,7 +314,7 @@ def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any
 def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
     for name in going.partitions:
         states = look.partitions.get(name, frozenset())
-        waiting = [each for each in look.jobs if each.waits and each.lost_with([name])]
+        waiting = [each for each in losers(Change(partitions=frozenset([name])), look.cluster) if each.waits]
         if waiting and states & {"DOWN", conf_steps.CLOSED["DOWN"]}:
             yield (
                 f"partition {name} is {'+'.join(sorted(states))} and starts no job: the {len(waiting)} that wait there"

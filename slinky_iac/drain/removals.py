@@ -7,7 +7,7 @@ list of what is pending, so the next preview shows it too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,10 +15,8 @@ from typing import Any, Final
 from slinky_iac.drain import sessions
 from slinky_iac.drain.plan import (
     MAX_JOBS,
-    Finding,
     Props,
     Seen,
-    job_findings,
     job_props,
     limit_findings,
     plan_props,
@@ -30,6 +28,7 @@ from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Settings
+from slinky_iac.drain.waiting import limits_exceeded
 from slinky_iac.drain.words import counted, jobs_in_words
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.slurmrest.objects import Job
@@ -118,7 +117,7 @@ def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
     if not found.known:
         return Removal(name, plan_props(found), f"{what}; whose jobs are waited for is not known: {seen.problem}")
     over = limit_findings(found.selected, state.spec.replicas, settings.policy.limits, seen.now)
-    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", _texts(over))
+    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", tuple(each.text for each in over))
 
 
 def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
@@ -136,16 +135,12 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
         "free_at": when(None if None in ends else max((end for end in ends if end is not None), default=0)),
         "warnings": [],
     }
-    over = job_findings(jobs, [each for each in jobs if not each.waits], settings.policy.limits, seen.now)
+    over = () if settings.interrupts else limits_exceeded(seen.lost, settings.policy.limits, seen.now)
     text = f"{settings.what} will be removed; "
     if settings.interrupts and seen.lost:
         return Removal(name, plain, f"{text}interruptSessions ends {jobs_in_words([each.job for each in seen.lost])}")
-    return Removal(name, plain, text + _waits(jobs), _texts(over))
+    return Removal(name, plain, text + _waits(jobs), over)
 
 
 def _waits(jobs: Sequence[Job]) -> str:
     return f"{jobs_in_words(jobs)} will be waited for" if jobs else "no job has to be waited for"
-
-
-def _texts(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(each.text for each in findings)

@@ -244,10 +244,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
     ):
         return NotHeld("its pod has just started and may register with slurmctld at any moment")
     elsewhere = seen_elsewhere(each)
-    found = Unknown(elsewhere) if elsewhere else verdict(pod.slurm_node, cluster, now)
-    if isinstance(found, Free) and each.jobs:
-        return Busy((), f"named by --nodelist of {jobs_in_words(each.jobs)}, which slurmctld would end with its record")
-    return found
+    return Unknown(elsewhere) if elsewhere else verdict(pod.slurm_node, cluster, now, forgets=True)
 
 
 def touched(goal: Goal, now: int) -> str:

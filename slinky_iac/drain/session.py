@@ -14,11 +14,12 @@ from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import one_look, protocol
 from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
 from slinky_iac.drain.lease import THIS_RUN, ThisRun
-from slinky_iac.drain.losses import tied
+from slinky_iac.drain.losses import named_by
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
 from slinky_iac.drain.scaler import ScalerView
@@ -185,16 +186,15 @@ class Session(Connection):
     def _named(self, records: Collection[str]) -> set[str]:
         """Those that a job names by ``--nodelist``: without its record slurmctld's next start would end the job. The record
         stays, with a warning: features, GRES, CPUs and memory stay those of the earlier template until it goes."""
-        jobs = self.slurm.jobs_after(self.steady(), wanted="live").jobs if records else ()
-        naming = {record: [job for job in jobs if not job.over and tied(job, (record,))] for record in sorted(records)}
+        jobs = ClusterView.of((), self.slurm.jobs_after(self.steady(), wanted="live").jobs if records else ())
+        naming = named_by(records, jobs)
         for record, named in naming.items():
-            if named:
-                self._tell(
-                    f"Slurm's record of {record} stays, for --nodelist of {jobs_in_words(named)} names it: a new template's"
-                    f" features, GRES, CPUs and memory reach slurmctld once these jobs are over and the record is deleted"
-                    f" (`scontrol delete nodename={record}`, then its pod)"
-                )
-        return {record for record, named in naming.items() if named}
+            self._tell(
+                f"Slurm's record of {record} stays, for --nodelist of {jobs_in_words(named)} names it: a new template's"
+                f" features, GRES, CPUs and memory reach slurmctld once these jobs are over and the record is deleted"
+                f" (`scontrol delete nodename={record}`, then its pod)"
+            )
+        return set(naming)
 
     def scaler(self, settings: GateSettings) -> ScalerView | None:
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from slinky_iac.drain.losses import Loss
+from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.words import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
@@ -59,6 +60,11 @@ def until_none(
     said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
     text = f"the deadline ({iso(goal.deadline_at)}) is over, and {cannot}: {why}. {said}, {stays}"
     return Stop(text, cause="deadline", undo=goal.policy.on_deadline == "undo")
+
+
+def limits_exceeded(lost: Sequence[Loss], limits: Limits, now: int) -> tuple[str, ...]:
+    """A sentence for each limit that these jobs exceed."""
+    return tuple(each.text for each in job_findings([each.job for each in lost], limits, now))
 
 
 def _last_resort(holding: Sequence[Job], now: int, goal: Patience, movable: Callable[[Job], bool]) -> Step | None:

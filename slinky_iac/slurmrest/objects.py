@@ -9,7 +9,7 @@ States: slurm.h, enum node_states, and slurm_protocol_defs.c (node_state_string,
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Annotated, Any, Final, TypeVar
 
@@ -328,22 +328,6 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     def over(self) -> bool:
         """It has ended, and slurmctld still remembers it (MinJobAge)."""
         return not self.active and not self.waits
-
-    def lost_with(self, partitions: Collection[str]) -> bool:
-        """Whether it would be killed if these partitions left slurm.conf; so it counts where its own can't be read."""
-        if self.over:
-            return False
-        own = self.partitions
-        if not own:
-            return bool(partitions)
-        return set(own) <= set(partitions) if self.waits else own[0] in partitions
-
-    def needs(self, nodes: Collection[str]) -> bool:
-        """Whether it is on one of these nodes, or names one; so it does where that can't be told."""
-        if self.over:
-            return False
-        required = self.required
-        return bool(nodes) if required is None else not set(nodes).isdisjoint((*self.node_names, *required))
 
 
 _REPEATED: Final = (

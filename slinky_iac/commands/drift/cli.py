@@ -15,12 +15,13 @@ from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
-from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands import output
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
 from slinky_iac.commands.output import waiting_line
 from slinky_iac.commands.status.facts import cluster_name, reach_of
+from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
@@ -134,14 +135,14 @@ def look(
     said = session.slurm.diag()
     members = {each.name: each.nodesets for each in session.slurm.partitions()}
     left = [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]
-    jobs = session.slurm.jobs().jobs if left else ()
+    jobs = ClusterView.of((), session.slurm.jobs().jobs if left else ())
     return Seen(
         now=session.now(),
         cluster=said.meta.slurm.cluster,
         release=said.meta.slurm.release,
         nodes=nodes,
         partitions=frozenset(members),
-        left={name: sum(job.lost_with([name]) for job in jobs) for name in left},
+        left={name: len(losers(Change(partitions=frozenset([name])), jobs)) for name in left},
         workers=workers,
         fence=fence_faults(session.kube, fence),
     )

@@ -12,13 +12,14 @@ from slinky_iac.drain.conf_steps import (
     ConfGoal,
     ConfLook,
     WaitToForget,
-    limits_exceeded,
     next_step,
 )
 from slinky_iac.drain.conf_text import Leaving
+from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.preview import conf_props
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteController, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
+from slinky_iac.drain.waiting import limits_exceeded
 from tests.unit import builders
 from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW, job
@@ -193,7 +194,7 @@ def test_a_partition_that_starts_nothing_is_told_with_what_waits_there():
 
 
 def test_limits_count_waiting_jobs_and_ask_only_running_ones_for_their_age():
-    jobs = [running(start_time=NOW - 100), waiting(start_time=None)]
+    jobs = [Loss(each, "") for each in (running(start_time=NOW - 100), waiting(start_time=None))]
     assert limits_exceeded(jobs, Limits(), NOW) == ()
     assert "more than the 1" in limits_exceeded(jobs, Limits(max_jobs=1), NOW)[0]
     assert limits_exceeded(jobs, Limits(max_jobs=2, max_job_age_s=100), NOW) == ()
@@ -251,7 +252,9 @@ def test_nothing_leaves_slurm_conf_that_a_job_names_and_no_job_is_touched_but_by
         assert isinstance(step, {"requeue": Requeue, "cancel": Signal | Cancel}[act])
         assert seen.now >= wanted.deadline_at
         held = [each for each in jobs if each.handle in step.jobs]
-        assert all(set(each.partitions) & going or each.needs(hosts) for each in held), "only jobs of what leaves"
+        assert all(set(each.partitions) & going or set(hosts) & {*each.node_names, *each.required} for each in held), (
+            "only jobs of what leaves"
+        )
     if isinstance(step, ClosePartitions):
         assert step.states.keys() <= going
         assert can_close

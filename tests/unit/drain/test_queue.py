@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.free import stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.free import named_in_words, stranded, stranded_in_words
+from slinky_iac.drain.losses import Change, held_on, losers, named_by
 from tests.unit import builders
 from tests.unit.drain.made import job, node
 from tests.unit.slurmrest.fake import FakeSlurm
@@ -19,62 +21,74 @@ def listed(**more):
     return found
 
 
+def lost_with(found, *partitions):
+    return bool(losers(Change(partitions=frozenset(partitions)), ClusterView.of((), [found])))
+
+
+def needs(found, *nodes):
+    return bool(losers(Change(records=frozenset(nodes)), ClusterView.of((), [found])))
+
+
+def naming(found, *nodes):
+    """Each node that is named by the job that is not on it."""
+    return {name: [each.job_id for each in jobs] for name, jobs in named_by(nodes, ClusterView.of((), [found])).items()}
+
+
 def test_a_running_job_is_lost_with_the_partition_it_runs_in():
     found = listed(partition="batch,all", nodes="gpu-0")
-    assert found.lost_with({"batch"})
-    assert not found.lost_with({"all"}), "slurmctld takes it out of the job's list"
+    assert lost_with(found, "batch")
+    assert not lost_with(found, "all"), "slurmctld takes it out of the job's list"
 
 
 def test_a_waiting_job_is_lost_with_the_last_of_its_partitions():
     found = listed(states=("PENDING",), partition="batch,all")
-    assert not found.lost_with({"batch"})
-    assert found.lost_with({"batch", "all"})
+    assert not lost_with(found, "batch")
+    assert lost_with(found, "batch", "all")
 
 
 @pytest.mark.parametrize("states", [("COMPLETED",), ("CANCELLED",), ("NODE_FAIL",), ("TIMEOUT",)])
 def test_an_ended_job_is_only_remembered(states):
     found = listed(states=states, partition="batch", required_nodes="gpu-0")
     assert found.over
-    assert not found.lost_with({"batch"})
-    assert not found.needs({"gpu-0"})
-    assert tied_to([found], {"gpu-0"}) == {}
+    assert not lost_with(found, "batch")
+    assert not needs(found, "gpu-0")
+    assert naming(found, "gpu-0") == {}
 
 
 @pytest.mark.parametrize("states", [("COMPLETED", "COMPLETING"), ("SUSPENDED",), ("PENDING", "COMPLETING"), ("NEWLY_MADE",)])
 def test_what_is_not_surely_over_counts(states):
     found = listed(states=states, partition="batch", nodes="gpu-0")
     assert not found.over
-    assert found.lost_with({"batch"})
+    assert lost_with(found, "batch")
 
 
 @pytest.mark.parametrize("states", [("PENDING",), ("RUNNING",)])
 def test_a_node_of_nodelist_is_needed_wherever_the_job_is(states):
     found = listed(states=states, nodes="gpu-5" if states == ("RUNNING",) else "", required_nodes="gpu-[0-1,5]")
-    assert found.needs({"gpu-1"})
-    assert not found.needs({"gpu-2"})
-    assert {name: [each.job_id for each in jobs] for name, jobs in tied_to([found], {"gpu-1", "gpu-2"}).items()} == {
-        "gpu-1": [7]
-    }
+    assert needs(found, "gpu-1")
+    assert not needs(found, "gpu-2")
+    assert naming(found, "gpu-1", "gpu-2") == {"gpu-1": [7]}
 
 
 def test_a_job_that_is_on_the_node_anyway_is_not_told_twice():
     found = listed(nodes="gpu-1", required_nodes="gpu-1")
-    assert found.needs({"gpu-1"})
-    assert tied_to([found], {"gpu-1"}) == {}
+    assert needs(found, "gpu-1")
+    assert naming(found, "gpu-1") == {}
 
 
 def test_a_nodelist_that_cannot_be_read_is_tied_to_every_node_and_costs_no_other_row():
     found = listed(states=("PENDING",), required_nodes="gpu-[0-")
     assert found.required is None
-    assert found.needs({"anything"})
-    assert not found.needs(())
-    assert set(tied_to([found], {"a", "b"})) == {"a", "b"}
+    assert needs(found, "anything")
+    assert not needs(found)
+    assert naming(found, "a", "b") == {"a": [7], "b": [7]}
 
 
 def test_the_finding_names_node_job_and_user():
     found = job(7, 3, partition="all", required=("gpu-1", "gpu-3"))
-    (said,) = tied_in_words(tied_to([found], {"gpu-1"}))
+    (said,) = named_in_words(["gpu-1"], ClusterView.of((), [found]))
     assert said.startswith("gpu-1 is named by --nodelist of 1 job (7 of alice)")
+    assert "slurmctld would end them once the node is gone" in said
 
 
 def waiting(number, partition="gpu", features="", least=1, required=(), **more):
@@ -146,6 +160,11 @@ NODES = st.sets(st.sampled_from([f"gpu-{n}" for n in range(5)]))
 def test_a_job_is_tied_exactly_where_it_needs_a_node_that_it_is_not_on(on, named, leaving, state):
     on = on if state in ("RUNNING", "SUSPENDED") else set()
     found = job(7, *(int(n[-1]) for n in sorted(on)), state=state, partition="all", required=sorted(named))
-    tied = set(tied_to([found], leaving))
-    assert tied == ((leaving & named) - on if state in ("PENDING", "RUNNING", "SUSPENDED") else set())
-    assert found.needs(leaving) == (bool(tied or leaving & on))
+    live = state in ("PENDING", "RUNNING", "SUSPENDED")
+    lost = leaving & (on | named) if live else set()
+    view = ClusterView.of([node(number) for number in range(5)], [found])
+    assert needs(found, *leaving) == bool(lost)
+    assert set(named_by(leaving, view)) == ((leaving & named) - on if live else set())
+    for each in sorted(leaving):
+        holds = losers(Change(records=frozenset([each])), view) if state != "PENDING" else ()
+        assert held_on(each, view) == holds, "one rule, by node and by job"
