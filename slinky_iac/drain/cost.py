@@ -388,13 +388,10 @@ def _fewest_holders(tied: Sequence[Candidate], wanted: int, paid: set[int | None
     rest = sorted((each for each in tied if each.holder not in paid), key=lambda each: each.holder or 0)
     groups = [list(members) for _, members in groupby(rest, key=lambda each: each.holder)]
     groups.sort(key=lambda members: (-len(members), -max(each.pod.ordinal for each in members)))
-    while len(taken) < wanted:
+    for at, largest in enumerate(groups):
         missing = wanted - len(taken)
-        largest = groups[0]
         if len(largest) >= missing:
-            fitting = [members for members in groups if len(members) >= missing]
-            smallest = min(len(members) for members in fitting)
-            largest = next(members for members in fitting if len(members) == smallest)
-        groups.remove(largest)
-        taken.extend(largest[:missing])
+            fitting = [members for members in groups[at:] if len(members) >= missing]
+            return taken + min(fitting, key=len)[:missing]
+        taken.extend(largest)
     return taken

@@ -130,7 +130,6 @@ def _of_record(record: Node, now: int) -> Verdict:
 def stranded(queue: Iterable[Job], nodes: Mapping[str, Node], leaving: Collection[str]) -> tuple[Job, ...]:
     """Jobs that wait, could run on ``nodes``, and could not without those that leave; but for those that name one."""
     going = set(leaving)
-    left = [node for name, node in nodes.items() if name not in going]
     could: dict[tuple[object, ...], bool] = {}
     found = []
     for each in queue:
@@ -138,6 +137,7 @@ def stranded(queue: Iterable[Job], nodes: Mapping[str, Node], leaving: Collectio
             continue
         wish = (each.partitions, each.features, each.least)
         if wish not in could:
+            left = (node for name, node in nodes.items() if name not in going)
             could[wish] = not _fits(each, left) and _fits(each, nodes.values())
         if could[wish]:
             found.append(each)
