@@ -1,7 +1,9 @@
 """How many nodes a NodeSet should have: one formula, for the autoscaler, for previews and for `status`.
 
 Busy nodes are never asked away: allocated, mixed and completing ones, and, while a job is suspended, every idle one, since
-a suspended job holds nodes that slurmctld counts as idle (run). Jobs that wait ask for more:
+a suspended job holds nodes that slurmctld counts as idle (run). slurmctld counts nodes in each partition that has them, and
+a job in the one in which it runs (``statistics.c``, ``part_ptr``), which may share the nodes or be in an outside slurm.conf
+alone. So suspended jobs are counted in the whole cluster. Jobs that wait ask for more:
 
 - one node each, up to ``step``, which suits jobs of one node;
 - the widest job's least number of nodes at once, else it would never start;
@@ -15,7 +17,7 @@ difference of 10 % (Kubernetes, ``--horizontal-pod-autoscaler-tolerance``): a de
 While no pod of slurmrestd is there, KEDA asks for at least the NodeSet's pods: without its Slurm client slurm-operator takes
 its marks off busy pods, and removes those with the highest numbers without a look at their jobs (run, 1.0.1).
 
-Names of metrics: Slurm's metrics guide, and ``/metrics/partitions`` of 26.05 (run).
+Names of metrics: Slurm's metrics guide, and ``/metrics/partitions`` of 26.05 (run); of ``/metrics/jobs`` the guide alone.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from typing import Final
 
 METRICS_PATH: Final = "/metrics/partitions"
 """Where slurmctld answers them, on its own port."""
+JOBS_PATH: Final = "/metrics/jobs"
+"""Where it answers those of the whole cluster."""
 METRICS_TYPE: Final = "metrics/openmetrics"
 """MetricsType of slurm.conf; without it slurmctld answers 200 and nothing (run, 26.05)."""
 METRICS_SINCE: Final = (25, 11)
@@ -42,11 +46,13 @@ METRICS: Final[Mapping[str, str]] = {
     "nodes": "slurm_partition_nodes",
     "pending": "slurm_partition_jobs_pending",
     "held": "slurm_partition_jobs_hold",
-    "suspended": "slurm_partition_jobs_suspended",
+    "suspended": "slurm_jobs_suspended",
     "narrow": "slurm_partition_jobs_min_job_nodes_nohold",
     "wide": "slurm_partition_jobs_max_job_nodes_nohold",
 }
-"""Every number of the formula, and the metric of a partition that has it."""
+"""Every number of the formula, and the metric that has it."""
+OF_CLUSTER: Final = frozenset({"suspended"})
+"""Numbers of the whole cluster; all others are of the NodeSet's own partition."""
 RESTAPI, PODS = "restapi", "pods"
 """The formula's other numbers: pods of slurmrestd, and of the NodeSet, as Kubernetes has them."""
 BUSY: Final = ("alloc", "mixed", "completing")
@@ -70,6 +76,7 @@ class Demand:
     """Jobs and tasks of arrays that wait, held ones included."""
     held: int = 0
     suspended: int = 0
+    """In the whole cluster."""
     narrow: int = 0
     """Least number of nodes of the job that needs most."""
     wide: int = 0
@@ -108,15 +115,14 @@ def formula(step: int) -> str:
 
 
 def read(text: str, partition: str) -> Demand | None:
-    """The numbers of a partition in slurmctld's answer; None where one of them is missing."""
-    label = f'{{partition="{partition}"}}'
+    """The numbers of a partition in slurmctld's answers; None where one of them is missing."""
+    labels = {metric: "" if name in OF_CLUSTER else f'{{partition="{partition}"}}' for name, metric in METRICS.items()}
     found: dict[str, int] = {}
     for line in text.splitlines():
-        name, _, rest = line.partition("{")
-        if line.startswith(f"{name}{label} "):
-            value = rest.rpartition(" ")[2]
-            if value.isascii() and value.isdigit() and len(value) < 19:
-                found[name] = int(value)
+        series, _, value = line.rpartition(" ")
+        name = series.partition("{")[0]
+        if series == f"{name}{labels.get(name)}" and value.isascii() and value.isdigit() and len(value) < 19:
+            found[name] = int(value)
     values = {field.name: found.get(METRICS[field.name]) for field in fields(Demand)}
     if any(value is None for value in values.values()):
         return None

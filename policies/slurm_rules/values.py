@@ -260,7 +260,7 @@ def _own_host(asked: Asked) -> str | None:
 
 
 def _metrics_url(asked: Asked) -> str | None:
-    if not str(asked.value).endswith(":6817/metrics/partitions") and "/metrics/partitions" not in str(asked.value):
+    if not any(f"/metrics/{page}" in str(asked.value) for page in ("partitions", "jobs")):
         return f"asks {asked.value}"
     return _own_host(asked)
 

@@ -79,7 +79,8 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
     if shared:
         yield at(path).warning(
             f"counts jobs that wait in partition {name_of(name)} only, and not those of {', '.join(map(name_of, shared))},"
-            " which has these nodes too: such a job doesn't raise the number. Jobs that run are counted in every partition",
+            " which has these nodes too: such a job doesn't raise the number. Jobs that run or are suspended are counted in"
+            " every partition",
             id="autoscale-shared-partition",
         )
 

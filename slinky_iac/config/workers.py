@@ -173,7 +173,7 @@ class Autoscale(Section):
     """How fast idle nodes go while others still work."""
     source: Annotated[str, Field(pattern=r"^(slurmctld|https?://[^\s@]+)$")] = "slurmctld"
     """Where KEDA reads slurmctld's metrics: slurmctld itself, or the address of a Prometheus that scrapes
-    /metrics/partitions."""
+    /metrics/partitions and /metrics/jobs."""
     metric: Annotated[str, Field(pattern=r"^[A-Za-z_:][A-Za-z0-9_:.-]*$")] | None = None
     """With by: hpa, the name of an external metric whose value is the number of nodes that the NodeSet should have."""
     labels: dict[str, Annotated[str, Field(pattern=r'^[^"\\\n]*$')]] = Field(default_factory=dict)

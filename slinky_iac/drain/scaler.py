@@ -29,7 +29,7 @@ from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScal
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.words import counted, whose
 from slinky_iac.errors import DrainBlocked, SlinkyError
-from slinky_iac.slurmrest.objects import STANDS_STILL, Job
+from slinky_iac.slurmrest.objects import Job
 
 if TYPE_CHECKING:
     from slinky_iac.drain.session import Session
@@ -203,14 +203,14 @@ def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) 
     records = [cluster.nodes[pod.slurm_node] for pod in seen.pods if pod.slurm_node in cluster.nodes]
     busy = [node for node in records if node.busy]
     calm = [node for node in records if not node.busy]
-    still = sum(any(job.job_state & STANDS_STILL for job in cluster.jobs(node.name)) for node in records)
     return Demand(
         alloc=len(busy),
         idle=len(calm),
         drained=sum(node.drained_or_draining for node in calm),
         nodes=len(records),
         pending=pending,
-        suspended=still,
+        # By job and in the whole cluster, as slurmctld's metric and so the autoscaler counts.
+        suspended=sum("SUSPENDED" in job.job_state for job in cluster.unfinished),
         narrow=widest,
         wide=widest,
     )

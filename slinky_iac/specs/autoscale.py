@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.addresses import host_port
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import Autoscale, NodeSet
-from slinky_iac.demand import METRICS, METRICS_PATH, PODS, RESTAPI, formula
+from slinky_iac.demand import JOBS_PATH, METRICS, METRICS_PATH, OF_CLUSTER, PODS, RESTAPI, formula
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec
 
@@ -44,13 +44,13 @@ def scaler(config: ClusterConfig, name: str, nodeset: NodeSet) -> Scaler | None:
     return Scaler("keda.sh/v1alpha1", "ScaledObject", made, _scaled_object(config, name, nodeset, autoscale))
 
 
-def metrics_url(config: ClusterConfig) -> str:
-    """Where pods read slurmctld's metrics of partitions."""
+def metrics_url(config: ClusterConfig, path: str = METRICS_PATH) -> str:
+    """Where pods read slurmctld's metrics, of partitions unless ``path`` is another."""
     target = slurmctld_target(config)
     if target is None:
         host = f"{names.controller_service(config.cluster.resource_name)}.{config.cluster.namespace}.svc"
-        return f"http://{host}:{names.SLURMCTLD_PORT}{METRICS_PATH}"
-    return f"http://{host_port(target.host, target.port)}{METRICS_PATH}"
+        return f"http://{host}:{names.SLURMCTLD_PORT}{path}"
+    return f"http://{host_port(target.host, target.port)}{path}"
 
 
 def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscale) -> Spec:
@@ -90,10 +90,11 @@ def _pods(trigger: str, daemon: str, instance: str) -> Spec:
 
 def _trigger(config: ClusterConfig, partition: str, autoscale: Autoscale, trigger: str, metric: str) -> Spec:
     own = {} if autoscale.source == "slurmctld" else autoscale.labels
-    labels = ",".join(f'{label}="{value}"' for label, value in ({"partition": partition} | own).items())
-    series = f"{metric}{{{labels}}}"
+    of_partition, path = ({}, JOBS_PATH) if trigger in OF_CLUSTER else ({"partition": partition}, METRICS_PATH)
+    labels = ",".join(f'{label}="{value}"' for label, value in (of_partition | own).items())
+    series = f"{metric}{{{labels}}}" if labels else metric
     if autoscale.source == "slurmctld":
-        found = {"url": metrics_url(config), "format": "prometheus", "valueLocation": series, "targetValue": "1"}
+        found = {"url": metrics_url(config, path), "format": "prometheus", "valueLocation": series, "targetValue": "1"}
         return {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": found}
     # By default KEDA takes a series that is missing for zero.
     found = {"serverAddress": autoscale.source, "query": f"max({series})", "threshold": "1", "ignoreNullValues": "false"}

@@ -9,7 +9,7 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.demand import BUSY, METRICS, Demand, formula, read
+from slinky_iac.demand import BUSY, METRICS, OF_CLUSTER, Demand, formula, read
 from tests.unit.examples import examples
 
 
@@ -86,6 +86,11 @@ def test_keda_computes_the_same(seen: Demand, step: int) -> None:
     assert by_keda(seen, step, restapi=1, pods=seen.nodes) == seen.asked(step, 0, 10_000)
 
 
+def series(name: str) -> str:
+    """What slurmctld calls a number."""
+    return METRICS[name] + ("" if name in OF_CLUSTER else '{partition="gpu"}')
+
+
 def by_keda(seen: Demand, step: int, **pods: int) -> int:
     """What KEDA computes; ``pods``: of slurmrestd, and of the NodeSet."""
     values = {name: float(getattr(seen, name)) for name in METRICS} | {name: float(count) for name, count in pods.items()}
@@ -103,7 +108,7 @@ def test_without_slurmrestd_no_pod_is_asked_away(seen: Demand, step: int, pods: 
 @settings(max_examples=examples(200), deadline=None)
 @given(looks())
 def test_an_answer_of_slurmctld_is_read(seen: Demand) -> None:
-    lines = [f'{metric}{{partition="gpu"}} {getattr(seen, name)}' for name, metric in METRICS.items()]
+    lines = [f"{series(name)} {getattr(seen, name)}" for name in METRICS]
     other = [f'{metric}{{partition="cpu"}} 7' for metric in METRICS.values()]
     assert read("\n".join([*other, "# TYPE x gauge", *lines]), "gpu") == seen
 
@@ -111,7 +116,7 @@ def test_an_answer_of_slurmctld_is_read(seen: Demand) -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(looks(), st.sampled_from(sorted(METRICS)))
 def test_an_answer_without_one_of_the_metrics_is_no_demand(seen: Demand, missing: str) -> None:
-    lines = [f'{metric}{{partition="gpu"}} {getattr(seen, name)}' for name, metric in METRICS.items() if name != missing]
+    lines = [f"{series(name)} {getattr(seen, name)}" for name in METRICS if name != missing]
     assert read("\n".join(lines), "gpu") is None
     assert read("", "gpu") is None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from slinky_iac.demand import METRICS, OF_CLUSTER, read
 from slinky_iac.drain.scaler import in_words, today
 from tests.unit.drain.made import job, node, pod, seen
 from tests.unit.drain.model_session import settings
@@ -44,6 +47,23 @@ def test_a_wide_job_that_another_partition_may_take_is_none() -> None:
 def test_a_suspended_job_keeps_every_node() -> None:
     found = today(look(2, [node(0), node(1)], [job(1, 0, state="SUSPENDED")]), AUTOSCALED)
     assert found.demand.busy == 2
+
+
+def slurmctlds(**numbers: int) -> str:
+    """Its answers on gpu and on the whole cluster."""
+    found = dict.fromkeys(METRICS, 0) | numbers
+    series = {name: metric + ("" if name in OF_CLUSTER else '{partition="gpu"}') for name, metric in METRICS.items()}
+    return "\n".join(f"{each} {found[name]}" for name, each in series.items())
+
+
+@pytest.mark.parametrize("where", ["gpu", "all", "outside"])
+def test_a_preview_and_keda_count_a_suspended_job_wherever_it_is_submitted(where: str) -> None:
+    """slurmctld counts a job in the partition that it runs in, and its node as idle in every one (statistics.c)."""
+    suspended = job(1, 0, state="SUSPENDED", partition=where)
+    preview = today(look(2, [node(0), node(1)], [suspended]), AUTOSCALED).demand
+    keda = read(slurmctlds(idle=2, nodes=2, suspended=1), "gpu")
+    assert keda == preview
+    assert keda.asked(4, 0, 4) == 2
 
 
 def test_no_answer_is_no_demand() -> None:

@@ -89,14 +89,33 @@ def test_missing_metrics_never_scale_to_zero(least: int) -> None:
     assert "fallback" not in made(load(minimal(nodesets=scaled(minReplicas=least)))).spec
 
 
+def test_suspended_jobs_are_asked_for_in_the_whole_cluster() -> None:
+    """A job of another partition may be suspended on this NodeSet's nodes, which count as idle."""
+
+    def suspended(**autoscale: Any) -> dict[str, str]:
+        (trigger,) = [
+            each
+            for each in made(load(minimal(nodesets=scaled(**autoscale)))).spec["triggers"]
+            if each["name"] == "suspended"
+        ]
+        return {name: text for name, text in trigger["metadata"].items() if name in ("url", "valueLocation", "query")}
+
+    asked = {"url": "http://slurm-controller.slurm.svc:6817/metrics/jobs", "valueLocation": "slurm_jobs_suspended"}
+    assert suspended() == asked
+    source = "http://prometheus:9090"
+    assert suspended(source=source) == {"query": "max(slurm_jobs_suspended)"}
+    assert suspended(source=source, labels={"cluster": "a"}) == {"query": 'max(slurm_jobs_suspended{cluster="a"})'}
+
+
 def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
     source = {"source": "http://prometheus.monitoring:9090", "labels": {"cluster": "atlas"}}
     triggers = made(load(minimal(nodesets=scaled(**source)))).spec["triggers"]
     assert [trigger["type"] for trigger in triggers] == ["prometheus"] * len(METRICS) + ["kubernetes-workload"] * 2
     for trigger in triggers[: len(METRICS)]:
+        own = "" if trigger["name"] == "suspended" else 'partition="gpu",'
         assert trigger["metadata"] == {
             "serverAddress": "http://prometheus.monitoring:9090",
-            "query": f'max({METRICS[trigger["name"]]}{{partition="gpu",cluster="atlas"}})',
+            "query": f'max({METRICS[trigger["name"]]}{{{own}cluster="atlas"}})',
             "threshold": "1",
             "ignoreNullValues": "false",
         }
