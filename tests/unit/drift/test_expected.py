@@ -18,7 +18,14 @@ GATE = {
     "schema": 1, "stack": "prod", "nodeset": "gpu", "resource": "slurm-worker-gpu", "controller": "slurm", "replicas": 2.0,
     "maxReplicas": 2.0, "owner": "stack", "operatorVersion": "1.1.0", "policy": {}, **REACH,
 }  # fmt: skip
-HOSTS = {"schema": 1, "stack": "prod", "hosts": {"m-1": "active", "m-2": "drained"}, "policy": {}, **REACH}
+HOSTS = {
+    "schema": 1,
+    "stack": "prod",
+    "controller": "slurm",
+    "hosts": {"m-1": "active", "m-2": "drained"},
+    "policy": {},
+    **REACH,
+}
 GROUP = "kubernetes:slinky.slurm.net/v1beta1"
 
 
