@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
@@ -122,6 +122,11 @@ class SessionsProvider(Gate):
     An update of them is Pulumi's, and a hook right before it asks the same (docs/adr/0024).
     """
 
+    def planned(self, _olds: Props, news: Props) -> CheckResult:
+        """Claim what makes the pods for this run. A gate that was renamed is deleted after the check of the new one."""
+        _CLAIMED[_makes(news)] = news["urn"]
+        return CheckResult(news, [])
+
     def create(self, props: Props) -> CreateResult:
         """Record the inputs; nothing is asked or changed."""
         return CreateResult(f"{props['stack']}/{props['host']}", own_inputs(props))
@@ -135,9 +140,22 @@ class SessionsProvider(Gate):
         state."""
         from slinky_iac.drain import sessions
 
-        settings = sessions.SessionSettings.from_props(_props)
+        settings, owner = sessions.SessionSettings.from_props(_props), _CLAIMED.get(_makes(_props), _props["urn"])
         with at_work(settings) as session:
-            sessions.finish(session, settings)
+            if owner == settings.urn:
+                sessions.finish(session, settings)
+            else:
+                said = f"{settings.what} stays: another gate of this program owns it ({owner}), and removes it"
+                session.report(said, severity="warning", keep=True)
+
+
+_CLAIMED: Final[dict[tuple[str, str, str], str]] = {}
+"""URN of the gate that the program has for what makes pods of sessions. On a login set itself nothing can be noted:
+slurm-operator gives its annotations to the pods (login_app.go), which are then replaced."""
+
+
+def _makes(props: Props) -> tuple[str, str, str]:
+    return str(props["podNamespace"]), str(props["kind"]), str(props["resource"] or props["host"])
 
 
 class RemovalsProvider(Gate):
