@@ -13,7 +13,6 @@ from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
 from .hybrid_cluster import HybridCluster, HybridClusterArgs
 from .login_set import LoginSet, LoginSetArgs
-from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
@@ -38,8 +37,6 @@ __all__ = [
     "HybridClusterArgs",
     "LoginSet",
     "LoginSetArgs",
-    "Monitoring",
-    "MonitoringArgs",
     "MungeClients",
     "MungeClientsArgs",
     "NetworkPolicies",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import pulumi
@@ -20,6 +21,7 @@ from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
+from slinky_iac.parts.listed import PARTS
 from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
@@ -39,12 +41,12 @@ from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
 from .login_set import LoginSet, LoginSetArgs
-from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
+from .part_objects import PartObjects
 from .resources import HIDDEN, child, custom_resource, metadata, namespace
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
@@ -157,13 +159,11 @@ class HybridCluster(Component):
         of_slurmctld = ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost)
         controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
-        if _is_monitored(config):
-            looked_at = None
-            if config.monitoring.status is not None:
-                prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
-                looked_at = watched(config, prints, keys.since, settings.keys.token_set)
-            monitored = MonitoringArgs(cluster=config, settings=config.monitoring, watched=looked_at)
-            Monitoring(f"{name}-monitoring", monitored, self._child(*first))
+        prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
+        document = partial(watched, config, prints, keys.since, settings.keys.token_set)
+        for part in PARTS:
+            if objects := tuple(part.objects(config, document)):
+                PartObjects(part.component, f"{name}-{part.name}", config, objects, self._child(*first))
         table = None
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
@@ -305,11 +305,6 @@ def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
         return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None
-
-
-def _is_monitored(config: StackConfig) -> bool:
-    asked = config.monitoring
-    return (asked.slurmctld and bool(config.slurmctld.hosts)) or asked.rules or asked.dashboard or asked.status is not None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pulumi
 from slinky_iac import names
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.autoscale import scaler
+from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 from slinky_iac.taken import frozen
 

@@ -11,7 +11,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from slinky_iac import names, taken
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.autoscale import Scaler
+from slinky_iac.parts.autoscale.scaler import Scaler
 from slinky_iac.specs.shared import labels
 
 from .first_look import first_look

@@ -1,4 +1,4 @@
-"""`python -m lab.dashboard`: writes slinky_iac/monitoring/dashboard.json by Grafana's foundation SDK.
+"""`python -m lab.dashboard`: writes slinky_iac/parts/monitoring/dashboard.json by Grafana's foundation SDK.
 
 You need the SDK only to change the dashboard (requirements/dashboard.txt pins it): a stack reads the JSON file, so users
 don't install it. tests/faults/test_monitoring.py builds the file again, compares the two, and sends every panel's query to a
@@ -28,7 +28,7 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableRefresh,
 )
 
-FILE: Final = Path(__file__).resolve().parents[1] / "slinky_iac" / "monitoring" / "dashboard.json"
+FILE: Final = Path(__file__).resolve().parents[1] / "slinky_iac" / "parts" / "monitoring" / "dashboard.json"
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
 OWN: Final = 'stack=~"$stack"'
 GREEN, YELLOW, RED = "green", "yellow", "red"

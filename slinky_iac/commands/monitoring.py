@@ -8,8 +8,8 @@ from typing import Final
 
 import yaml
 
-from slinky_iac.monitoring.rules import alerts, groups
-from slinky_iac.specs.monitoring import dashboard
+from slinky_iac.parts.monitoring.alerts import alerts, groups
+from slinky_iac.parts.monitoring.objects import dashboard
 
 CODES: Final = "exit codes: 0 printed; 2 wrong arguments"
 

@@ -6,18 +6,16 @@ webhook refuses (``internal/webhook``) is an error here, so that preview says it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
 from slinky_iac.config import (
-    rules_autoscale,
     rules_clients,
     rules_identity,
     rules_jobs,
     rules_keys,
     rules_kubernetes,
-    rules_monitoring,
     rules_namespace,
     rules_networks,
     rules_nodes,
@@ -35,13 +33,15 @@ from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
+from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.part import Rule
+from slinky_iac.parts.slurmctld import metrics
 from slinky_iac.releases import MINIMUM_SLURM, release_numbers
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
 _BASES = {"25.11": "ubuntu24.04", "26.05": "ubuntu26.04"}
 """The system of Slinky's images of a release, by which their tags end (docs/releases.md)."""
-Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
 
 def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -321,11 +321,11 @@ RULES: tuple[Rule, ...] = (
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,
-    *rules_monitoring.RULES,
+    *(rule for part in PARTS for rule in part.rules),
+    *metrics.RULES,
     *rules_networks.RULES,
     *rules_nodes.RULES,
     *rules_secrets.RULES,
-    *rules_autoscale.RULES,
     *rules_clients.RULES,
     *rules_jobs.RULES,
     *rules_identity.RULES,

@@ -12,7 +12,6 @@ from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
-from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
@@ -29,6 +28,7 @@ from slinky_iac.config.workers import (
     SlurmrestdAddress,
 )
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
+from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
 from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of

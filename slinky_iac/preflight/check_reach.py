@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.config.connections import on_host_network, parts
-from slinky_iac.config.rules_autoscale import asks_slurmctld, slurmctld_has_metrics
-from slinky_iac.config.rules_monitoring import metrics_can_end_slurmctld
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.demand import METRICS_TYPE
 from slinky_iac.names import Part
+from slinky_iac.parts.autoscale.rules import asks_slurmctld
+from slinky_iac.parts.autoscale.scaler import metrics_url
+from slinky_iac.parts.listed import reads_metrics
+from slinky_iac.parts.slurmctld.metrics import metrics_can_end_slurmctld
 from slinky_iac.preflight.check import BY_HAND, Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Place, Tried
-from slinky_iac.specs.autoscale import metrics_url
 from slinky_iac.specs.slurm_conf import host_line
 
 ONLY_USERS = "external.slurmrestd.url"
@@ -266,7 +267,7 @@ def _answered(code: int, partitions: int, ask: tuple[str, str]) -> Answers:
 def _metrics_hold(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld doesn't end when its metrics are read after a partition was removed."""
     release = facts.slurm.version
-    if slurmctld_has_metrics(config) and metrics_can_end_slurmctld(release):
+    if reads_metrics(config) and metrics_can_end_slurmctld(release):
         said = f"{release} can end when they are read after a partition was removed, as each removal of a NodeSet does"
         yield warning(said, "Update slurmctld to 25.11.5 or newer", about=f"slurmctld's metrics ({release})")
 

@@ -14,6 +14,7 @@ from slinky_iac.config.connections import parts
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
+from slinky_iac.parts.listed import PARTS
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -39,10 +40,6 @@ ENFORCERS: Final[Mapping[str, str]] = {
 }
 """API groups of network plugins that enforce NetworkPolicies unless that is switched off. Others have no API: kube-router,
 k3s, Flannel, which enforces none."""
-
-KEDA_API: Final = "keda.sh"
-EXTERNAL_METRICS_API: Final = "external.metrics.k8s.io"
-PROMETHEUS_API: Final = "monitoring.coreos.com"
 
 
 @dataclass(frozen=True)
@@ -141,29 +138,7 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Fin
 
 def missing_apis(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
     """Warnings for objects that the stack makes of kinds that this API server doesn't serve."""
-    for name, nodeset in config.nodesets.items():
-        if nodeset.autoscale is None:
-            continue
-        path = f"nodesets.{name}.autoscale"
-        if nodeset.autoscale.by == "keda" and KEDA_API not in groups:
-            yield at(path).warning(
-                f"this Kubernetes has no KEDA (no API group {KEDA_API}): `pulumi up` fails at the ScaledObject, and the"
-                " number of nodes stays as it is. Install KEDA 2.17 or newer first",
-                id="autoscale-without-keda",
-            )
-        elif nodeset.autoscale.by == "hpa" and EXTERNAL_METRICS_API not in groups:
-            yield at(path).warning(
-                f"this Kubernetes serves no external metrics (no API group {EXTERNAL_METRICS_API}), so the"
-                " HorizontalPodAutoscaler changes nothing. Install the adapter that serves the metric",
-                id="autoscale-without-metrics",
-            )
-    if (config.monitoring.slurmctld or config.monitoring.rules) and PROMETHEUS_API not in groups:
-        yield at("monitoring").warning(
-            f"this Kubernetes has no Prometheus operator (no API group {PROMETHEUS_API}), which slurmctld and rules"
-            " need: `pulumi up` fails at its objects. Install its CRDs first, or set both to false and use `slinky"
-            " monitoring rules`",
-            id="monitoring-without-prometheus-operator",
-        )
+    yield from (each.missing for part in PARTS for each in part.apis(config) if each.group not in groups)
 
 
 def _of_groups(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
@@ -177,8 +152,7 @@ def _has_pods(config: StackConfig) -> bool:
 
 
 def _asks_groups(config: StackConfig) -> bool:
-    scaled = any(nodeset.autoscale is not None for nodeset in config.nodesets.values())
-    return _has_pods(config) or scaled or config.monitoring.slurmctld or config.monitoring.rules
+    return _has_pods(config) or any(True for part in PARTS for _ in part.apis(config))
 
 
 def _groups(kube: KubeClient) -> set[str]:

@@ -9,15 +9,14 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.jobs import UserToken
-from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT
+from slinky_iac.parts.listed import reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
-from slinky_iac.specs.monitoring import inside_service_monitor
 from slinky_iac.specs.raw import with_raw
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
@@ -73,8 +72,8 @@ def _inside_controller(config: StackConfig) -> Spec:
     for field, name, files in script_maps(config):
         if files:
             spec[field] = [{"name": name} | space]
-    if controller.metrics or slurmctld_has_metrics(config):
-        spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config.monitoring)}
+    if controller.metrics or reads_metrics(config):
+        spec["metrics"] = {"enabled": True, "serviceMonitor": service_monitor(config)}
     return with_raw(filled(spec), controller.raw, "slurmctld")
 
 

@@ -6,12 +6,14 @@ The operator writes ``AccountingStorageHost=<accounting>-accounting``, port 6819
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
 from slinky_iac.addresses import Target
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
 
 
@@ -48,6 +50,30 @@ def endpoint(name: str, port_name: str, port: int, external: Target) -> Endpoint
 
 def _port(name: str, port: int, target: int | None = None) -> Spec:
     return {"name": name, "port": port, "targetPort": target or port, "protocol": "TCP"}
+
+
+def endpoint_objects(found: Endpoint, labels: Mapping[str, str] | None = None) -> Iterator[Object]:
+    """The Service, and its EndpointSlice where it has one. ``labels``: those of the Service."""
+    yield Object(
+        logical=found.name,
+        api_version="v1",
+        kind="Service",
+        name=found.name,
+        body={"spec": found.service},
+        labels=labels or {},
+        # Without endpoints of its own at first, an awaited Service would never become ready.
+        annotations={"pulumi.com/skipAwait": "true"},
+    )
+    if found.slice is not None:
+        yield Object(
+            logical=f"{found.name}-outside",
+            api_version="discovery.k8s.io/v1",
+            kind="EndpointSlice",
+            name=f"{found.name}-outside",
+            body=found.slice,
+            labels={"kubernetes.io/service-name": found.name},
+            after=found.name,
+        )
 
 
 def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:

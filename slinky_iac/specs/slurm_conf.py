@@ -12,10 +12,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.node_gres import types_of
-from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.demand import METRICS_TYPE
+from slinky_iac.parts.listed import reads_metrics
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 
@@ -223,7 +223,7 @@ REQUIRED: Final = (
     ),
     Parameter(
         "MetricsType",
-        lambda config: METRICS_TYPE if slurmctld_has_metrics(config) else "",
+        lambda config: METRICS_TYPE if reads_metrics(config) else "",
         "the autoscaler and Prometheus get no metrics",
         restart=False,
         comment="the autoscaler and Prometheus go by these; they are off while PrivateData is set",

@@ -94,8 +94,10 @@ _PARTS = {
     "config": "addresses config.base demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names several text",
     "cluster": "errors kube names slurmrest",
-    "monitoring": "",
-    "specs": "addresses config demand keys monitoring names releases",
+    "specs.base": "addresses config keys names",
+    "parts": "addresses config demand names specs.base",
+    "specs": "addresses config demand keys names parts releases specs.base",
+    "config.rules": "addresses config errors keys names parts releases",
     "drain": "actor closing cluster demand engine errors kube names releases several slurmrest text",
     "fence": "cluster errors kube names",
     "identity": "cluster config errors kube names",
@@ -105,7 +107,7 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "restarts": "cluster drain errors kube slurmrest",
     "operator_change": "cluster config drain errors kube names reach releases restarts slurmrest",
-    "preflight": "auth_alt closing cluster config demand errors keys kube names reach releases slurmrest specs",
+    "preflight": "auth_alt closing cluster config demand errors keys kube names parts reach releases slurmrest specs",
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",
     "commands": "",
@@ -117,7 +119,7 @@ _PARTS = {
     "commands.listing": "text",
     "commands.docs": "commands.new errors text",
     "commands.policies": "commands.new errors",
-    "commands.monitoring": "monitoring specs",
+    "commands.monitoring": "parts",
     "commands.mend": "config",
     "commands.check": "commands.mend commands.output config errors",
     "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
@@ -129,7 +131,9 @@ _PARTS = {
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
     ),
-    "commands.rights": "closing cluster commands.output commands.stack_config config drain errors keys names reach specs",
+    "commands.rights": (
+        "closing cluster commands.output commands.stack_config config drain errors keys names parts reach specs"
+    ),
     "commands.rotation": (
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
         "reach slurmrest specs"
@@ -142,7 +146,7 @@ _PARTS = {
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "cluster commands.output commands.rotation commands.stack_config config drain errors "
-        "external_keys fence keys kube monitoring names releases slurmrest text"
+        "external_keys fence keys kube names releases slurmrest text"
     ),
     "commands.verify_state": (
         "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs keys names "
@@ -154,7 +158,7 @@ _PARTS = {
     ),
     "commands.preflight": (
         "cluster commands.children commands.output commands.host_shell commands.stack_config "
-        "commands.verify_state config errors keys kube names preflight reach slurmrest specs text"
+        "commands.verify_state config errors keys kube names parts preflight reach slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.docs commands.drain commands.drift "
@@ -165,10 +169,18 @@ _PARTS = {
         "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }
-CONFIG = {"config", "config.base", "parts.settings"}
-"""The stack's configuration, and what it is made of: who may import the one may import the others."""
-PARTS = {part: set(below.split()) for part, below in _PARTS.items()}
-PARTS = {part: below | (CONFIG if "config" in below else set()) for part, below in PARTS.items()}
+UNDER_RULES = {"config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
+"""Parts that the rules ask, and that can't ask them."""
+
+
+def also(own: str, below: set[str]) -> set[str]:
+    """The parts that one may import, with what belongs to them: a folder can have several floors."""
+    rules = set() if own in UNDER_RULES else {"config.rules"}
+    more = {"config": {"config.base", "parts.settings", *rules}, "specs": {"specs.base"}}
+    return below.union(*(more.get(each, set()) for each in below)) - {own}
+
+
+PARTS = {part: also(part, set(below.split())) for part, below in _PARTS.items()}
 """Parts of the library, lowest first, and the parts that each may import. `commands` holds what a person runs; what stands
 above it, `pulumi up` imports. drain, kube and slurmrest never see the configuration: the process that runs the gates stays
 small, and a destroy works with no program at hand."""
@@ -223,7 +235,7 @@ NARROW = {
     "slinky_iac/config/stack_file.py": {"config.base", "errors", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
-    "slinky_iac/preflight/kube_questions.py": {"cluster", "config", "errors", "kube", "names"},
+    "slinky_iac/preflight/kube_questions.py": {"cluster", "config", "errors", "kube", "names", "parts"},
     "slinky_iac/preflight/reach.py": {"cluster", "config", "errors", "kube"},
 }
 """Modules that may import less than their part."""
@@ -268,6 +280,10 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 BASE = {"base", "fields", "findings", "gres", "networks", "raw", "resources", "sections", "shown"}
 """Modules of config/ that are below the settings of the parts; the rest of it is above them."""
+RULES = re.compile(r"(rules(_\w+)?|files|reader|slurm_reach|values)$")
+"""Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
+SHARED = {"endpoints", "objects", "raw", "shared"}
+"""Modules of specs/ that the parts make their objects from."""
 SETTINGS = {"settings", "place"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
 
@@ -275,10 +291,13 @@ SETTINGS = {"settings", "place"}
 def part(module: str) -> str:
     """The part of the library that a module belongs to: a name of :data:`PARTS`."""
     names = module.split(".")
-    if names[1] == "config":
-        return "config.base" if names[2:3] and names[2] in BASE else "config"
+    if names[1] == "config" and names[2:]:
+        return "config.base" if names[2] in BASE else "config.rules" if RULES.match(names[2]) else "config"
+    if names[1] == "specs" and names[2:] and names[2] in SHARED:
+        return "specs.base"
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
-        return "parts" if names[3:4] and names[3] not in SETTINGS else "parts.settings"
+        own = names[2:3] if names[2:3] in (["listed"], ["part"]) else names[3:4]
+        return "parts" if own and own[0] not in SETTINGS else "parts.settings"
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
 
@@ -295,8 +314,7 @@ def not_below(path: str) -> set[str]:
     else:
         own = part(module)
         assert own in PARTS, f"{path} belongs to no part that has a rule"
-        allowed = NARROW.get(path, PARTS[own])
-        allowed = allowed | (CONFIG if "config" in allowed else set())
+        allowed = also(own, NARROW.get(path, PARTS[own]))
     found = {name for name in imported(path) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
     return {part(name) for name in found} - allowed - {own} - ROOT_NAMES
 

@@ -12,6 +12,7 @@ import pulumi
 import pytest
 
 import components
+from slinky_iac.parts.listed import PARTS
 from tests.clusters import MUNGE, all_traces, recorded
 from tests.clusters import STACKS as WITH_SLINKY
 from tests.program import Recording, Registered, Secret
@@ -27,7 +28,6 @@ TOKENS = {
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
     "MungeClients": "slinky:slurm:MungeClients",
-    "Monitoring": "slinky:slurm:Monitoring",
     "NetworkPolicies": "slinky:slurm:NetworkPolicies",
     "NodeSet": "slinky:slurm:NodeSet",
     "NodeTable": "slinky:slurm:NodeTable",
@@ -35,6 +35,8 @@ TOKENS = {
     "RestApi": "slinky:slurm:RestApi",
 }
 """Part of every URN in users' state files: a change needs an alias."""
+OF_PARTS = {f"slinky:slurm:{part.component}" for part in PARTS}
+"""Types of components that parts fill; a test of each part pins its own."""
 PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
 LOGINS = {"main": {"sssdConfSecret": "sssd"}}
 STACKS = (*WITH_SLINKY, MUNGE)
@@ -105,7 +107,7 @@ def test_a_component_takes_name_arguments_and_options(name: str) -> None:
 def test_the_type_token_is_pinned(name: str) -> None:
     seen = {r.type for stack in STACKS for r in whole(stack).resources if not r.custom}
     assert TOKENS[name] in seen
-    assert seen <= set(TOKENS.values())
+    assert seen <= {*TOKENS.values(), *OF_PARTS}
 
 
 @every_component
@@ -119,7 +121,7 @@ def test_registered_outputs_are_the_public_ones(name: str) -> None:
 @every_stack
 def test_every_resource_has_a_component_of_ours_for_parent(stack: str) -> None:
     recording = whole(stack)
-    ours = {r.urn for r in recording.resources if r.type in TOKENS.values()}
+    ours = {r.urn for r in recording.resources if r.type in {*TOKENS.values(), *OF_PARTS}}
     (cluster,) = recording.of(TOKENS["HybridCluster"])
     orphans = [r.name for r in recording.resources if r.parent not in ours and r is not cluster]
     assert orphans == []

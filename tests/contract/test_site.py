@@ -14,7 +14,7 @@ from lab import docs_site
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.drift.compare import CHECKS
 from slinky_iac.config.findings import Level
-from slinky_iac.monitoring.rules import alerts
+from slinky_iac.parts.monitoring.alerts import alerts
 from slinky_iac.preflight.check_resources import Kind
 from tests.stacks import FORMS, ROOT, merged, read_yaml, yaml_of
 from tests.tree import tracked

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from slinky_iac.monitoring.rules import KEY_AGE_S, alerts, groups
-from slinky_iac.specs.monitoring import PATHS
+from slinky_iac.parts.monitoring.alerts import KEY_AGE_S, alerts, groups
+from slinky_iac.parts.monitoring.objects import PATHS
 from tests.e2e.slurm import await_true
 
 EVERY = "1s"

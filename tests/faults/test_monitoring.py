@@ -15,8 +15,8 @@ import yaml
 from lab import apt, python_env
 from lab import slurm as outside
 from lab.slurm import cluster
-from slinky_iac.monitoring.rules import KEY_AGE_S, alerts, groups
-from slinky_iac.specs.monitoring import dashboard
+from slinky_iac.parts.monitoring.alerts import KEY_AGE_S, alerts, groups
+from slinky_iac.parts.monitoring.objects import dashboard
 from tests.browser.chromium import browse
 from tests.e2e.gated import NODES, Gated
 from tests.e2e.slurm import Slurm, await_true

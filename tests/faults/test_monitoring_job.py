@@ -22,7 +22,7 @@ from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import program
 from slinky_iac import names
 from slinky_iac.commands.rights.table import Use, rights
-from slinky_iac.specs.monitoring import FILE
+from slinky_iac.parts.monitoring.objects import FILE
 from tests.e2e import accounts
 from tests.e2e.gated import NAMESPACE, NODES, Gated
 from tests.e2e.slurm import Slurm, await_true

@@ -14,11 +14,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slinky_iac import names
-from slinky_iac.config.rules_autoscale import asks_slurmctld
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.autoscale.rules import asks_slurmctld
+from slinky_iac.parts.autoscale.scaler import metrics_url
 from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
-from slinky_iac.specs.autoscale import metrics_url
 from slinky_iac.specs.shared import labels, placement, slinky_image
 
 LABEL: Final = "slinky-iac/preflight"

@@ -25,6 +25,7 @@ from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
+from slinky_iac.parts.listed import PARTS
 
 API = "rbac.authorization.k8s.io"
 
@@ -159,9 +160,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _default(config: StackConfig, use: Use) -> Account:
-    status = config.monitoring.status
-    if use is Use.STATUS and status is not None:
-        return Account(config.cluster.namespace, status.service_account)
+    own = next(filter(None, (part.status_account(config) for part in PARTS)), "")
+    if use is Use.STATUS and own:
+        return Account(config.cluster.namespace, own)
     return Account("slinky-accounts", f"slinky-{use}")
 
 

@@ -9,18 +9,17 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
-from slinky_iac.specs.autoscale import scaler
+from slinky_iac.parts.autoscale.scaler import scaler
+from slinky_iac.parts.listed import PARTS
 from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
-from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.fence import fence
-from slinky_iac.specs.monitoring import metrics_endpoint
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.restapi_tls import tls_secret
 
 CORE: Final = ""
 ADMISSION: Final = "admissionregistration.k8s.io"
-MONITORING: Final = "monitoring.coreos.com"
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield from _users(config, base)
     for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)):
         if endpoint is not None:
-            yield CORE, "services", endpoint.name
-            if endpoint.slice is not None:
-                yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"
+            yield from ((each.group, each.resource, each.name) for each in endpoint_objects(endpoint))
     if config.accounting.enabled:
         yield names.GROUP, "accountings", base
         database = config.accounting.database
@@ -86,7 +83,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
             yield CORE, "secrets", database_secret(config)
     yield names.GROUP, "controllers", base
     yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
-    yield from _monitoring(config)
+    yield from _of_parts(config)
     yield names.GROUP, "restapis", base
     yield from ((names.GROUP, "tokens", names.user_token(base, each)) for each in config.tokens)
     yield from _tls(config, base)
@@ -109,20 +106,9 @@ def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     )
 
 
-def _monitoring(config: StackConfig) -> Iterator[tuple[str, str, str]]:
-    asked, base = config.monitoring, config.cluster.resource_name
-    endpoint = metrics_endpoint(config, config.monitoring)
-    if endpoint is not None:
-        yield CORE, "services", endpoint.name
-        yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"
-        yield MONITORING, "servicemonitors", names.monitoring(base, "slurmctld")
-    if asked.rules:
-        yield MONITORING, "prometheusrules", names.monitoring(base, "rules")
-    if asked.dashboard:
-        yield CORE, "configmaps", names.monitoring(base, "dashboard")
-    if asked.status is not None:
-        yield "batch", "cronjobs", names.monitoring(base, "status")
-        yield CORE, "configmaps", names.monitoring(base, "watched")
+def _of_parts(config: StackConfig) -> Iterator[tuple[str, str, str]]:
+    for part in PARTS:
+        yield from ((each.group, each.resource, each.name) for each in part.objects(config, str))
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:

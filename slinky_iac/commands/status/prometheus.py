@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slinky_iac.commands.status.metrics import Sample, exposition, sample
 from slinky_iac.commands.status.model import Status
-from slinky_iac.monitoring.metrics import Sample, exposition, sample
 
 MARKED = "marked only"
 """Owner of a node that a scale-in has marked and not drained."""

@@ -34,7 +34,7 @@ clusterName: hyper
 controller:
   persistence: {storageClassName: gp3}
   podSpec: {affinity: *affinity}
-  metrics: {enabled: true, serviceMonitor: {enabled: true}}
+  metrics: {enabled: true}
 loginsets:
   slinky:
     rootSshAuthorizedKeys: ssh-ed25519 AAAA me
@@ -54,7 +54,7 @@ def test_anchors_are_read_and_stay_no_anchors() -> None:
     settings, left = taken(HYPERPOD)
     assert settings["controller"]["pod"]["affinity"] == settings["logins"]["slinky"]["pod"]["affinity"]
     assert settings["controller"]["persistence"] == {"storageClass": "gp3"}
-    assert settings["monitoring"] == {"slurmctld": True}
+    assert settings["controller"]["metrics"] is True
     assert settings["logins"]["slinky"]["volumes"] == [
         {"name": "fsx", "mountPath": "/fsx", "source": {"persistentVolumeClaim": {"claimName": "fsx"}}}
     ]

@@ -17,8 +17,6 @@ from components import (
     ExternalEndpointsArgs,
     LoginSet,
     LoginSetArgs,
-    Monitoring,
-    MonitoringArgs,
     MungeClients,
     MungeClientsArgs,
     NodeTable,
@@ -26,10 +24,8 @@ from components import (
     RestApi,
     RestApiArgs,
 )
-from slinky_iac import names
 from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
-from slinky_iac.config.monitoring import Monitoring as MonitoringSettings
 from slinky_iac.config.nodes import NodeRow, Nodes, kubernetes_rows
 from slinky_iac.config.sections import Cluster, Keys, Munge, Operator
 from slinky_iac.config.stack import ClusterConfig
@@ -93,7 +89,7 @@ def test_keys_slurmdbd_and_slurmrestd_need_their_cluster_alone() -> None:
     assert len(recording.of("kubernetes:core/v1:Secret")) == len(DAEMON_KEYS)
 
 
-def test_clients_a_node_table_and_monitoring_need_their_cluster_and_their_own_section() -> None:
+def test_clients_and_a_node_table_need_their_cluster_and_their_own_section() -> None:
     cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"), munge=Munge(image="m:1"))
     site = config.Client(namespace="site")
     table = Nodes(table=(NodeRow(names=("worker-1",), features=("ib",)),))
@@ -101,13 +97,10 @@ def test_clients_a_node_table_and_monitoring_need_their_cluster_and_their_own_se
     def program() -> None:
         Client("site", ClientArgs(cluster=cluster, name="site", settings=site))
         NodeTable("nodes", NodeTableArgs(cluster=cluster, settings=table))
-        Monitoring("monitoring", MonitoringArgs(cluster=cluster, settings=MonitoringSettings(dashboard=True)))
 
     recording = run(program)
     assert recording.one("kubernetes:core/v1:Namespace").inputs["metadata"]["name"] == "site"
     assert recording.one("pulumi-python:dynamic/slurm:NodeLabels").inputs["rows"] == kubernetes_rows(table)
-    maps = [each.inputs["metadata"]["name"] for each in recording.of("kubernetes:core/v1:ConfigMap")]
-    assert names.monitoring("slurm", "dashboard") in maps
 
 
 def test_a_munge_cluster_s_clients_need_its_slurmctld_alone() -> None:

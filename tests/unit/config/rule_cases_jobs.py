@@ -22,6 +22,14 @@ def inside(job: dict[str, Any], **over: Any) -> dict[str, Any]:
 
 JOBS = [
     Case(
+        "no token is written into a key's Secret",
+        minimal(tokens={"ci": {"user": "alice", "secret": "slurm-auth-jwths256", "refresh": False}}),
+        "error",
+        "tokens.ci.secret",
+        ("Secret of its own",),
+        {"tokens": {"ci": {"secret": "ci-token"}}},
+    ),
+    Case(
         "a job of root",
         running({"user": "root"}),
         "error",

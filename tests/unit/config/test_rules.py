@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -9,30 +10,32 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import RULES, findings, require_sound
 from slinky_iac.errors import ConfigError
-from tests.stacks import SECRETS, merged, minimal, outside
+from tests.stacks import ROOT, SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
-from tests.unit.config.rule_cases_autoscale import AUTOSCALE, AUTOSCALE_TOLD
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_jobs import JOBS, JOBS_TOLD
-from tests.unit.config.rule_cases_monitoring import MONITORING
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_nodes import NODES, TOPOLOGIES, TOPOLOGIES_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + AUTOSCALE + CLIENTS + JOBS + MONITORING + NODES + TOPOLOGIES + IDENTITY + FIELD
+FILES = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
+OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in FILES]
+"""Each part has its own cases beside its tests: errors, and what is only told."""
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + JOBS + NODES + TOPOLOGIES + IDENTITY + FIELD
+ERRORS += [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
     + NETWORKS_TOLD
-    + AUTOSCALE_TOLD
     + CLIENTS_TOLD
     + JOBS_TOLD
     + IDENTITY_TOLD
     + TOPOLOGIES_TOLD
     + FIELD_TOLD
+    + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
 
 

@@ -55,7 +55,7 @@ def test_slurmdbd_is_asked_for_them() -> None:
 
 def test_metrics_that_can_end_slurmctld_are_told_by_its_own_release() -> None:
     def told(version: str) -> list[Check]:
-        made = stack(monitoring={"slurmctld": True})
+        made = stack(nodesets={"gpu": {"replicas": 1, "owner": "autoscaler", "maxReplicas": 4, "autoscale": {}}})
         facts = replace(FACTS, slurm=replace(FACTS.slurm, version=version))
         return [each for each in checks(made, facts) if each.name == "metrics-crash"]
 

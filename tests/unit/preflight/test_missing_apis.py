@@ -21,8 +21,6 @@ HPA = {"nodesets": {"gpu": GPU | {"autoscale": {"by": "hpa", "metric": "wanted",
     [
         (KEDA, "keda.sh", "autoscale-without-keda"),
         (HPA, "external.metrics.k8s.io", "autoscale-without-metrics"),
-        ({"monitoring": {"rules": True}}, "monitoring.coreos.com", "monitoring-without-prometheus-operator"),
-        ({"monitoring": {"slurmctld": True}}, "monitoring.coreos.com", "monitoring-without-prometheus-operator"),
     ],
 )
 def test_a_kind_that_is_not_served_is_named(settings: dict[str, Any], group: str, name: str) -> None:

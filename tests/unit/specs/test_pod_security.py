@@ -10,9 +10,7 @@ import yaml
 
 from slinky_iac.config.load import load
 from slinky_iac.specs.clients import deployment_spec, person_pod
-from slinky_iac.specs.monitoring import status_job
 from tests.stacks import ROOT, merged, sections
-from tests.unit.rights.test_rights import JOB
 
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 PEOPLE = {"alice": {"uid": 20001, "gid": 20001}}
@@ -59,10 +57,3 @@ def test_the_pod_of_a_job_companion_holds_the_level_restricted() -> None:
     text = (ROOT / "examples" / "job-companion" / "job.yaml").read_text()
     (job,) = [each for each in yaml.safe_load_all(text) if each["kind"] == "Job"]
     assert list(beyond_restricted(job["spec"]["template"]["spec"])) == []
-
-
-def test_the_status_job_is_beyond_restricted_by_its_folder_and_its_owner_alone() -> None:
-    config = load(merged(sections(ROOT / "Pulumi.dev.yaml"), {"monitoring": {"status": JOB}}))
-    assert config.monitoring.status is not None
-    pod = status_job(config, config.monitoring.status)["jobTemplate"]["spec"]["template"]["spec"]
-    assert set(beyond_restricted(pod)) == {"volume hostPath", "root"}

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.status.build import status
+from slinky_iac.commands.status.metrics import METRICS, Sample, exposition, sample
 from slinky_iac.commands.status.model import Answer
 from slinky_iac.commands.status.prometheus import samples, text
 from slinky_iac.kube.scalers import Scaling
-from slinky_iac.monitoring.metrics import METRICS, Sample, exposition, sample
 from tests.unit.status import made
 
 SILENT = Answer(trouble="connection refused")

@@ -7,15 +7,7 @@ from tests.unit.config.rule_cases import Case
 
 EXTERNAL = {"host": "ctl.example.org"}
 
-MONITORING = [
-    Case(
-        "no token is written into a key's Secret",
-        minimal(tokens={"ci": {"user": "alice", "secret": "slurm-auth-jwths256", "refresh": False}}),
-        "error",
-        "tokens.ci.secret",
-        ("Secret of its own",),
-        {"tokens": {"ci": {"secret": "ci-token"}}},
-    ),
+CASES = [
     Case(
         "NetworkPolicies let Prometheus reach slurmctld",
         minimal(monitoring={"slurmctld": True}, networkPolicies={"enabled": True}),

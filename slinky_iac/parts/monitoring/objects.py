@@ -6,15 +6,17 @@ Sources: prometheus-operator ``pkg/apis/monitoring/v1`` (ServiceMonitor, Prometh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.addresses import Target
-from slinky_iac.config.monitoring import Monitoring, StatusJob
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.monitoring.rules import alerts, groups
-from slinky_iac.specs.endpoints import Endpoint, endpoint
+from slinky_iac.parts.monitoring.alerts import alerts, groups
+from slinky_iac.parts.monitoring.settings import Monitoring, StatusJob
+from slinky_iac.specs.endpoints import Endpoint, endpoint, endpoint_objects
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec, labels, locked
 
 PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
@@ -27,8 +29,6 @@ MONITORING_API: Final = "monitoring.coreos.com/v1"
 
 def inside_service_monitor(settings: Monitoring) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes: the operator makes the ServiceMonitor."""
-    if not settings.slurmctld:
-        return {"enabled": False}
     spec: Spec = {"enabled": True, "interval": f"{settings.interval}s", "endpoints": [{"path": path} for path in PATHS]}
     return spec | ({"labels": dict(settings.labels)} if settings.labels else {})
 
@@ -47,6 +47,60 @@ def metrics_labels(config: ClusterConfig) -> dict[str, str]:
     return labels(config) | {names.LABEL_NAME: "slurmctld-metrics"}
 
 
+def scraped(config: ClusterConfig, settings: Monitoring) -> Iterator[Object]:
+    """What leads Prometheus to an outside slurmctld."""
+    found = metrics_endpoint(config, settings)
+    if found is not None:
+        yield from endpoint_objects(found, metrics_labels(config))
+        yield _custom(config, settings, "ServiceMonitor", "slurmctld", service_monitor(config, settings))
+
+
+def prometheus_rule(config: ClusterConfig, settings: Monitoring) -> Object:
+    """The alerts, for Prometheus' operator."""
+    return _custom(config, settings, "PrometheusRule", "rules", rule_spec(settings))
+
+
+def dashboard_map(config: ClusterConfig, settings: Monitoring) -> Object:
+    """The dashboard, for Grafana's sidecar."""
+    name = names.monitoring(config.cluster.resource_name, "dashboard")
+    return Object(
+        logical="dashboard",
+        api_version="v1",
+        kind="ConfigMap",
+        name=name,
+        body={"data": {DASHBOARD: dashboard()}},
+        labels=settings.dashboard_labels,
+    )
+
+
+def status(config: ClusterConfig, job: StatusJob, document: Any) -> Iterator[Object]:  # noqa: ANN401
+    """The CronJob, and the ConfigMap with the text that it looks at."""
+    base = config.cluster.resource_name
+    data = {names.WATCHED_FILE: document}
+    name = names.monitoring(base, "watched")
+    yield Object(logical="watched", api_version="v1", kind="ConfigMap", name=name, body={"data": data})
+    yield Object(
+        logical="status",
+        api_version="batch/v1",
+        kind="CronJob",
+        name=names.monitoring(base, "status"),
+        body={"spec": status_job(config, job)},
+        after="watched",
+    )
+
+
+def _custom(config: ClusterConfig, settings: Monitoring, kind: str, part: str, spec: Spec) -> Object:
+    name = names.monitoring(config.cluster.resource_name, part)
+    return Object(
+        logical=kind.lower(),
+        api_version=MONITORING_API,
+        kind=kind,
+        name=name,
+        body={"spec": spec},
+        labels=settings.labels,
+    )
+
+
 def service_monitor(config: ClusterConfig, settings: Monitoring) -> Spec:
     """Spec of the ServiceMonitor for an outside slurmctld."""
     wait = max(settings.interval * 5 // 6, 1)
@@ -58,14 +112,14 @@ def service_monitor(config: ClusterConfig, settings: Monitoring) -> Spec:
     }
 
 
-def prometheus_rule(settings: Monitoring) -> Spec:
+def rule_spec(settings: Monitoring) -> Spec:
     """Spec of the PrometheusRule."""
     return groups(alerts(settings.key_age, slurmctld=settings.slurmctld))
 
 
 def dashboard() -> str:
     """The dashboard's JSON, as `lab/dashboard.py` builds it by Grafana's SDK."""
-    return files("slinky_iac.monitoring").joinpath("dashboard.json").read_text()
+    return files("slinky_iac.parts.monitoring").joinpath("dashboard.json").read_text()
 
 
 def status_job(config: ClusterConfig, job: StatusJob) -> Spec:

@@ -7,21 +7,14 @@ from collections.abc import Iterator
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import Autoscale, NodeSet
-from slinky_iac.demand import METRICS_SINCE, METRICS_TYPE
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.demand import METRICS_SINCE
+from slinky_iac.parts.autoscale.settings import Autoscale
 
 
 def asks_slurmctld(autoscale: Autoscale) -> bool:
     """Whether KEDA itself reads slurmctld's metrics."""
     return autoscale.by == "keda" and autoscale.source == "slurmctld"
-
-
-def slurmctld_has_metrics(config: StackConfig) -> bool:
-    """Whether a NodeSet's autoscaler, or Prometheus, needs the metrics of this stack's slurmctld."""
-    if config.monitoring.slurmctld:
-        return True
-    found = (nodeset.autoscale for nodeset in config.nodesets.values())
-    return any(autoscale is not None and autoscale.by == "keda" for autoscale in found)
 
 
 def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -33,8 +26,6 @@ def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield from _metrics(path, config, name, nodeset)
             if asks_slurmctld(nodeset.autoscale):
                 yield from _way(path, config)
-    if slurmctld_has_metrics(config):
-        yield from _private(config)
 
 
 def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Finding]:
@@ -92,17 +83,6 @@ def _way(path: str, config: StackConfig) -> Iterator[Finding]:
             " namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: keda\n",
         )
-
-
-def _private(config: StackConfig) -> Iterator[Finding]:
-    for key, value in config.controller.extra_conf.items():
-        if key.lower() == "privatedata":
-            yield at(f"controller.extraConf.{key}").error(
-                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler or"
-                " Prometheus needs them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld"
-            )
-        if key.lower() == "metricstype" and value != METRICS_TYPE:
-            yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")
 
 
 def _fence_of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ def cure(**autoscale: Any) -> dict[str, Any]:
     return {"nodesets": {"gpu": {"autoscale": autoscale}}}
 
 
-AUTOSCALE = [
+CASES = [
     Case(
         "an autoscaler beside the gate's number",
         nodeset(autoscale={}),
@@ -116,7 +116,7 @@ AUTOSCALE = [
         {"controller": {"extraConf": {"MetricsType": None}}},
     ),
 ]
-AUTOSCALE_TOLD = [
+TOLD = [
     Case(
         "a fence of pods without a fence",
         scaled({}) | {"cluster": {"name": "lab", "fence": False, "fencePods": True}},

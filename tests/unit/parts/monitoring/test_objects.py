@@ -2,11 +2,18 @@
 
 import json
 
+from slinky_iac.commands.status.metrics import METRICS
 from slinky_iac.config.load import load
-from slinky_iac.monitoring.metrics import METRICS
-from slinky_iac.monitoring.rules import alerts, groups
+from slinky_iac.parts.monitoring.alerts import alerts, groups
+from slinky_iac.parts.monitoring.objects import (
+    PATHS,
+    dashboard,
+    metrics_endpoint,
+    rule_spec,
+    service_monitor,
+    status_job,
+)
 from slinky_iac.specs.daemons import controller_spec
-from slinky_iac.specs.monitoring import PATHS, dashboard, metrics_endpoint, prometheus_rule, service_monitor, status_job
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.stacks import minimal, outside
 
@@ -66,7 +73,7 @@ def test_alerts_rest_on_metrics_that_are_there_and_say_what_to_do():
         assert each.summary.endswith(".")
         assert each.what_to_do.endswith(".")
     assert [each.name for each in alerts(slurmctld=False)] == [each.name for each in alerts()][:-1]
-    assert prometheus_rule(inside(rules=True, keyAge="10d").monitoring) == groups(alerts(10 * 86_400, slurmctld=False))
+    assert rule_spec(inside(rules=True, keyAge="10d").monitoring) == groups(alerts(10 * 86_400, slurmctld=False))
 
 
 def test_every_panel_asks_for_metrics_that_are_there():

@@ -1,0 +1,1 @@
+"""Autoscalers of NodeSets: their settings, rules and objects."""

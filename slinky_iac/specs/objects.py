@@ -1,0 +1,34 @@
+"""One Kubernetes object that the stack makes: what components register, and what `slinky rights` lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Object:
+    """An object in the cluster's namespace. ``logical`` is the end of its logical name, which the state has."""
+
+    logical: str
+    api_version: str
+    kind: str
+    name: str
+    body: Mapping[str, Any]
+    """All but its metadata: ``spec``, ``data``, and so on."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels besides those of every object of the stack."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    after: str = ""
+    """Logical name of the object that is made before it; empty where none has to be."""
+
+    @property
+    def group(self) -> str:
+        """API group; empty for the core's."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def resource(self) -> str:
+        """The kind as RBAC names it."""
+        return f"{self.kind.lower()}s"

@@ -1,0 +1,26 @@
+"""What all parts keep: a name that is their folder's, and a component for what they make."""
+
+from __future__ import annotations
+
+import pytest
+
+from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.part import Part
+from tests.stacks import ROOT
+
+
+def test_each_is_in_a_folder_of_its_name() -> None:
+    assert [part.name for part in PARTS] == [type(part).__module__.split(".")[2] for part in PARTS]
+    assert len({part.name for part in PARTS}) == len(PARTS)
+
+
+def test_each_folder_is_listed_or_has_a_daemons_places() -> None:
+    folders = {path.parent.name for path in (ROOT / "slinky_iac" / "parts").glob("*/settings.py")}
+    daemons = {path.parent.name for path in (ROOT / "slinky_iac" / "parts").glob("*/place.py")}
+    assert folders == {part.name for part in PARTS} | daemons
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
+def test_a_part_that_makes_objects_has_a_component(part: Part) -> None:
+    makes = type(part).objects is not Part.objects
+    assert bool(part.component) == makes
