@@ -4,8 +4,10 @@ up, and nothing changed that a person has frozen."""
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,15 @@ from slinky_iac.taken import Question, refusal
 Inputs = Mapping[str, Any]
 Lost = Callable[[str], str | None]
 """What to say where a resource of the state (its kind in the plural, as in the API's paths) isn't in Kubernetes."""
+Command = Callable[[], Awaitable[str]]
 
 
-def first_look(which: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHookBinding:
-    """The hook before one resource is created; ``which`` tells the hooks of a program apart."""
-    return pulumi.ResourceHookBinding(before_create=[_hook(f"slinky-first-look-{which}", config, question)])
+def first_look(
+    which: str, config: ClusterConfig, question: Question, mends: Command | None = None
+) -> pulumi.ResourceHookBinding:
+    """The hook before one resource is created; ``which`` tells the hooks of a program apart. ``mends``: what takes the place
+    of ``{}`` in its refusal."""
+    return pulumi.ResourceHookBinding(before_create=[_hook(f"slinky-first-look-{which}", config, question, mends)])
 
 
 def look_before_update(which: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHookBinding:
@@ -29,12 +35,33 @@ def look_before_update(which: str, config: ClusterConfig, question: Question) ->
     return pulumi.ResourceHookBinding(before_update=[_hook(f"slinky-before-update-{which}", config, question)])
 
 
-def _hook(name: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHook:
+def import_command(component: pulumi.Resource, parent: pulumi.Resource | None, kind: str, name: str, there: str) -> Command:
+    """The command that takes up what is in Kubernetes (``there``: namespace and name) as a child of ``component``, which an
+    older state may lack too. Tried on the engine: tests/integration/test_older_state.py."""
+
+    async def command() -> str:
+        own = {"type": component._type, "name": component._name, "component": True}
+        made = {"type": kind, "name": name, "id": there, "parent": component._name}
+        known: dict[str, str | None] = {}
+        if parent is not None:
+            own["parent"], known["its-parent"] = "its-parent", await parent.urn.future()
+        if (provider := component.get_provider(kind)) is not None:
+            made["provider"], known["its-provider"] = "its-provider", await provider.urn.future()
+        text = json.dumps({"nameTable": known, "resources": [own, made]}, separators=(",", ":"))
+        return (
+            f"echo {shlex.quote(text)} | pulumi import --stack {shlex.quote(pulumi.get_stack())} --file /dev/stdin"
+            " --generate-code=false --protect=false --yes"
+        )
+
+    return command
+
+
+def _hook(name: str, config: ClusterConfig, question: Question, mends: Command | None = None) -> pulumi.ResourceHook:
     async def look(_args: pulumi.ResourceHookArgs) -> None:
         preview = pulumi.runtime.is_dry_run()
         found = await asyncio.to_thread(refusal, config, question, os.environ, Path.home(), preview=preview)
         if found is not None:
-            raise pulumi.RunError(found)
+            raise pulumi.RunError(found if mends is None else found.replace("{}", await mends()))
 
     return pulumi.ResourceHook(name, look, pulumi.ResourceHookOptions(on_dry_run=True))
 

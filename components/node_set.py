@@ -12,12 +12,12 @@ from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
-from slinky_iac.taken import frozen
+from slinky_iac.taken import frozen, newer
 
 from .connection import Component
-from .first_look import look_before_update
+from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import autoscaler, child, custom_resource
+from .resources import autoscaler, child, custom_resource, logical
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,10 @@ class NodeSet(Component):
             names.ANNOTATION_UPDATE: spec["updateStrategy"]["type"],
         }
         hooks = look_before_update(kube, cluster, frozen(cluster, kube))
+        there = f"{cluster.cluster.namespace}/{kube}"
+        kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", logical(cluster, kube, "NodeSet")
+        mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
+        hooks.before_create = first_look(kube, cluster, newer(cluster, kube), mends).before_create
         options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
         self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
         props = gate_props(cluster, args.name, args.settings)

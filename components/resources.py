@@ -35,6 +35,11 @@ def metadata(config: ClusterConfig, name: str, annotations: Mapping[str, pulumi.
     return meta | ({"annotations": dict(annotations)} if annotations else {})
 
 
+def logical(config: ClusterConfig, name: str, kind: str) -> str:
+    """Logical name of a ``slinky.slurm.net`` custom resource."""
+    return f"{config.cluster.namespace}-{name}-{kind.lower()}"
+
+
 def custom_resource(
     kind: str,
     name: str,
@@ -50,7 +55,7 @@ def custom_resource(
     """
     noted = {} if kind == "NodeSet" else dict(BACKGROUND)
     return CustomResource(
-        f"{config.cluster.namespace}-{name}-{kind.lower()}",
+        logical(config, name, kind),
         api_version=names.API_VERSION,
         kind=kind,
         metadata=metadata(config, name, noted | dict(annotations or {})),

@@ -127,6 +127,25 @@ def frozen(config: ClusterConfig, nodeset: str) -> Question:
     return ask
 
 
+def newer(config: ClusterConfig, nodeset: str) -> Question:
+    """A NodeSet that an update is about to create, by its name in Kubernetes. One that this stack's gate has scaled is newer
+    than the state: its creation would write 0 replicas. In the refusal ``{}`` is the command that takes it up."""
+
+    def ask(kube: KubeClient) -> str | None:
+        found = kube.nodeset(config.cluster.namespace, nodeset)
+        replicas, labels = found.spec.replicas, found.metadata.labels
+        if not replicas or (labels.get(MANAGED_BY), labels.get(names.LABEL_CLUSTER)) != (US, config.cluster.resource_name):
+            return None
+        return (
+            f"NodeSet {config.cluster.namespace}/{nodeset} is there already with {replicas} replicas. This program made it for"
+            " this cluster, and this stack's state has none: the state is older than the NodeSet (`pulumi stack import` of"
+            " an earlier export, a restored backend). A creation would write 0 replicas. It was left as it is, with its"
+            " pods and jobs. Take it into the state, then run the command again:\n{}"
+        )
+
+    return ask
+
+
 def release(space: str, name: str) -> Question:
     """A Helm release that this stack is about to make."""
     return lambda kube: release_taken(_marks().secrets(kube, space, HELM_RECORD | {"name": name}), space, name)

@@ -139,3 +139,34 @@ def test_a_nodeset_that_is_frozen_is_not_changed(text: str | None, said: str | N
     assert kube.asked == [("slurm", "slurm-worker-gpu")]
     assert (found is None) == (said is None)
     assert found is None or f"frozen by its annotation {names.ANNOTATION_FREEZE} ({said})" in found
+
+
+@pytest.mark.parametrize(
+    ("replicas", "labels", "refused"),
+    [(3, OURS, True), (0, OURS, False), (3, {}, False), (3, OURS | {names.LABEL_CLUSTER: "other"}, False)],
+)
+def test_a_nodeset_that_is_newer_than_the_state_is_refused_once_its_gate_has_scaled_it(
+    replicas: int, labels: dict[str, str], refused: bool
+) -> None:
+    """The command in its place is tried on the engine: tests/integration/test_older_state.py."""
+
+    class Kube(KubeClient):
+        def __init__(self) -> None:
+            pass
+
+        def nodeset(self, namespace: str, name: str) -> NodeSet:
+            assert (namespace, name) == ("slurm", "slurm-worker-gpu")
+            live = nodeset(replicas)
+            return replace(live, metadata=replace(live.metadata, labels=labels))
+
+    found = taken.newer(form("all-in-kubernetes"), "slurm-worker-gpu")(Kube())
+    assert (found is not None) is refused
+    assert found is None or ("3 replicas" in found and found.endswith("run the command again:\n{}"))
+
+
+def test_each_nodeset_is_looked_at_before_it_is_made_and_before_it_is_changed() -> None:
+    made = recorded("all-in-kubernetes").of("v1beta1:NodeSet")
+    assert made
+    for each in made:
+        name = each.inputs["metadata"]["name"]
+        assert set(each.hooks) == {f"slinky-first-look-{name}", f"slinky-before-update-{name}"}
