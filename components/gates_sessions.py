@@ -10,7 +10,7 @@ import pulumi
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
-from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.drain.gates import SessionsProvider
 from slinky_iac.drain.settings import plain_policy
@@ -106,8 +106,25 @@ def sessions_first(
 
     A preview warns. An update stops before the pods are changed.
     """
-    if hosts.interrupts:
-        return None
+    return None if hosts.interrupts else pulumi.ResourceHookBinding(before_update=[_look(config, hosts, replaces)])
+
+
+def before_sssd(config: StackConfig) -> pulumi.ResourceHookBinding:
+    """The same before another sssd.conf: slurm-operator replaces login pods by a digest of it (``login_app.go``)."""
+
+    def replaces(old: Inputs, new: Inputs) -> bool:
+        return old.get("stringData") != new.get("stringData")
+
+    users = {name: login for name, login in config.logins.items() if login.sssd_conf_secret is None}
+    hosts = [login_hosts(config, name, login) for name, login in users.items()]
+    return pulumi.ResourceHookBinding(
+        before_update=[_look(config, each, replaces, "-sssd") for each in hosts if not each.interrupts]
+    )
+
+
+def _look(
+    config: ClusterConfig, hosts: SessionHosts, replaces: Callable[[Inputs, Inputs], bool], which: str = ""
+) -> pulumi.ResourceHook:
     hide = policy_of(config).hide_by(pulumi.get_stack())
     way = reach(config)
 
@@ -116,11 +133,10 @@ def sessions_first(
 
         return restarts.session_jobs(way, hosts.namespace, hosts.selector, hide, config.cluster.name)
 
-    hook = look_before(
-        f"slinky-sessions-{hosts.name}",
+    return look_before(
+        f"slinky-sessions-{hosts.name}{which}",
         replaces,
         look,
         warns=f"{hosts.resource}: {{}}. The update stops before it; wait{hosts.or_else}",
         stops=f"{hosts.resource} was not changed: {{}}. Wait until they have ended{hosts.or_else}",
     )
-    return pulumi.ResourceHookBinding(before_update=[hook])

@@ -40,6 +40,7 @@ from .fence import Fence, FenceArgs
 from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
+from .gates_sessions import before_sssd
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
@@ -219,7 +220,8 @@ class HybridCluster(Component):
             return None
         meta, ca = metadata(config, names.sssd_secret(base)), {} if authority is None else {CA: authority}
         files: dict[str, pulumi.Input[str]] = {CONF: settings.sssd_conf, **ca}
-        return Secret(f"{name}-sssd", metadata=meta, string_data=files, opts=self._child(space, **HIDDEN))
+        options = self._child(space, hooks=before_sssd(config), **HIDDEN)
+        return Secret(f"{name}-sssd", metadata=meta, string_data=files, opts=options)
 
     def _workers(
         self, name: str, config: StackConfig, controller: Controller, first: tuple[pulumi.Resource | None, ...]

@@ -24,6 +24,7 @@ SECRETS = {
     "mungeKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKeyNext": base64.b64encode(COMING_KEY).decode(),
     "slurmKeyNext": base64.b64encode(COMING_KEY).decode(),
+    "sssdConf": "[sssd]\ndomains = site\n[domain/site]\nid_provider = ldap\n",
 }
 RSA = {"tokenKey": "old", "tokenKeyNext": "new", "tokenKeyPrevious": "new"}
 """Which RSA key stands for which secret."""

@@ -183,9 +183,11 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
 
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a LoginSet that goes from ``old`` to ``new``, both whole inputs, ends pods that it has."""
+    """Whether a LoginSet that goes from ``old`` to ``new``, both whole inputs, ends pods that it has. slurm-operator gives
+    them its labels and annotations, too (``login_app.go``, 1.0 to 1.2)."""
     before, after = dict(old.get("spec") or {}), dict(new.get("spec") or {})
     fewer = (before.pop("replicas", 0) or 0) > (after.pop("replicas", 0) or 0)
     for spec in (before, after):
         spec.pop("service", None)
-    return fewer or before != after
+    own, given = (dict(inputs.get("metadata") or {}) for inputs in (old, new))
+    return fewer or before != after or any(own.get(key) != given.get(key) for key in ("labels", "annotations"))

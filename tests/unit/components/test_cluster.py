@@ -110,6 +110,14 @@ def test_each_pod_of_srun_and_salloc_has_a_gate_that_slurmrestd_outlives(stack: 
     assert sorted(gates["clients.ci"].inputs["podSelector"].split(",")) == sorted(f"{k}={v}" for k, v in labels.items())
 
 
+def test_another_sssd_conf_asks_first_who_works_in_the_login_pods_that_read_it() -> None:
+    """slurm-operator replaces them by its digest, whatever else changes."""
+    logins = {"main": {}, "own": {"sssdConfSecret": "sssd"}, "free": {"interruptSessions": True}}
+    recording = recorded("dev", coming=("sssdConf",), identity={"sssd": {}}, logins=logins)
+    (secret,) = [r for r in recording.of("core/v1:Secret") if r.name.endswith("-sssd")]
+    assert secret.hooks == {"slinky-sessions-logins.main-sssd"}
+
+
 @every_stack
 def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
     recording = whole(stack)

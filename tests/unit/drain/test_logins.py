@@ -29,6 +29,13 @@ def test_what_ends_pods_is_told_from_what_does_not(change: dict[str, Any], repla
     assert replaces_pods(LIVE, {"spec": {**LIVE["spec"], **change}}) is replaces
 
 
+@pytest.mark.parametrize(("change", "replaces"), [({"labels": {"a": "c"}}, True), ({"annotations": {}}, True), ({}, False)])
+def test_labels_and_annotations_of_a_login_set_are_its_pods_too(change: dict[str, Any], replaces: bool) -> None:
+    """slurm-operator's login_app.go, 1.0 to 1.2."""
+    meta = {"name": "x", "labels": {"a": "b"}, "annotations": {"c": "d"}}
+    assert replaces_pods({**LIVE, "metadata": meta}, {**LIVE, "metadata": meta | change}) is replaces
+
+
 @pytest.mark.parametrize(
     ("change", "ends"),
     [({"template": {"image": "b"}}, True), ({"replicas": 0}, True), ({"selector": {}}, False), ({}, False)],
