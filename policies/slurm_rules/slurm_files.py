@@ -20,10 +20,8 @@ from slurm_rules.world import World
 _SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
 _URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
 _KEYS_AT_ONCE: Final = 2
-_LUA: Final = re.compile(r"os\.execute|io\.popen|os\.remove|package\.\w{1,20}|loadlib|dofile|loadfile|require")
 _TABLE: Final[Mapping[str, Any]] = MADE.get("conf", {})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./%@:+=,*?-]+")
-_DEVICES: Final = ("/dev", "/sys", "/proc")
 _USER_CLAIM: Final = re.compile(
     r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|userclaimfield=[\w.:/-]{1,64}"
 )
@@ -65,7 +63,7 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
             yield f"{name} isn't a parameter of a {which}"
         elif name in ("nodeaddr", "nodehostname", "bcastaddr") and "://" in value:
             yield f"{name} is {value}"
-        elif name == "gresconf" or (which == "node" and value.startswith("/") and not below(value, _DEVICES)):
+        elif name == "gresconf" or (which == "node" and value.startswith("/") and not below(value, _TABLE["devices"])):
             yield f"{name} names a file"
 
 
@@ -104,8 +102,8 @@ def _bounds(name: str, value: str) -> Iterator[str]:
             yield f"{name} is {value}; jobs are lost below {_TABLE['least'][name]}"
     elif name.startswith("purge"):
         match = _PURGE.match(value)
-        size = {"h": 1 / 720, "d": 1 / 30}.get((match[2] or "m")[:1].lower(), 1) if match else 0
-        if not match or int(match[1]) * size < 1:
+        hours = {"h": 1, "d": 24}.get((match[2] or "m")[0].lower(), 720) if match else 0
+        if not match or int(match[1]) * hours < _TABLE["leastPurgedHours"]:
             yield f"{name} is {value}: records of less than a month go"
     elif "://" in value or (value.startswith("/") and not below(value, _TABLE["programFolders"])):
         yield f"{name} is {value}, a place that isn't known"
@@ -126,7 +124,7 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name in MADE["texts"]:
         yield "isn't as this program writes it"
     elif name.endswith(".lua"):
-        yield from (f"runs {found}" for found in dict.fromkeys(_LUA.findall(text)))
+        yield from (f"runs {word}" for word in _TABLE["lua"] if word in text)
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):
@@ -160,10 +158,10 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
     elif low.endswith("host") or low == "include":
         yield f"{key} of {file} names {value[:60]}"
     elif value.startswith("/"):
-        inside = (*_TABLE["programFolders"], *_TABLE["writeFolders"], *_DEVICES)
+        inside = [*_TABLE["programFolders"], *_TABLE["writeFolders"], *_TABLE["devices"]]
         if not below(re.split(r"[\[,]", value)[0], inside):
             yield f"{key} names {value[:60]}, which isn't of the image"
-    elif file in ("oci.conf", "burst_buffer.conf", "helpers.conf") and re.search(r"[;|&`$<>]", value):
+    elif file in _TABLE["shells"] and re.search(r"[;|&`$<>]", value):
         yield f"{key} of {file} runs a shell"
 
 

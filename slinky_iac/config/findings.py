@@ -96,6 +96,14 @@ KINDS: Final[Mapping[str, str]] = {
     " firewall guards it.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
     " `updateStrategy.type: Gated`. Acknowledge it if lost jobs are acceptable.",
+    "slurm-bounds": "A bound of Slurm's is so low that a slow answer, or a purge, loses jobs or their records. The stack is"
+    " refused until you raise it, or acknowledge it with the reason.",
+    "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image. The"
+    " stack is refused until you put it into the image, or acknowledge it with the reason.",
+    "slurm-sends": "A parameter or file of Slurm's sends data to another host, believes one, or writes credentials to a log."
+    " The stack is refused until you remove it, or acknowledge it with the reason.",
+    "slurm-writes": "A parameter of Slurm's has a daemon write outside the folders of logs, spools and scratch. The stack is"
+    " refused until you change the place, or acknowledge it with the reason.",
     "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"
     " one. Rename one of them.",
     "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
@@ -150,7 +158,7 @@ class Finding:
     paste: str = ""
     """YAML that puts it right, to paste below ``config:``; empty where a sentence says it all."""
     id: str = ""
-    """One of :data:`KINDS`, or ``preflight.<check>``; empty for an error, which can't be acknowledged."""
+    """One of :data:`KINDS`, or ``preflight.<check>``; empty for an error that can't be acknowledged."""
     reason: str = ""
     """Why the stack's file acknowledges it; empty where it doesn't."""
     instead: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
@@ -171,6 +179,10 @@ class Setting:
         """A finding that stops."""
         return Finding(Level.ERROR, self.path, message, paste, instead=instead)
 
+    def refused(self, message: str, *, id: str) -> Finding:
+        """A finding that stops, until the stack's file acknowledges it with a reason."""
+        return Finding(Level.ERROR, self.path, message, id=id)
+
     def warning(self, message: str, *, id: str) -> Finding:
         """A finding that warns."""
         return Finding(Level.WARNING, self.path, message, id=id)
@@ -190,5 +202,11 @@ def at(path: str) -> Setting:
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The same findings; those whose id is in ``reasons`` have their reason. An error never has one."""
-    return tuple(replace(each, reason=reasons.get(each.id, "")) if each.id else each for each in found)
+    """The same findings; those whose id is in ``reasons`` have their reason. An error without an id never has one, and one
+    with an id warns then."""
+    return tuple(_with(each, reasons.get(each.id, "")) if each.id else each for each in found)
+
+
+def _with(found: Finding, reason: str) -> Finding:
+    level = Level.WARNING if found.level is Level.ERROR and reason else found.level
+    return replace(found, level=level, reason=reason)

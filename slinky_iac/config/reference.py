@@ -61,7 +61,7 @@ _FINDINGS = """# Findings
 <!-- Made by `python -m slinky_iac reference findings`; a test keeps it current. Change slinky_iac/config/findings.py. -->
 
 `pulumi preview`, `pulumi up` and `slinky check` warn of settings that work but will surprise you. Each warning and each note
-ends with its id in brackets. An error has no id: it stops the update.
+ends with its id in brackets. An error stops the update; one with an id is refused until you acknowledge it.
 
 If a finding describes what you want, acknowledge it in the stack's file, with the reason:
 

@@ -24,6 +24,7 @@ from slinky_iac.config import (
     rules_secrets,
     rules_slurm_conf,
     rules_slurm_files,
+    rules_slurm_reach,
     rules_tls,
     rules_tres,
 )
@@ -310,6 +311,7 @@ RULES: tuple[Rule, ...] = (
     _nodesets,
     *rules_slurm_conf.RULES,
     *rules_slurm_files.RULES,
+    *rules_slurm_reach.RULES,
     *rules_tres.RULES,
     *rules_pods.RULES,
     *rules_raw.RULES,

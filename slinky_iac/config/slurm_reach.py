@@ -1,7 +1,7 @@
 """Parameters of Slurm's files that do more than configure: what they run, load, send away or bound.
 
-The policies judge every file of a stack by these tables (``policies/slurm_rules/made.json`` has them, as the command
-``PYTHONPATH=policies python -m tests.policies.making`` writes it).
+The settings (:mod:`.rules_slurm_reach`) and the policies judge by these tables: ``policies/slurm_rules/made.json`` has them,
+as the command ``PYTHONPATH=policies python -m tests.policies.making`` writes it.
 
 Source: slurm.conf(5), slurmdbd.conf(5), plugstack.conf(5) of 26.05.
 """
@@ -40,7 +40,7 @@ accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass 
 backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
 jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
 jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
-certmgrparameters certmgrtype tlstype tlsparameters httpparsertype urlparsertype federationparameters
+certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype federationparameters
 prepplugins prepparameters slurmdport
 """)
 """Parameters by which another host gets data or is believed, or that take what is the operator's."""
@@ -48,6 +48,7 @@ VALUES: Final = {
     "jobcomptype": ("jobcomp/none", "jobcomp/filetxt"),
     "acctgatherprofiletype": ("acct_gather_profile/none", "acct_gather_profile/hdf5"),
     "storagetype": ("accounting_storage/mysql",),
+    "tlstype": ("tls/none", "tls/s2n"),
 }
 """Parameters of which these values alone keep data in the cluster."""
 LOUD: Final = {
@@ -59,6 +60,14 @@ LOUD: Final = {
 """Values with which logs hold messages of daemons, credentials and scripts among them."""
 LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5, "inactivelimit": 120, "minjobage": 10}
 """The lowest number with which no job is lost for a slow answer; 0 is never, where Slurm says so."""
+LEAST_PURGED_HOURS: Final = 720
+"""Records of jobs are kept for a month at the least (slurmdbd.conf(5), Purge…After)."""
+LUA: Final = ("os.execute", "io.popen", "os.remove", "package.", "loadlib", "dofile", "loadfile", "require")
+"""Words by which a script of Lua runs or loads something else."""
+DEVICES: Final = ("/dev", "/sys", "/proc")
+"""Folders that files of Slurm's may name beside these."""
+SHELLS: Final = ("oci.conf", "burst_buffer.conf", "helpers.conf")
+"""Files whose values a shell runs."""
 RELEASES: Final = ("25.11", "26.05")
 """Releases of Slurm whose parameters are known."""
 
@@ -86,6 +95,10 @@ def table() -> dict[str, object]:
         "values": {key: list(values) for key, values in VALUES.items()},
         "loud": {key: list(values) for key, values in LOUD.items()},
         "least": dict(LEAST),
+        "leastPurgedHours": LEAST_PURGED_HOURS,
+        "lua": list(LUA),
+        "devices": list(DEVICES),
+        "shells": list(SHELLS),
         "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
         "slurmdbd": _known("slurmdbd.conf"),
     }

@@ -9,7 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import beside, cluster, gate_shape, images, made, model
+from slurm_rules import beside, cluster, gate_shape, images, made, model, slurm_files
+from slurm_rules.world import world_of
 
 from components import gates
 from components.cluster_identity import ClusterIdentity
@@ -17,6 +18,7 @@ from components.gates import NodeSetScale, OutsideHosts
 from components.hybrid_cluster import EXPORTS
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.config import rules_slurm_reach, slurm_reach
 from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
 from slinky_iac.releases import LINES, MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
@@ -114,3 +116,42 @@ def test_only_main_makes_the_pack_and_only_the_adapter_knows_pulumi() -> None:
         assert "PolicyPack(" not in text
         assert file.name == "adapter.py" or "import pulumi" not in text
         assert file.name == "adapter.py" or "from pulumi" not in text
+
+
+VALUES = (
+    *("1", "10", "1day", "12months", "x", "jobcomp/none", "jobcomp/elasticsearch", "debug5", "NetRaw,Protocol", "tls/s2n"),
+    *("/usr/bin/x", "/home/x", "/var/log/x", "/etc/cron.d/x", "https://x.example.org", "/usr/../home/x", "/usr/bin/a;b"),
+)
+REACHED = sorted({*slurm_reach.PROGRAMS, *slurm_reach.FILES, *slurm_reach.ELSEWHERE, *slurm_reach.VALUES, *slurm_reach.LOUD})
+REACHED += [*slurm_reach.LEAST, "purgejobafter", "schedulertype"]
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_settings_and_pack_refuse_the_same_parameters(name: str) -> None:
+    """By one table; each door has code of its own."""
+    table = made.MADE["conf"]
+    for file, known, owned in (("slurm.conf", "known", "owned"), ("slurmdbd.conf", "slurmdbd", "slurmdbdOwned")):
+        if name in table[known] and name not in table[owned]:
+            of_pack = {value: bool(list(slurm_files.conf_faults(f"{name}={value}", file))) for value in VALUES}
+            assert of_pack == {value: rules_slurm_reach.of_parameter(name, value) is not None for value in VALUES}
+
+
+FILES = {
+    "plugstack.conf": (
+        "required /scratch/x.so",
+        "optional x11.so",
+        "include /usr/lib/x",
+        "# x",
+        "required /usr/lib/a.so b=c",
+    ),
+    "job_submit.lua": ("os.execute('x')", "return 0", "package.path='x'"),
+    "oci.conf": ("RunTimeRun=runc %n; id", "RunTimeRun=runc %n", "ContainerPath=/tmp/x", "ContainerPath=/home/x"),
+    "acct_gather.conf": ("ProfileInfluxDBHost=x", "ProfileHDF5Dir=/scratch/p", "ProfileHDF5Dir=/root", "X=https://x"),
+    "gres.conf": ("Name=gpu File=/dev/nvidia[0-3]", "Name=gpu File=/home/x", "Include x.conf", "Include=/home/x"),
+}
+
+
+@pytest.mark.parametrize(("file", "line"), [(file, line) for file, lines in FILES.items() for line in lines])
+def test_settings_and_pack_refuse_the_same_files(file: str, line: str) -> None:
+    of_pack = list(slurm_files.file_faults(file, line, [], world_of(model.Stack(())), own=False))
+    assert bool(of_pack) is bool(list(rules_slurm_reach.of_file(file, line))), of_pack

@@ -1,4 +1,4 @@
-"""Findings have ids, the ids are documented, and a stack can accept a warning with a reason: never an error."""
+"""Findings have ids, the ids are documented, and a stack can accept what has one with a reason: never an error without."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import ast
 
 import pytest
 
+from slinky_iac.config import rules_slurm_reach
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Level
 from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.errors import ConfigError
 from tests.stacks import ROOT, merged, minimal
 from tests.unit.config.rule_cases import Case
+from tests.unit.config.rule_cases_reach import REACH
 from tests.unit.config.test_rules import HINTS, ids
 
 REASON = "decided by the operators on call, HPC-1234"
+
+
+SAYS = {"warning", "info", "refused"}
 
 
 def used() -> set[str]:
@@ -24,11 +29,12 @@ def used() -> set[str]:
         for path in sorted((ROOT / "slinky_iac").rglob("*.py"))
         if 'id="' in (text := path.read_text())
         for call in ast.walk(ast.parse(text))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in {"warning", "info"}
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in SAYS
         for keyword in call.keywords
         if keyword.arg == "id"
     )
-    return {value.value for value in calls if isinstance(value, ast.Constant) and isinstance(value.value, str)}
+    said = {value.value for value in calls if isinstance(value, ast.Constant) and isinstance(value.value, str)}
+    return said | {rules_slurm_reach.RUNS, rules_slurm_reach.SENDS, rules_slurm_reach.WRITES, rules_slurm_reach.BOUNDS}
 
 
 def test_every_id_is_documented_and_every_documented_id_is_used() -> None:
@@ -51,6 +57,15 @@ def test_an_error_has_no_id_and_nothing_accepts_it() -> None:
     assert {each.id for each in errors} == {""}
     accepting = merged(data, {"acknowledged": dict.fromkeys(set(KINDS), REASON)})
     assert [each for each in findings(load(accepting)) if each.level is Level.ERROR and not each.reason] == errors
+
+
+@pytest.mark.parametrize("case", REACH, ids=ids)
+def test_what_is_refused_with_an_id_warns_once_it_is_accepted_with_a_reason(case: Case) -> None:
+    (one,) = (each for each in findings(load(case.bad), case.secrets) if each.path == case.path)
+    with pytest.raises(ConfigError, match=f"acknowledge {one.id}"):
+        require_sound((one,))
+    after = require_sound(findings(load(merged(case.bad, {"acknowledged": {one.id: REASON}})), case.secrets))
+    assert [(each.level, each.reason) for each in after if each.path == case.path] == [(Level.WARNING, REASON)]
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - NOT_OF_RULES))

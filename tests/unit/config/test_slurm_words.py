@@ -9,9 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slinky_iac.config import slurm_refusals, slurm_words
+from slinky_iac.config.findings import Level
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
 from tests import slurm_conf_cases
 from tests.stacks import SECRETS, minimal
-from tests.unit.config.test_rules import found
 
 METAL = "external.slurmdHosts.0.config"
 
@@ -32,7 +34,9 @@ def of_node(parameters: dict[str, str]) -> dict[str, Any]:
 
 
 def errors(data: dict[str, Any], path: str) -> list[str]:
-    return [message for level, where, message in found(data, SECRETS) if level == "error" and where.startswith(path)]
+    """What slurmctld refuses; what is refused for its reach, and can be acknowledged, isn't its."""
+    said = findings(load(data), SECRETS)
+    return [each.message for each in said if each.level is Level.ERROR and not each.id and each.path.startswith(path)]
 
 
 @pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.CONF), ids=str)
