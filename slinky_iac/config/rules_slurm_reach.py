@@ -106,10 +106,8 @@ def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    if config.controller.external is None:
-        yield from _of("controller.extraConf", config.controller.extra_conf, OWNED)
-    if config.accounting.inside:
-        yield from _of("accounting.extraConf", config.accounting.extra_conf, OWNED_BY_DATABASE)
+    yield from _of("controller.extraConf", config.slurmctld.extra_conf, OWNED)
+    yield from _of("accounting.extraConf", config.slurmdbd.extra_conf, OWNED_BY_DATABASE)
 
 
 def _of(path: str, parameters: Mapping[str, str], owned: Mapping[str, str]) -> Iterator[Finding]:
@@ -123,7 +121,7 @@ def _refused(path: str, id_: str, said: str) -> Finding:
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    for name, text in (config.controller.config_files if config.controller.external is None else {}).items():
+    for name, text in config.slurmctld.config_files.items():
         for id_, said in dict.fromkeys(of_file(name, text)):
             yield _refused(f"controller.configFiles.{name}", id_, said)
 
