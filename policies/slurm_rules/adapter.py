@@ -85,6 +85,7 @@ def _one(args: ResourceValidationArgs) -> Resource:
         props=_DECLARED[args.urn],
         protect=args.opts.protect,
         ignore_changes=tuple(args.opts.ignore_changes),
+        delete_before_replace=args.opts.delete_before_replace,
         parent=args.opts.parent,
     )
 
@@ -98,6 +99,8 @@ def _of_stack(found: PolicyResource) -> Resource:
         inputs=_DECLARED.get(found.urn),
         protect=found.opts.protect,
         ignore_changes=tuple(found.opts.ignore_changes),
+        delete_before_replace=found.opts.delete_before_replace,
+        provider=_plain(found.provider.props) if found.provider else None,
         parent=found.parent.urn if found.parent else None,
         dependencies=frozenset(other.urn for other in found.dependencies),
         property_dependencies={

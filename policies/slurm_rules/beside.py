@@ -1,8 +1,9 @@
 """What goes together: beside each part of a cluster, what this program makes with it. The rows are in ``beside.json``.
 
-A row is ``of`` kinds. It asks for values (``want``), for an option (``protect``, ``ignores``), or for resources of a kind
-``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it. ``when``
-and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the resource, ``@`` what is no field.
+A row is ``of`` kinds. It asks for values (``want``), for an option (``protect``, ``first``, ``ignores``), or for resources
+of a kind ``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it.
+``when`` and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the resource, and what begins with
+``@`` is no field.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ def _faults(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterato
 def _asked(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
     if row.get("protect") and not resource.protect:
         yield "isn't protected"
+    if "first" in row and resource.delete_before_replace is False:
+        yield "is made before the one that it replaces is deleted"
     if "ignores" in row and row["ignores"] not in resource.ignore_changes:
         yield f"has no {row['ignores']} in ignoreChanges"
     for path, allowed in row.get("want", {}).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
@@ -199,6 +200,9 @@ def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, s
         yield path, name, value
         if len(value) <= LARGEST and ("\n" in value or "=" in value):
             yield from ((path, *found) for found in set_in(value))
+        if value.lstrip()[:1] in ("{", "[") and len(value) <= LARGEST:
+            with contextlib.suppress(ValueError, RecursionError):
+                yield from _leaves(json.loads(value), path, name)
     elif isinstance(value, Mapping):
         pair = value.get("name"), value.get("value")
         if isinstance(pair[0], str) and isinstance(pair[1], str):

@@ -100,22 +100,40 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
         _fields(resource.type, resource, judging, options)
     elif not resource.is_kubernetes:
         judging.faults.extend(_package(resource))
+    elif resource.type.startswith("kubernetes:yaml") and set(resource.props) == {"objs"}:
+        for each in _declared_in(resource.get("objs")):
+            _judge(each, stack, judging, options)
     elif fault := _misfit(resource) or _patched(resource, judging.world):
         judging.faults.append(fault)
     elif resource.is_a(RBAC, *ROLES, *BINDINGS):
         judging.faults.extend(judged(resource, stack, judging.world))
     elif _within(resource, judging.world):
+        judging.faults.extend(_twice(resource, stack))
+        judging.faults.extend(_other_cluster(resource, judging.world))
         _inside(resource, stack, judging, options)
     else:
-        judging.faults.extend(elsewhere(resource, judging.world, options))
+        judging.faults.extend(elsewhere(resource, stack, judging.world, options))
     for path, image in judging.images:
         if not from_registry(image, options["images"]):
             judging.add(path, f"takes {image}, of a registry that this site doesn't know (images)")
 
 
+def _declared_in(objects: object) -> Iterator[Resource]:
+    """Objects that a ConfigGroup holds, lists of them opened, each as a resource of its own."""
+    for each in objects if isinstance(objects, list | tuple) else ({},):
+        kind, version = (str(each.get(field, "")) for field in ("kind", "apiVersion"))
+        if kind.endswith("List") and "items" in each:
+            yield from _declared_in(each["items"])
+        else:
+            name = str((each.get("metadata") or {}).get("name"))
+            yield Resource(f"kubernetes:{version}:{kind}", name, f"{version}:{kind}:{name}", each)
+
+
 def _package(resource: Resource) -> Iterator[Fault]:
     """Resources of other providers: those of a cloud, of names and of keys can't reach into a cluster."""
     package, _, rest = resource.type.partition(":")
+    if resource.type.startswith(_PROVIDERS) and resource.peek("pluginDownloadURL"):
+        yield Fault("pluginDownloadURL", "says from where the engine fetches a program, and runs it")
     module = rest.split("/", 1)[0].split(":", 1)[0].lower()
     if package in ("slinky", "random") or resource.type.startswith("pulumi:pulumi:"):
         return
@@ -132,6 +150,7 @@ def _package(resource: Resource) -> Iterator[Fault]:
     yield Fault("", f"is of {package}, which may run programs or write to a cluster past the pack")
 
 
+_PROVIDERS: Final = "pulumi:providers:"
 _FIREWALL: Final = re.compile(r"security|firewall|ingress|acl|rule", re.IGNORECASE)
 _PORTS: Final = (6817, 6820)
 """The first and the last port of Slurm's daemons."""
@@ -197,6 +216,26 @@ def _within(resource: Resource, world: World) -> bool:
         return name in world.closed
     fence = resource.group == "admissionregistration.k8s.io" and name.startswith("slinky-iac-")
     return fence or (resource.group == "apiextensions.k8s.io" and named_as_made(key, name, world))
+
+
+def _twice(resource: Resource, stack: Stack) -> Iterator[Fault]:
+    """Two resources of one object: whichever comes last wins, and a review reads the other."""
+    for each in stack.resources:
+        if each.urn != resource.urn and each.kind == resource.kind and _address(each) == _address(resource):
+            yield Fault("metadata.name", f"is declared twice, by {each.name} too: the last one wins")
+
+
+def _address(resource: Resource) -> tuple[object, ...]:
+    return resource.group, resource.get("metadata", "namespace"), resource.in_cluster_name
+
+
+def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
+    """A part of the cluster in another Kubernetes cluster than the one that the gates drain."""
+    given = resource.provider if resource.is_slinky else None
+    for field, known in world.reach.items() if given is not None else ():
+        said = given.get(field, "") if given is not None else ""
+        if known and isinstance(said, str) and said not in known:
+            yield Fault("provider", f"has the {field} {said or '(none)'!s:.80}, and the stack's gates drain elsewhere")
 
 
 def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:

@@ -12,7 +12,7 @@ from slurm_rules.made import KINDS, MADE, Judging, Path_, images_in, known_below
 from slurm_rules.model import Hidden, Resource, hidden_paths
 from slurm_rules.rule import Options
 from slurm_rules.slurm_files import conf_faults, file_faults, node_faults, sssd_faults
-from slurm_rules.values import CHECKS, Asked, check_of, folder_fault, made_so, may_lead
+from slurm_rules.values import CHECKS, VALUED, Asked, check_of, folder_fault, made_so, may_lead
 from slurm_rules.world import World
 
 _SKIPPED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
@@ -53,7 +53,7 @@ class Fields:
         if check == "sealed":
             self._sealed(place, shown)
         elif check in _BY_KEY:
-            self._checked(check, path, None, shown)
+            self._checked(check, path, self.resource.peek(*place) if path[-1] in VALUED else None, shown)
         elif not self._is_sealed(path):
             self._value(check, path, place, shown)
 

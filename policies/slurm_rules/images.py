@@ -80,7 +80,7 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
 
     Do: write the tag of Slinky's release, and in production tag@sha256:…; for charts, operator.chart.digest and crdsDigest.
 
-    Level: advisory, since a tag that is kept does no harm.
+    Level: mandatory, since what runs after a restart is what no review has seen.
     """
     if resource.type == HELM_RELEASE:
         yield from _chart(resource, options)

@@ -107,6 +107,10 @@ class Resource:
     props: Mapping[str, Any]
     protect: bool = False
     ignore_changes: tuple[str, ...] = ()
+    delete_before_replace: bool | None = None
+    """None where the program says nothing of it."""
+    provider: Mapping[str, Any] | None = None
+    """Properties of its provider; None for a stack's default one."""
     parent: str | None = None
     dependencies: frozenset[str] = frozenset()
     property_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)

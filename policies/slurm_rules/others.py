@@ -9,7 +9,7 @@ from posixpath import normpath
 from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import API_GROUP, Resource, everything, mappings, texts
+from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
 from slurm_rules.rights import harm
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
@@ -21,14 +21,17 @@ _GROUPS: Final = frozenset(_LISTS["groups"])
 _CLIENTS: Final = tuple(_LISTS["clients"])
 _ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
 _DOORS: Final = ("hostPID", "hostIPC")
 
 
-def elsewhere(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of a Kubernetes object outside the cluster's namespaces that isn't a role, a binding or a Release."""
     group, kind = resource.group, resource.base_kind
     if kind in ("Node", "PersistentVolume", "PriorityClass"):
         yield from {"Node": _node, "PersistentVolume": _volume, "PriorityClass": _priority}[kind](resource, world, options)
+    elif group == ADMISSION:
+        yield from _admission(resource, stack, world)
     elif judge := _BY_GROUP.get(group):
         yield from judge(resource, world)
     elif group == "templates.gatekeeper.sh" or kind in _LISTS["clusterWide"]:
@@ -53,7 +56,10 @@ def _service(api: Resource, _: World) -> Iterator[Fault]:
 
 
 def _constraint(constraint: Resource, world: World) -> Iterator[Fault]:
-    if not world.slurm <= set(constraint.get("spec", "match", "excludedNamespaces") or ()):
+    match: Mapping[str, Any] = constraint.get("spec", "match") or {}
+    own = [str(each) for each in match.get("namespaces") or ()]
+    spared = bool(own) and not any(fnmatchcase(space, each) for each in own for space in world.closed)
+    if not spared and not world.slurm <= set(match.get("excludedNamespaces") or ()):
         yield Fault("spec.match", f"may refuse objects in {_listed(world.slurm)}; exclude it")
 
 
@@ -69,13 +75,15 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
         yield Fault("type", "asks for an account's token that never ends")
-    if resource.namespace.startswith("kube-") and kind in ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice"):
+    if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS:
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
     if kind == "VerticalPodAutoscaler" or resource.group not in _ORDINARY:
         for path, text in texts(resource.get("spec"), "spec"):
             low = path.lower()
             if text in world.closed and "namespace" in low and "selector" not in low and "exclude" not in low:
                 yield Fault(path, f"names the namespace {text}")
+    if kind == "NodePool" and resource.get("spec", "template", "spec", "terminationGracePeriod"):
+        yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
     yield from pods(resource.get("spec"), "spec", options)
     part = "spec" if resource.get("spec") else "data"
     yield from leads_in(resource.get(part) or {}, part, world, client=kind in _CLIENTS)
@@ -193,6 +201,8 @@ def _volume(volume: Resource, _: World, options: Mapping[str, Any]) -> Iterator[
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
     value = found.get("value")
     low = isinstance(value, int | float) and value <= 0
+    if isinstance(value, int | float) and value < 0 and found.in_cluster_name in world.priorities:
+        yield Fault("value", "is below zero, and pods of the cluster have this class: any pod may take their place")
     if found.text("preemptionPolicy") == "Never" or low:
         return
     if found.get("globalDefault") is True or found.in_cluster_name not in world.priorities:
@@ -224,7 +234,7 @@ def _foreign(groups: object) -> bool:
     )
 
 
-def _admission(resource: Resource, world: World) -> Iterator[Fault]:
+def _admission(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     if resource.in_cluster_name.startswith("slinky-iac-"):
         yield Fault("metadata.name", "has a name of the fence and isn't the fence")
     elif resource.base_kind.endswith("Configuration"):
@@ -233,9 +243,18 @@ def _admission(resource: Resource, world: World) -> Iterator[Fault]:
     elif resource.base_kind.endswith("Policy"):
         matched: Mapping[str, Any] = resource.get("spec", "matchConstraints") or {}
         rules, selector = matched.get("resourceRules"), matched.get("namespaceSelector")
+        bound = [each for each in stack.resources if _binds(each, resource)]
+        by_binding = [each.get("spec", "matchResources", "namespaceSelector") for each in bound]
+        if by_binding and all(_spared(each, world) for each in by_binding):
+            selector = by_binding[0]
         yield from _stands_before("spec.matchConstraints", rules, selector, world)
     elif not resource.text("spec", "policyName"):
         yield Fault("spec.policyName", "binds no policy that is seen")
+
+
+def _binds(resource: Resource, policy: Resource) -> bool:
+    kinds = f"{policy.base_kind}Binding"
+    return resource.is_a(ADMISSION, kinds) and resource.text("spec", "policyName") == policy.in_cluster_name
 
 
 def _stands_before(path: str, rules: list[Any] | None, selector: object, world: World) -> Iterator[Fault]:
@@ -279,7 +298,6 @@ def _kyverno(policy: Resource, world: World) -> Iterator[Fault]:
 
 
 _BY_GROUP: Final[Mapping[str, Callable[[Resource, World], Iterator[Fault]]]] = {
-    ADMISSION: _admission,
     "kyverno.io": _kyverno,
     "apiextensions.k8s.io": _definition,
     "apiregistration.k8s.io": _service,

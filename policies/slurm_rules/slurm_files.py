@@ -63,7 +63,7 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
             yield f"{name} isn't a parameter of a {which}"
         elif name in ("nodeaddr", "nodehostname", "bcastaddr") and "://" in value:
             yield f"{name} is {value}"
-        elif name == "gresconf" or (which == "node" and value.startswith("/") and not below(value, _TABLE["devices"])):
+        elif name == "gresconf" or (which == "node" and value.startswith("/") and not _is_device(value)):
             yield f"{name} names a file"
 
 
@@ -147,6 +147,10 @@ def _within(url: str, world: World) -> bool:
     return len(labels) <= 2 or "svc" in labels or world.knows(host)
 
 
+def _is_device(path: str) -> bool:
+    return path.startswith(tuple(_TABLE["devices"])) and ".." not in path
+
+
 def _of_image(path: str) -> bool:
     return below(path, _TABLE["programFolders"]) or "/" not in path
 
@@ -158,8 +162,10 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
     elif low.endswith("host") or low == "include":
         yield f"{key} of {file} names {value[:60]}"
     elif value.startswith("/"):
-        inside = [*_TABLE["programFolders"], *_TABLE["writeFolders"], *_TABLE["devices"]]
-        if not below(re.split(r"[\[,]", value)[0], inside):
+        runs = low.startswith(tuple(_TABLE["runKeys"])) or low.endswith(tuple(_TABLE["runKeys"]))
+        inside = _TABLE["programFolders"] if runs else [*_TABLE["programFolders"], *_TABLE["writeFolders"]]
+        path = re.split(r"[\[,]", value)[0]
+        if not (_is_device(path) and not runs) and not below(path, inside):
             yield f"{key} names {value[:60]}, which isn't of the image"
     elif file in _TABLE["shells"] and re.search(r"[;|&`$<>]", value):
         yield f"{key} of {file} runs a shell"

@@ -7,15 +7,18 @@ Which field has which check is in ``harmless.json`` (``checks``); all others hav
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from pickletools import genops
 from posixpath import normpath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from slurm_rules.made import HARMLESS, Judging, Path_, known_below, like_any
+from slurm_rules.made import HARMLESS, MADE, Judging, Path_, known_below, like_any
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
 
@@ -124,6 +127,9 @@ def _stack_address(asked: Asked) -> str | None:
 
 
 def _note(asked: Asked) -> str | None:
+    if asked.key in _LISTS["noteValues"]:
+        wanted = _LISTS["noteValues"][asked.key]
+        return None if asked.value == wanted else f"isn't {wanted}, so that pods with jobs may be ended"
     if asked.key in _LISTS["ownNotes"] or (not _matches(asked.key, _LISTS["notes"]) and "/" in asked.key):
         return "is an annotation that others may act on"
     return None
@@ -135,6 +141,45 @@ def _offer(asked: Asked) -> str | None:
 
 def _pull(asked: Asked) -> str | None:
     return None if asked.value in ("IfNotPresent", "Always", "Never") else f"is {asked.value!r}"
+
+
+VALUED: Final = frozenset(_LISTS["noteValues"])
+"""Annotations of which the value counts."""
+_FRAMES: Final = ("PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
+_SHAPE: Final = ["SHORT_BINUNICODE", "SHORT_BINUNICODE", "STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"]
+
+
+def _class(asked: Asked) -> str | None:
+    """A gate's code: the pickle of an instance without attributes, read by its opcodes."""
+    steps: list[tuple[str, Any]] = []
+    with suppress(ValueError, IndexError, OverflowError):
+        steps = [(op.name, arg) for op, arg, _ in genops(b64decode(str(asked.value), validate=True))]
+    found = [step for step in steps if step[0] not in _FRAMES]
+    known = [name for name, _ in found] == _SHAPE and f"{found[0][1]}.{found[1][1]}" in MADE["classes"]
+    return None if known else "is code of another class than this program's gates"
+
+
+def _signer(asked: Asked) -> str | None:
+    name, world = str(asked.value), asked.judging.world
+    own = not name or name in world.keys or any(name.startswith(f"{base}-") for base in world.bases)
+    return None if own else f"is {name}, by which no daemon of the stack judges tokens"
+
+
+def _grace(asked: Asked) -> str | None:
+    short = isinstance(asked.value, int | float) and asked.value < _LEAST_GRACE
+    return f"is {asked.value:g}: job steps end without a signal; at least {_LEAST_GRACE}" if short else None
+
+
+_LEAST_GRACE: Final = 1
+_LEAST_TOLERATED: Final = 300
+"""Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
+
+
+def _toleration(asked: Asked) -> str | None:
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    seconds = value.get("tolerationSeconds")
+    short = isinstance(seconds, int | float) and seconds < _LEAST_TOLERATED
+    return f"ends pods {seconds:g} s after their node was late; at least {_LEAST_TOLERATED}" if short else None
 
 
 def _off(asked: Asked) -> str | None:
@@ -307,6 +352,10 @@ CHECKS: Final[Mapping[str, Said]] = {
     "note": _note,
     "offer": _offer,
     "pull": _pull,
+    "class": _class,
+    "signer": _signer,
+    "grace": _grace,
+    "toleration": _toleration,
     "off": _off,
     "volume": _volume,
     "mount": _mount,

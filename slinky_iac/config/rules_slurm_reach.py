@@ -98,8 +98,11 @@ def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
     elif key.lower() == "include":
         yield RUNS, f"{where} reads another file"
     elif value.startswith("/"):
-        inside = (*tables.PROGRAM_FOLDERS, *tables.FILE_FOLDERS, *tables.DEVICES)
-        if not _below(re.split(r"[\[,]", value)[0], inside):
+        runs = key.lower().startswith(tables.RUN_KEYS) or key.lower().endswith(tables.RUN_KEYS)
+        inside = tables.PROGRAM_FOLDERS if runs else (*tables.PROGRAM_FOLDERS, *tables.FILE_FOLDERS)
+        path = re.split(r"[\[,]", value)[0]
+        device = path.startswith(tables.DEVICES) and ".." not in path and not runs
+        if not device and not _below(path, inside):
             yield RUNS, f"{where} names {shown(value)}, which isn't of the image"
     elif file in tables.SHELLS and re.search(r"[;|&`$<>]", value):
         yield RUNS, f"{where} runs a shell"

@@ -64,8 +64,13 @@ LEAST_PURGED_HOURS: Final = 720
 """Records of jobs are kept for a month at the least (slurmdbd.conf(5), Purge…After)."""
 LUA: Final = ("os.execute", "io.popen", "os.remove", "package.", "loadlib", "dofile", "loadfile", "require")
 """Words by which a script of Lua runs or loads something else."""
-DEVICES: Final = ("/dev", "/sys", "/proc")
-"""Folders that files of Slurm's may name beside these."""
+DEVICES: Final = (
+    *("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/infiniband/", "/dev/fuse", "/dev/shm", "/dev/accel", "/dev/neuron"),
+    *("/dev/davinci", "/dev/xpu", "/dev/vfio/", "/dev/fpga", "/dev/null", "/sys/fs/cgroup"),
+)
+"""Beginnings of what files of Slurm's may name beside these: devices for jobs. A disk or a node's memory is none."""
+RUN_KEYS: Final = ("helper", "runtime", "exec", "program", "script", "command", "plugin")
+"""Beginnings and ends of names in files whose value a daemon runs."""
 SHELLS: Final = ("oci.conf", "burst_buffer.conf", "helpers.conf")
 """Files whose values a shell runs."""
 RELEASES: Final = ("25.11", "26.05")
@@ -98,6 +103,7 @@ def table() -> dict[str, object]:
         "leastPurgedHours": LEAST_PURGED_HOURS,
         "lua": list(LUA),
         "devices": list(DEVICES),
+        "runKeys": list(RUN_KEYS),
         "shells": list(SHELLS),
         "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
         "slurmdbd": _known("slurmdbd.conf"),

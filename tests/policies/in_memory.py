@@ -45,6 +45,8 @@ def _resource(name: str, body: Mapping[str, Any], bodies: Mapping[str, Any], urn
         props=props,
         protect=body.get("protect", False),
         ignore_changes=tuple(body.get("ignoreChanges", ())),
+        delete_before_replace=body.get("deleteBeforeReplace"),
+        provider=bodies[body["provider"]]["properties"] if "provider" in body else None,
         parent=_ROOT,
         dependencies=frozenset(urns[other] for other in body.get("dependsOn", ()) if other in urns),
         property_dependencies=flows,

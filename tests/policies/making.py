@@ -12,6 +12,7 @@ import yaml
 from slurm_rules.made import FILE, Path_
 from slurm_rules.values import check_of
 
+from slinky_iac.commands import verify_state
 from slinky_iac.config import slurm_reach
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs
@@ -116,6 +117,7 @@ def made() -> dict[str, Any]:
                     _add(entry["fields"].setdefault(" ".join(path), []), value)
     return {
         "conf": slurm_reach.table(),
+        "classes": sorted(verify_state.project_classes()),
         "texts": files,
         "kinds": {kind: _sorted(entry) for kind, entry in sorted(kinds.items())},
     }

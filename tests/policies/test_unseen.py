@@ -1,0 +1,56 @@
+"""Stacks of somebody who hadn't seen the rules, at their default levels; docs/evidence/policies.md has the counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from slurm_rules.catalogue import RULES
+
+from tests.policies.in_memory import in_memory, speaking
+from tests.policies.pack import bad_stack
+
+FOLDER = Path(__file__).parent / "unseen"
+EVIL = sorted((FOLDER / "evil").glob("*.yaml"))
+SOUND = sorted((FOLDER / "sound").glob("*.yaml"))
+"""Five of the sound ones are the unchanged objects that evil ones begin with."""
+MANDATORY = {rule.name for rule in RULES if rule.level == "mandatory"}
+PASS = {
+    "files-map-twice": "a prolog as any other: beside the program's own of that name, which its base hasn't, it is refused",
+    "gate-deleted-with": "the engine doesn't show deletedWith to policies; verify-state and plan refuse it",
+    "gate-hides-diffs": "the engine doesn't show hideDiffs to policies; verify-state refuses it",
+    "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
+}
+"""Evil stacks that pass, and why."""
+DECLARED = {
+    "argo-web": "Application/argocd/portal",
+    "flux-web": "Kustomization/web/portal",
+    "priority-classes": "PriorityClass//hpc-workers:value",
+}
+"""Sound stacks that a site must declare, with the place that its entry names."""
+
+
+def refused_by(file: Path) -> set[str]:
+    return speaking(in_memory(bad_stack(file))) & MANDATORY
+
+
+@pytest.mark.parametrize("file", EVIL, ids=lambda file: file.stem)
+def test_an_evil_stack_is_refused(file: Path) -> None:
+    assert bool(refused_by(file)) is (file.stem not in PASS)
+
+
+@pytest.mark.parametrize("file", SOUND, ids=lambda file: file.stem)
+def test_a_sound_stack_passes_or_is_one_to_declare(file: Path) -> None:
+    assert refused_by(file) == ({"cluster-as-made"} if file.stem in DECLARED else set())
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_what_a_site_must_declare_is_named(name: str) -> None:
+    stack = in_memory(bad_stack(FOLDER / "sound" / f"{name}.yaml"))
+    rule = next(rule for rule in RULES if rule.name == "cluster-as-made")
+    assert any(f"(what: {DECLARED[name]})" in said for _, said in rule.judge(stack).violations)
+
+
+def test_at_most_five_of_a_hundred_pass_and_three_of_fifty_are_refused() -> None:
+    assert len(PASS) * 100 <= len(EVIL) * 5
+    assert len(DECLARED) * 50 <= len(SOUND) * 3
