@@ -137,9 +137,9 @@ def newer(config: ClusterConfig, nodeset: str) -> Question:
         if not replicas or (labels.get(MANAGED_BY), labels.get(names.LABEL_CLUSTER)) != (US, config.cluster.resource_name):
             return None
         return (
-            f"NodeSet {config.cluster.namespace}/{nodeset} is there already with {replicas} replicas. This program made it for"
-            " this cluster, and this stack's state has none: the state is older than the NodeSet (`pulumi stack import` of"
-            " an earlier export, a restored backend). A creation would write 0 replicas. It was left as it is, with its"
+            f"NodeSet {config.cluster.namespace}/{nodeset} is there already with {replicas} replicas. This program made it"
+            " for this cluster, and this stack's state has none: the state is older than the NodeSet (`pulumi stack import`"
+            " of an earlier export, a restored backend). A creation would write 0 replicas. It was left as it is, with its"
             " pods and jobs. Take it into the state, then run the command again:\n{}"
         )
 
