@@ -4,7 +4,7 @@ nothing; empty slurmctld and end it."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Literal
 
 from slinky_iac import closing
 from slinky_iac.closing import Held
@@ -14,20 +14,20 @@ from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.lease import RENEW_S
+from slinky_iac.drain.losing import LosingTask
 from slinky_iac.drain.losses import Change, who_loses
-from slinky_iac.drain.observe import LASTING, Met, conf_look, prove
+from slinky_iac.drain.observe import LASTING, conf_look, prove
 from slinky_iac.drain.protocol import (
     ClosePartitions,
-    DeleteController,
+    DeleteOwned,
     Done,
     Drain,
-    Signal,
     Step,
     Stop,
     Wait,
     WriteConf,
 )
-from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import (
     KubeError,
@@ -38,9 +38,6 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
 )
 from slinky_iac.kube.resources import Controller
-
-POLL_S: Final = 5
-"""Shortest time between two looks: each asks for all jobs."""
 
 
 def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
@@ -57,31 +54,24 @@ def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
     )
 
 
-class ConfTask(Task[ConfLook]):
+class ConfTask(LosingTask[ConfLook]):
     """Empty what leaves slurm.conf, then write it; or empty slurmctld, then end it."""
 
     settings: ConfSettings
     doing = "emptying what leaves slurm.conf"
-    acts_at_deadline = True
-    idle = 4.0  # 20,000 job records take slurmrestd half a minute
     beat_s = RENEW_S
 
     def __init__(self, session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
-        super().__init__(session, settings, settings.policy.deadline_s)
+        super().__init__(session, settings, "The change is made: the same command again ends well.")
         begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
         self._goal = replace(goal, limited=not begun)
         self._last: ConfLook | None = None
         self._seen: ConfLook | None = None
-        self.met = Met(settings.owner, anywhere=True, stands="The change is made: the same command again ends well.")
 
     @property
     def goal(self) -> ConfGoal:
         """What this run wants, with the deadline as it is now."""
-        return replace(self._goal, deadline_at=self.deadline_at)
-
-    @property
-    def poll_s(self) -> float:
-        return max(self.policy.poll_s, POLL_S)
+        return replace(self._goal, deadline_at=self.deadline_at, signalled_at=self.signalled_at)
 
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen. The live Controller says what leaves."""
@@ -106,7 +96,7 @@ class ConfTask(Task[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem and seen.asked:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for((each.job for each in conf_steps.losses(seen, self.goal)), seen.now)
+            self.meet(conf_steps.losses(seen, self.goal))
         return step
 
     def act(self, step: Step) -> None:
@@ -127,10 +117,10 @@ class ConfTask(Task[ConfLook]):
             case WriteConf(text):
                 self._write(text)
                 return
-            case DeleteController():
-                session.kube.delete_controller(session.reach.namespace, self._live())
+            case DeleteOwned():
+                session.kube.delete("Controller", session.reach.namespace, self._live().metadata)
                 return
-        act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
+        super().act(step)
 
     def beat(self) -> None:
         keep(self.session, self.settings, self.settings.controller)
@@ -152,17 +142,14 @@ class ConfTask(Task[ConfLook]):
             session.report(line, severity="warning", keep=True)
 
     def did(self, step: Step) -> None:
-        """Note when jobs were signalled, and until when slurmctld has time to forget ended ones."""
-        self.met.did(step)
-        if isinstance(step, Signal):
-            self._goal = replace(self._goal, signalled_at=self.session.now())
+        """Note until when slurmctld has time to forget ended jobs, too."""
+        super().did(step)
         if isinstance(step, conf_steps.WaitToForget) and self._goal.forget_at is None:
             self._goal = replace(self._goal, forget_at=self.session.now() + conf_steps.REMEMBER_S)
 
     def clock_was_set(self, jump: int) -> None:
         super().clock_was_set(jump)
-        signalled, forget = (at and at + jump for at in (self._goal.signalled_at, self._goal.forget_at))
-        self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
+        self._goal = replace(self._goal, forget_at=self._goal.forget_at and self._goal.forget_at + jump)
 
     def ended(self, _seen: ConfLook) -> str:
         if self._goal.ends:

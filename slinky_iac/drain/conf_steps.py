@@ -21,7 +21,7 @@ from slinky_iac.drain.free import why_not_free
 from slinky_iac.drain.losses import Change, Loss, stays_lost, who_loses
 from slinky_iac.drain.protocol import (
     ClosePartitions,
-    DeleteController,
+    DeleteOwned,
     Done,
     Drain,
     Step,
@@ -181,7 +181,7 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
 def _write(look: ConfLook, goal: ConfGoal) -> Step:
     """The Controller's new text, or its deletion."""
     if goal.ends == "last" and look.controller is not None:
-        return DeleteController()
+        return DeleteOwned(f"Controller {look.controller.metadata.name}")
     if goal.text is None or look.controller is None or (text := look.fitting(goal.text)) == look.text:
         return Done()
     if goal.forgets and (lost := who_loses(Change(slurmctld=True), look.cluster)):

@@ -84,7 +84,7 @@ def held_on(node: str, cluster: ClusterView) -> tuple[Job, ...]:
     there = cluster.jobs(node)
     if node not in cluster.nodes:
         return there
-    return (*there, *(job for job in named_by([node], cluster).get(node, ()) if not job.waits))
+    return (*there, *(job for name in (node, None) for job in cluster.naming.get(name, ()) if not job.waits))
 
 
 def named_by(nodes: Iterable[str], cluster: ClusterView) -> dict[str, tuple[Job, ...]]:

@@ -261,17 +261,9 @@ class WriteConf(Step):
         return "writing slurm.conf"
 
 
-class DeleteController(Step):
-    """Delete the Controller, and so slurmctld, on the same condition."""
-
-    @property
-    def words(self) -> str:
-        return "deleting the Controller"
-
-
 @dataclass(frozen=True)
-class DeleteHosts(Step):
-    """Delete the object whose pods are hosts of srun and salloc, on the same condition."""
+class DeleteOwned(Step):
+    """Delete what the gate stands after, on the same condition: the Controller, and so slurmctld; what makes login pods."""
 
     what: str
     """``LoginSet slurm-login-main``."""

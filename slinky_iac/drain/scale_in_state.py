@@ -73,10 +73,6 @@ class ScaleInState:
             if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
         )
 
-    def pod_of(self, node: str) -> str:
-        """Name of the pod of a node; ``""`` where it has none."""
-        return next((pod.name for pod in self.seen.pods if pod.slurm_node == node), "")
-
     def _needs_drain(self, each: Candidate) -> bool:
         record = each.record
         return (

@@ -16,17 +16,15 @@ from typing import Any
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain import waiting
-from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.driver import drive
+from slinky_iac.drain.losing import LosingTask
 from slinky_iac.drain.losses import Change, Loss, who_loses
-from slinky_iac.drain.observe import Met, jobs_view, prove
-from slinky_iac.drain.protocol import DeleteHosts, Done, Signal, Step, Wait
-from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.observe import jobs_view, prove
+from slinky_iac.drain.protocol import DeleteOwned, Done, Step, Wait
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import DrainPolicy, Settings
 from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.pods import hosts_of
-
-POLL_S = 5
-"""Shortest time between two looks: each asks for all jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,26 +117,18 @@ def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -
             + (f"; {escape}" if settings.kind else ""),
         ),
     )
-    return later or (DeleteHosts(settings.what) if settings.kind else Done())
+    return later or (DeleteOwned(settings.what) if settings.kind else Done())
 
 
-class SessionTask(Task[SessionLook]):
+class SessionTask(LosingTask[SessionLook]):
     """Wait until nothing runs from the pods, then delete what makes them."""
 
     settings: SessionSettings
     doing = "waiting for srun and salloc"
-    acts_at_deadline = True
-    idle = 4.0
 
     def __init__(self, session: Session, settings: SessionSettings) -> None:
-        super().__init__(session, settings, settings.policy.deadline_s)
-        self._signalled_at: int | None = None
+        super().__init__(session, settings, "They are gone: the same command again ends well.")
         self._meta: WrittenMeta | None = None
-        self.met = Met(settings.owner, anywhere=True, stands="They are gone: the same command again ends well.")
-
-    @property
-    def poll_s(self) -> float:
-        return max(self.policy.poll_s, POLL_S)
 
     def look(self) -> SessionLook:
         seen = look(self.session, self.settings)
@@ -146,31 +136,15 @@ class SessionTask(Task[SessionLook]):
         return seen
 
     def decide(self, seen: SessionLook) -> Step:
-        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self._signalled_at), self.settings)
-
-    def check(self, seen: SessionLook, step: Step) -> Step:
-        """Note whose jobs are met."""
-        self.met.wait_for((each.job for each in seen.lost), seen.now)
-        return step
+        self.meet(seen.lost)
+        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self.signalled_at), self.settings)
 
     def act(self, step: Step) -> None:
-        session, settings = self.session, self.settings
-        if not isinstance(step, DeleteHosts):
-            act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
-            return
-        if self._meta is None:
-            raise AssertionError("what makes pods is deleted only after a look at it")
-        session.kube.delete(settings.kind, settings.namespace, self._meta)
-
-    def did(self, step: Step) -> None:
-        """Note when jobs were signalled, and which were ended."""
-        self.met.did(step)
-        if isinstance(step, Signal):
-            self._signalled_at = self.session.now()
-
-    def clock_was_set(self, jump: int) -> None:
-        super().clock_was_set(jump)
-        self._signalled_at = self._signalled_at and self._signalled_at + jump
+        settings = self.settings
+        if not isinstance(step, DeleteOwned):
+            super().act(step)
+        elif self._meta is not None:
+            self.session.kube.delete(settings.kind, settings.namespace, self._meta)
 
     def ended(self, _seen: SessionLook) -> str:
         return f"nothing of srun or salloc is left in {self.settings.what}"

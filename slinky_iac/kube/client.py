@@ -37,12 +37,6 @@ class KubeClient(KubeRequests):
         change: dict[str, dict[str, object]] = {"metadata": {"annotations": permit}, "spec": {"extraConf": text}}
         self.patch(place("Controller", namespace, name), state.metadata, change, f"Controller {namespace}/{name}")
 
-    def delete_controller(self, namespace: str, state: resources.Controller) -> None:
-        """Delete exactly the Controller that was looked at; its pods end after it. Raises as :meth:`delete_nodeset`."""
-        name = state.metadata.name
-        body = {"preconditions": exactly(state.metadata), "propagationPolicy": "Background"}
-        self._answer("DELETE", place("Controller", namespace, name), f"Controller {namespace}/{name}", json=body)
-
     def nodesets(self, namespace: str) -> tuple[NodeSet, ...]:
         """All NodeSets of a namespace."""
         return self.listed(place("NodeSet", namespace), Listed[NodeSet], f"NodeSets of {namespace}")

@@ -69,8 +69,9 @@ class Kube:
         self.extra_conf = text
         self.written.append(text)
 
-    def delete_controller(self, _namespace, state):
-        if state.metadata.resource_version != f"{self.version}":
+    def delete(self, kind, _namespace, meta):
+        assert kind == "Controller"
+        if meta.resource_version != f"{self.version}":
             raise KubeConflict("written since")
         self.extra_conf = None
 

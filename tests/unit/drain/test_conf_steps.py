@@ -17,7 +17,7 @@ from slinky_iac.drain.conf_steps import (
 from slinky_iac.drain.conf_text import Leaving
 from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.preview import conf_props
-from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteController, Done, Drain, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteOwned, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.waiting import limits_exceeded
 from tests.unit import builders
@@ -167,7 +167,7 @@ def test_a_destroy_waits_for_every_waiting_job_and_drains_no_host():
         assert isinstance(next_step(look({"batch": "UP"}, can_close=False, jobs=[waiting()]), wanted), Wait)
     assert next_step(at_work, first) == Done(), "its NodeSet's gate waits"
     assert isinstance(next_step(at_work, last), Wait), "on whatever node: one of no list of the stack's, too"
-    assert next_step(look({"batch": "DRAIN"}, controller=CONTROLLER), last) == DeleteController()
+    assert next_step(look({"batch": "DRAIN"}, controller=CONTROLLER), last) == DeleteOwned("Controller hpc")
     assert next_step(look({"batch": "DRAIN"}), last) == Done()
 
 
