@@ -1,4 +1,5 @@
-"""What a test module covers: the files that it imports, and for one on a lab the program and the commands that it names.
+"""What a test module or a bench covers: the files that it imports, and for one on an engine or a lab the program and the
+commands that it names.
 
 By their import statements, so that no list has to be kept; read as text, which is ten times faster than as a syntax tree. No
 change of a file is judged: one of a comment makes a run old too, which costs a run and hides nothing.
@@ -17,7 +18,7 @@ from slinky_iac.commands.listing import COMMANDS
 from tests.stacks import ROOT
 
 ON_A_LAB: Final = ("e2e", "faults", "integration")
-"""Folders of tests/ whose modules run the program itself."""
+"""Folders of tests/ whose modules run the program itself, and so do those that import one of them."""
 _FROM: Final = re.compile(r"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n(]+)", re.MULTILINE)
 _IMPORT: Final = re.compile(r"^[ \t]*import[ \t]+(.+)$", re.MULTILINE)
 _WORD: Final = re.compile(r"[\w.]+")
@@ -26,11 +27,11 @@ PROGRAM: Final = ("__main__.py", "Pulumi.dev.yaml", "slinky_iac/commands/cli.py"
 
 @functools.cache
 def covered(module: Path) -> tuple[Path, ...]:
-    """Files of this project, from the root, sorted. ``module``: a test file, from the root."""
+    """Files of this project, from the root, sorted. ``module``: a test or bench file, from the root."""
     first = [module, *(folder / "conftest.py" for folder in module.parents if (ROOT / folder / "conftest.py").is_file())]
-    on_a_lab = module.parts[1] in ON_A_LAB
-    found = _closure([*first, *(map(Path, PROGRAM) if on_a_lab else ())])
-    if on_a_lab:
+    found = _closure(first)
+    if any(file.parts[0] == "tests" and file.parts[1] in ON_A_LAB for file in found):
+        found |= _closure(list(map(Path, PROGRAM)))
         text = "".join(_text(file) for file in sorted(found) if file.parts[0] == "tests")
         named = [
             each.module

@@ -24,14 +24,14 @@ EACH = 3
 """Pods of each NodeSet."""
 
 
-def nodeset_body(number: int, **meta: object) -> dict[str, object]:
+def nodeset_body(number: int, each: int = EACH, **meta: object) -> dict[str, object]:
     name = f"hpc-worker-g{number}"
     plain = {"name": name, "uid": name, "resourceVersion": "1", "generation": 1, "creationTimestamp": AT}
     return {
         "metadata": {**plain, **meta},
-        "spec": {"replicas": EACH, "controllerRef": {"name": "hpc"}},
+        "spec": {"replicas": each, "controllerRef": {"name": "hpc"}},
         "status": {
-            "replicas": EACH,
+            "replicas": each,
             "observedGeneration": 1,
             "selector": f"app.kubernetes.io/instance={name},app.kubernetes.io/name=slurmd",
         },
@@ -68,7 +68,7 @@ class Site:
         }
         self.server.objects |= {f"{PODS}/{body['metadata']['name']}": body for body in self.server.objects[PODS]["items"]}
         for number in range(count):
-            self.server.objects[f"{NODESETS}/hpc-worker-g{number}"] = nodeset_body(number)
+            self.server.objects[f"{NODESETS}/hpc-worker-g{number}"] = nodeset_body(number, each)
             self.slurm.add(*(node(f"g{number}-{ordinal}") for ordinal in range(each)))
             self.slurm.add(job(number + 1, nodes=f"g{number}-1"))
 

@@ -198,7 +198,7 @@ def main(argv: Sequence[str]) -> int:
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        took = runs.seconds(runs.known())
+        took = runs.seconds(runs.RUNS.known())
     except runs.LedgerRefused as error:
         print(error, file=sys.stderr)
         return 2

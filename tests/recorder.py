@@ -6,11 +6,8 @@ come to an end: only whole modules prove something. One line a module, in CACHE 
 
 from __future__ import annotations
 
-import platform
 import re
-import subprocess
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,8 +15,7 @@ import pytest
 from lab import given_operator, paths, tools
 from lab.given_host import HOST
 from lab.slurm import rootfs
-from tests import runs, settings_used
-from tests.covers import covered, digest
+from tests import ledger, runs, settings_used
 
 ON_A_CLUSTER = ("e2e", "faults")
 ENGINE = "integration"
@@ -78,7 +74,7 @@ class Recorder:
             for module, count in self._collected.items()
             if count == self._ended[module] and module not in self._parted and Path(module).name not in map(_name, named)
         ]
-        runs.append(runs.RECORDED, [self._run(module) for module in whole])
+        runs.RUNS.append(runs.RUNS.recorded, [self._run(module) for module in whole])
 
     def _run(self, module: str) -> runs.Run:
         folder = Path(module).parts[1]
@@ -89,16 +85,12 @@ class Recorder:
             result="failed" if module in self._failed else runs.PASSED,
             tests=self._collected[module],
             seconds=round(self._seconds[module], 1),
-            at=datetime.now(UTC).isoformat(timespec="seconds"),
-            commit=runs.head(),
-            dirty=changed(),
-            code=digest(covered(Path(module))),
-            python=platform.python_version(),
             operator=(tools.OPERATOR if given is None else given.version) if cluster else None,
             kubernetes=tools.KUBERNETES if cluster else None,
             slurm=slurm() if cluster else None,
             host=("official" if HOST.named() else "stand-in") if cluster or folder == ENGINE else None,
             settings=sorted(self._settings[module]) if cluster else [],
+            **ledger.origin(Path(module)),
         )
 
 
@@ -108,12 +100,6 @@ def _module(nodeid: str) -> str:
 
 def _name(module: str) -> str:
     return Path(module).name
-
-
-def changed() -> bool:
-    """Whether a file differs from the commit."""
-    asked = ["git", "status", "--porcelain"]
-    return bool(subprocess.run(asked, cwd=paths.REPO, check=True, capture_output=True, text=True).stdout.strip())
 
 
 def slurm() -> str | None:

@@ -1,31 +1,26 @@
 """The ledger of runs: which test module ran when, at which commit, on which parts, and with what result.
 
-``python -m tests.runs keep`` moves what this machine has recorded into the repository's ledger, ``page`` makes the table
-from it, ``stale`` prints modules that did not pass on the code as it is, oldest first. Each pytest of tests.lanes, and of
-tests.shards with ``--record``, writes to a file in CACHE (tests.recorder), so that a run changes no file of the checkout:
-docs/adr/0026-a-ledger-of-runs.md.
+``python -m tests.runs keep`` moves what this machine has recorded into the repository's ledgers, ``page`` makes the tables
+from them (those of benches too: tests.figures), ``stale`` prints modules that did not pass on the code as it is, oldest
+first. Each pytest of tests.lanes, and of tests.shards with ``--record``, writes to the machine's ledger (tests.recorder).
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from lab import paths
-from tests import settings_used
-from tests.covers import covered, digest, named_by_tests
+from tests import figures, settings_used
+from tests.covers import named_by_tests
+from tests.ledger import EVIDENCE, Ledger, LedgerRefused, Origin, head, is_current, said
 
-KEPT: Final = paths.REPO / "docs" / "evidence" / "runs.jsonl"
-RECORDED: Final = paths.CACHE / "runs.jsonl"
-PAGE: Final = paths.REPO / "docs" / "evidence" / "runs.md"
-UNWATCHED: Final = paths.REPO / "docs" / "evidence" / "settings.md"
+PAGE: Final = EVIDENCE / "runs.md"
+UNWATCHED: Final = EVIDENCE / "settings.md"
 FAULTS: Final = Path("tests/faults")
 PASSED: Final = "passed"
 UNKNOWN_S: Final = 180.0
@@ -41,12 +36,8 @@ PREPARED: Final = frozenset(
 """What tests.faults.prepare makes: images and programs that no other tier needs."""
 
 
-class LedgerRefused(ValueError):
-    """A ledger that can't be read; the message names the line and what to do."""
-
-
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, kw_only=True)
+class Run(Origin):
     """One module, from its first test to its last."""
 
     module: str
@@ -55,16 +46,8 @@ class Run:
     """`passed` or `failed`."""
     tests: int
     seconds: float
-    at: str
-    """When it ended, UTC, ISO 8601."""
-    commit: str
-    dirty: bool
-    """Files differed from the commit."""
-    code: str
-    """Digest of the files that the module covers (tests.covers)."""
-    python: str
     operator: str | None
-    """Release of slurm-operator; this and the rest None where no lab is used."""
+    """Release of slurm-operator; this and the next three None where no lab is used."""
     kubernetes: str | None
     slurm: str | None
     host: str | None
@@ -73,45 +56,7 @@ class Run:
     """Settings of the stacks that it wrote, beside those of Pulumi.dev.yaml (tests.settings_used)."""
 
 
-_TYPES: Final[dict[str, tuple[type, ...]]] = {
-    **{name: (str,) for name in ("module", "result", "at", "commit", "code", "python")},
-    **{name: (str, type(None)) for name in ("operator", "kubernetes", "slurm", "host")},
-    **{"tests": (int,), "seconds": (int, float), "dirty": (bool,), "settings": (list,)},
-}
-
-
-def read(file: Path) -> list[Run]:
-    """Runs of a ledger in their order; none where there is no file. Raises LedgerRefused for a line that isn't a run."""
-    if not file.exists():
-        return []
-    return [_run(file, number, line) for number, line in enumerate(file.read_text().splitlines(), 1) if line.strip()]
-
-
-def _run(file: Path, number: int, line: str) -> Run:
-    try:
-        found: dict[str, Any] = json.loads(line)
-        wrong = [name for name, kinds in _TYPES.items() if type(found[name]) not in kinds]
-        if not wrong:
-            return Run(**found)
-    except (ValueError, TypeError, KeyError) as error:
-        wrong = [str(error)]
-    raise LedgerRefused(
-        f"{file}, line {number}: isn't a run ({', '.join(wrong)}). Nothing was changed. Remove the line, or restore it with"
-        f" `git checkout -- {KEPT.relative_to(paths.REPO)}`"
-    )
-
-
-def append(file: Path, runs: Iterable[Run]) -> None:
-    """Add runs at the end of a ledger: one line each, in one write."""
-    text = "".join(json.dumps(asdict(run)) + "\n" for run in runs)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a") as opened:
-        opened.write(text)
-
-
-def known() -> list[Run]:
-    """Runs of the repository and of this machine, oldest first."""
-    return sorted((*read(KEPT), *read(RECORDED)), key=lambda run: run.at)
+RUNS: Final = Ledger("runs.jsonl", Run, "a run", lambda run: (run.module, run.result, run.python, _parts(run)))
 
 
 def seconds(runs: Iterable[Run]) -> dict[str, float]:
@@ -135,12 +80,7 @@ def stale(modules: Iterable[Path], runs: Sequence[Run], commit: str) -> list[Pat
         run = passed.get(str(module))
         return ("" if run is None else run.at, hashlib.sha256(f"{commit} {module}".encode()).hexdigest())
 
-    return sorted((each for each in modules if not _current(each, passed)), key=key)
-
-
-def _current(module: Path, passed: dict[str, Run]) -> bool:
-    run = passed.get(str(module))
-    return run is not None and run.code == digest(covered(module))
+    return sorted((each for each in modules if not is_current(str(each), passed.get(str(each)))), key=key)
 
 
 def within(minutes: float, modules: Sequence[Path], took: dict[str, float]) -> list[Path]:
@@ -157,8 +97,8 @@ def within(minutes: float, modules: Sequence[Path], took: dict[str, float]) -> l
 def page(runs: Sequence[Run], marks: dict[str, str]) -> str:
     """The page of the last run of each module; ``marks``: a word for the column Code, by module."""
     rows = [
-        f"| `{run.module}` | {run.result}, {run.tests} tests | {run.seconds:.0f} s | {run.at[:16].replace('T', ' ')} |"
-        f" {run.commit[:8]}{', changed' if run.dirty else ''} | {_parts(run)} | {marks[run.module]} |"
+        f"| `{run.module}` | {run.result}, {run.tests} tests | {run.seconds:.0f} s | {said(run)} | {_parts(run)} |"
+        f" {marks[run.module]} |"
         for _, run in sorted({run.module: run for run in runs}.items())
     ]
     return "\n".join([*_HEAD, *rows, ""])
@@ -209,54 +149,22 @@ _UNWATCHED: Final = (
 )
 
 
-def head() -> str:
-    """The commit that is checked out."""
-    return _git("rev-parse", "HEAD")
-
-
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=paths.REPO, check=True, capture_output=True, text=True).stdout.strip()
-
-
-def _of_this_history(runs: Iterable[Run]) -> Iterator[Run]:
-    commits: dict[str, bool] = {}
-    for run in runs:
-        if run.commit not in commits:
-            asked = ["git", "merge-base", "--is-ancestor", run.commit, "HEAD"]
-            commits[run.commit] = subprocess.run(asked, cwd=paths.REPO, check=False, capture_output=True).returncode == 0
-        if commits[run.commit]:
-            yield run
-
-
-def keep() -> int:
-    """Move the machine's runs of commits of this history into the repository's ledger, of each module the newest on the same
-    parts with the same result; returns how many."""
-    recorded = read(RECORDED)
-    read(KEPT)  # refused before anything is written
-    moved = list(_of_this_history(recorded))
-    newest = {(run.module, run.result, run.python, _parts(run)): run for run in moved}
-    append(KEPT, newest.values())
-    RECORDED.unlink(missing_ok=True)
-    append(RECORDED, [run for run in recorded if run not in moved])
-    return len(newest)
-
-
-def write_page() -> None:
-    """Make both pages from the repository's ledger."""
-    runs = read(KEPT)
-    there = {run.module: (paths.REPO / run.module).exists() for run in runs}
+def write_pages() -> None:
+    """Make the pages from the repository's ledgers."""
+    runs = RUNS.read(RUNS.kept)
     passed = last_passed(runs)
-    marks = {name: ("as it is" if is_there and _current(Path(name), passed) else "old") for name, is_there in there.items()}
+    marks = {run.module: figures.mark(current=is_current(run.module, passed.get(run.module))) for run in runs}
     PAGE.write_text(page(runs, marks))
     UNWATCHED.write_text(unwatched(runs))
+    figures.write_page()
 
 
 def main(argv: Sequence[str]) -> int:
     """Carry out one command; returns the exit code: 2 where a ledger can't be read."""
     parser = argparse.ArgumentParser(prog="python -m tests.runs", description="the ledger of runs")
     add = parser.add_subparsers(dest="command", required=True).add_parser
-    add("keep", help="move this machine's runs into docs/evidence/runs.jsonl")
-    add("page", help="make docs/evidence/runs.md and docs/evidence/settings.md")
+    add("keep", help="move this machine's runs and figures into docs/evidence")
+    add("page", help="make docs/evidence/runs.md and settings.md, and the tables of performance.md")
     asked_for = add("stale", help="modules that did not pass on the code as it is, oldest first")
     asked_for.add_argument("folders", nargs="*", type=Path, default=[FAULTS], metavar="FOLDER")
     asked_for.add_argument("--minutes", type=float, metavar="N", help="as many as two labs get through in them")
@@ -265,11 +173,12 @@ def main(argv: Sequence[str]) -> int:
     wanted = parser.parse_args(argv)
     try:
         if wanted.command == "keep":
-            print(f"{keep()} runs kept; next: python -m tests.runs page, and commit both")
+            kept = f"{RUNS.keep()} runs and {figures.FIGURES.keep()} figures kept"
+            print(f"{kept}; next: python -m tests.runs page, and commit docs/evidence")
         elif wanted.command == "page":
-            write_page()
+            write_pages()
         else:
-            runs = known()
+            runs = RUNS.known()
             modules = [each for folder in wanted.folders for each in sorted(folder.glob("test_*.py"))]
             if wanted.known:
                 passed = last_passed(runs)
@@ -281,8 +190,6 @@ def main(argv: Sequence[str]) -> int:
         return 2
     return 0
 
-
-assert set(_TYPES) == {each.name for each in fields(Run)}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -18,13 +18,16 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
 from lab.slurm import cluster
+from tests import figures
 from tests.bench.measure import Aim, machine
 from tests.e2e.gated import NODES
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import World, lab_environment
 from tests.faults.autoscaled import AUTOSCALE, Autoscaled, Witness, autoscaling, recipe
+from tests.figures import Measured
 
 WAYS = ("ours", "recipe")
 COOLDOWN_S = 60
@@ -137,6 +140,23 @@ def summary(runs: Sequence[Run]) -> str:
     return "\n".join([*out, *(aim.line() for aim in aims(runs))])
 
 
+def rows(runs: Sequence[Run]) -> dict[str, dict[str, Measured]]:
+    """For the ledger: times by their median, the rest as sums of all rounds."""
+    found: dict[str, dict[str, Measured]] = {}
+    for step, what in (("first_s", "until three run"), ("second_s", "until the next three run")):
+        ours, theirs = (statistics.median(getattr(run, step) for run in runs if run.way == way) for way in WAYS)
+        ratio = statistics.median(ratios(runs, step))
+        found[what] = {"ours": Measured(ours, "s", "recipe", ratio), "recipe": Measured(theirs, "s")}
+    for field, what, unit in (
+        ("nodes_drained", "nodes drained while their jobs ran", ""),
+        ("drained_busy", "their time under a drain", "node-seconds"),
+        ("lost_s", "jobs lost", "s"),
+        ("never", "jobs that never started", ""),
+    ):
+        found[what] = {way: Measured(sum(getattr(run, field) for run in runs if run.way == way), unit) for way in WAYS}
+    return found
+
+
 def aims(runs: Sequence[Run]) -> list[Aim]:
     """What was promised."""
     ours = [run for run in runs if run.way == "ours"]
@@ -153,7 +173,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="rounds (default 3)")
     args = parser.parse_args(argv)
-    print(summary(measure(args.rounds)))
+    runs = measure(args.rounds)
+    figures.record(Path(__file__), "autoscaler", rows(runs))
+    print(summary(runs))
 
 
 if __name__ == "__main__":

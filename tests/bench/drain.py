@@ -34,7 +34,9 @@ from slinky_iac import names
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.lists import NodesAnswer
+from tests import figures
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio
+from tests.figures import Measured
 
 NETWORK = Network("slabn-out", "sn-", IPv4Network("10.96.0.0/24"), None)
 REASON = names.drain_reason("bench", "fake", "how long a drain takes")
@@ -160,6 +162,17 @@ def aims(samples: Samples) -> tuple[Aim, ...]:
     )
 
 
+def row(samples: Samples) -> dict[str, Measured]:
+    """One size for the ledger."""
+    rivals = {"bulk": "scontrol", "bulk and look": "scontrol", "scontrol": None, "one by one": "bulk"}
+    return {
+        way: Measured(
+            statistics.median(samples[way]), "s", rival, None if rival is None else median_ratio(samples, way, rival)
+        )
+        for way, rival in rivals.items()
+    }
+
+
 def report(size: int, sample: int, samples: Samples) -> str:
     """One size in lines for people."""
     look = statistics.median(samples["bulk and look"]) - statistics.median(samples["bulk"])
@@ -183,7 +196,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             kind = ("CPUs=2", "RealMemory=1000", "Feature=fake", "State=CLOUD")
             fleet.scontrol("create", f"nodename={hostlist(there + 1, size)}", *kind)
             there = size
-            print(report(size, args.sample, compare(fleet, args.rounds, args.sample)), flush=True)
+            samples = compare(fleet, args.rounds, args.sample)
+            figures.record(Path(__file__), "drains", {f"{size:,}": row(samples)})
+            print(report(size, args.sample, samples), flush=True)
 
 
 if __name__ == "__main__":

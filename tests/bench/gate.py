@@ -24,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from lab.slurm import cluster
+from tests import figures
 from tests.bench.measure import Aim, machine
 from tests.bench.watching import Times, Watched, times, watch
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, lab_environment
+from tests.figures import Measured
 
 WAYS = ("gate", "operator alone")
 SCENES = ("busy", "idle")
@@ -212,6 +214,21 @@ def summary(runs: Sequence[Run]) -> str:
     return "\n".join([*out, *(aim.line() for aim in judged)])
 
 
+def rows(runs: Sequence[Run], scene: str) -> dict[str, dict[str, Measured]]:
+    """A scene for the ledger: the steps that were seen, by way."""
+    gate, alone = (medians(runs, scene, way) for way in WAYS)
+    found: dict[str, dict[str, Measured]] = {}
+    for step in STEPS:
+        ours, rival = gate.get(step), alone.get(step)
+        both = ours is not None and rival is not None and min(ours, rival) > 0
+        if ours is not None:
+            ratio = ours / rival if both and rival is not None else None
+            found[step] = {WAYS[0]: Measured(ours, "s", WAYS[1] if both else None, ratio)}
+        if rival is not None and rival > 0:
+            found.setdefault(step, {})[WAYS[1]] = Measured(rival, "s")
+    return found
+
+
 def _cell(found: Mapping[str, float], step: str) -> str:
     return f"{found[step]:8.2f} s" if step in found else f"{'-':>8}  "
 
@@ -243,6 +260,8 @@ def main(argv: Sequence[str] | None = None) -> None:
                 file.write(json.dumps(plain(run)) + "\n")
 
     runs = measure(args.rounds, rounds, keep)
+    for scene in args.scenes:
+        figures.record(Path(__file__), f"scale-in {scene}", rows([*before, *runs], scene))
     print(summary([*before, *runs]))
 
 

@@ -24,6 +24,7 @@ import json
 import os
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -40,8 +41,10 @@ from lab.slurm.cluster import Cluster
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
+from tests import figures
 from tests.bench.drain import slurm
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio
+from tests.figures import Measured
 
 PORT = 6830
 MOST_JOBS = 60_000
@@ -205,6 +208,19 @@ def aims(first: Found, last: Found) -> tuple[Aim, ...]:
     )
 
 
+def row(found: Found) -> dict[str, Measured]:
+    """One size for the ledger."""
+    seconds = {way: statistics.median(taken) for way, taken in found.samples.items()}
+    ratio = median_ratio(found.samples, "look", "scontrol")
+    return {
+        "look": Measured(seconds["look"], "s", "scontrol show jobs", ratio),
+        **{way: Measured(taken, "s") for way, taken in seconds.items() if way != "look"},
+        "states, processor of slurmrestd": Measured(found.states_s, "s"),
+        "our process": Measured(found.ours_mib, "MiB"),
+        "slurmrestd": Measured(found.theirs_mib, "MiB"),
+    }
+
+
 def report(found: Found) -> str:
     """One size in lines for people."""
     ratio = median_ratio(found.samples, "look", "scontrol")
@@ -240,6 +256,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 rest.hold(0 if before.size else args.holding)
                 list(pool.map(rest.submit, [more // 4 + (part < more % 4) for part in range(4)]))
                 found.append(measure(cluster, rest, size, args.holding, args.rounds, lists=args.lists))
+            figures.record(Path(__file__), "look", {f"{size:,}": row(found[-1])})
             print(report(found[-1]), flush=True)
     if found:
         print("\n".join(aim.line() for aim in aims(found[0], found[-1])))

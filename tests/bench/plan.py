@@ -1,35 +1,37 @@
-"""Time and memory of a scale-in's plan for 10,000 nodes and 100,000 jobs, and of reading slurmrestd's list of jobs.
+"""Time and memory of a scale-in's plan for 10,000 nodes and 100,000 jobs, and of reading slurmrestd's lists.
 
 Run: venv/bin/python -m tests.bench.plan [--nodes 10000] [--jobs 100000] [--rounds 5] [--rows 10000]
 
-Planning, half of the nodes selected, from views of nodes and jobs that are there already:
+Planning, from views of nodes and jobs that are there already. Cases: half of one NodeSet goes; one of it; two of ten in each
+of many small NodeSets; half, while jobs wait that name their nodes by --nodelist. Ways:
 
 - ours: `ClusterView.of` and `plan_scale_in`: the choice, its proof against the operator's ranking, blocks, warnings;
-- sort only: when each node's last job ends, in one pass; the earliest nodes are selected. Of what the plan says, it knows
-  nothing but the ends: the floor for any planner in Python;
-- rescan: the obvious loop that looks at all jobs again for each node; a sample of nodes, scaled to all.
+- ends only: when each node's last job ends, in one pass; the earliest nodes are selected. Of what the plan says, it knows
+  nothing but the ends: the floor for any planner in Python.
 
-Reading, out of one body as slurmrestd writes it (some 10 kB a job), to the same values:
+Reading, out of one body of rows as a real slurmrestd wrote them (rows.json: 9 kB a job, 2.7 kB a node), to the same values:
 
-- ours: `JobRows`, row by row as the pieces of the answer come;
+- ours: `JobRows` and `NodeRows`, row by row as the pieces of the answer come;
 - whole: msgspec on the whole body;
 - json only: the standard library's parser, without looking at what it says.
 
-Aim: a plan in less than 0.5 s.
+Aim: a plan in less than 0.5 s. How planning grows is a test, by counted steps: tests/unit/drain/test_growth.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
 import json
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from lab.paths import REPO
 from slinky_iac.cluster.snapshot import ClusterView
@@ -39,10 +41,12 @@ from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope
-from slinky_iac.slurmrest.controller import RowlessJobs
-from slinky_iac.slurmrest.lists import JobRows, JobsAnswer
-from slinky_iac.slurmrest.objects import Job, Node, Number
+from slinky_iac.slurmrest.controller import RowlessJobs, RowlessNodes
+from slinky_iac.slurmrest.lists import JobRows, NodeRows
+from slinky_iac.slurmrest.objects import Job, Node
+from tests import figures
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
+from tests.figures import Measured
 from tests.unit import builders
 
 PLAN_MOST_S = 0.5
@@ -53,15 +57,17 @@ OWNER = Owner("bench", "gpu")
 VERSION = OperatorVersion.parse("1.2.1")
 WIDE = 20
 """Every so manieth job runs on four nodes."""
+RIVAL = "ends only"
+ROWS = json.loads(Path(__file__).with_name("rows.json").read_text())
 MEMORY = """
 import re, sys
 from pathlib import Path
 from tests.bench.plan import READERS
-content = Path(sys.argv[2]).read_bytes()
+content = Path(sys.argv[3]).read_bytes()
 def most():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 before = most()
-READERS[sys.argv[1]](content)
+READERS[sys.argv[1]][sys.argv[2]](content)
 print(most() - before)
 """
 """A reader alone in a process: most memory beside the body, in KiB. tracemalloc would miss what Rust takes."""
@@ -69,20 +75,23 @@ print(most() - before)
 
 @dataclass(frozen=True)
 class Fleet:
-    """A NodeSet of many pods, each with its node, and the jobs on them."""
+    """NodeSets of pods, each with its node, and the jobs on them."""
 
-    pods: tuple[Pod, ...]
+    nodesets: tuple[tuple[Pod, ...], ...]
     nodes: tuple[Node, ...]
     jobs: tuple[Job, ...]
+    removed: int
+    """Pods that go, of each NodeSet."""
 
     @property
-    def target(self) -> int:
-        """Half of the pods are selected."""
-        return len(self.pods) // 2
+    def pods(self) -> tuple[Pod, ...]:
+        """All of them."""
+        return tuple(pod for each in self.nodesets for pod in each)
 
 
-def fleet(nodes: int, jobs: int, seed: int = 1) -> Fleet:
-    """Every node busy, all jobs running: nothing may be left out of account."""
+def fleet(nodes: int, jobs: int, *, size: int = 0, removed: int = 0, waiting: int = 0, seed: int = 1) -> Fleet:
+    """Every node busy, all jobs running: nothing may be left out of account. ``size``: pods of a NodeSet, by default all in
+    one; ``removed``: by default half; ``waiting``: jobs in the queue that name four nodes each."""
     made = random.Random(seed)
     running = []
     for number in range(1, jobs + 1):
@@ -90,77 +99,82 @@ def fleet(nodes: int, jobs: int, seed: int = 1) -> Fleet:
         where = {(first + step) % nodes for step in range(4 if number % WIDE == 0 else 1)}
         end = NOW + made.randrange(60, 7 * 86_400)
         running.append(builders.job(number, ",".join(f"gpu-{n}" for n in sorted(where)), start_time=NOW, end_time=end))
+    for number in range(jobs + 1, jobs + waiting + 1):
+        named = ",".join(f"gpu-{made.randrange(nodes)}" for _ in range(4))
+        running.append(builders.job(number, "", state="PENDING", required_nodes=named))
+    pods = tuple(
+        builders.pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(nodes)
+    )
+    each = size or nodes
     return Fleet(
-        pods=tuple(
-            builders.pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(nodes)
-        ),
+        nodesets=tuple(pods[at : at + each] for at in range(0, nodes, each)),
         nodes=tuple(builders.node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(nodes)),
         jobs=tuple(running),
+        removed=removed or each // 2,
     )
 
 
-def ours(given: Fleet) -> DrainPlan:
-    """The plan as a preview has it."""
+def ours(given: Fleet) -> list[DrainPlan]:
+    """The plans as a preview has them: one view, a plan for each NodeSet."""
     cluster = ClusterView.of(given.nodes, given.jobs)
-    count = len(given.pods)
-    state = builders.nodeset("gpu", count)
-    policy = DrainPolicy()
-    seen = Observation(NOW, VERSION, tuple(given.pods), cluster=cluster)
-    return plan_scale_in(seen, state, given.target, policy, OWNER)
+    return [
+        plan_scale_in(
+            Observation(NOW, VERSION, pods, cluster=cluster),
+            builders.nodeset("gpu", len(pods)),
+            len(pods) - given.removed,
+            DrainPolicy(),
+            OWNER,
+        )
+        for pods in given.nodesets
+    ]
 
 
-def sort_only(given: Fleet) -> list[Pod]:
-    """The pods whose nodes' last jobs end first."""
+def ends_of(given: Fleet) -> dict[str, int]:
+    """When each node's last job ends."""
     last: dict[str, int] = {}
     for job in given.jobs:
         for node in job.node_names:
             last[node] = max(last.get(node, 0), job.expected_end or 0)
-    ranked = sorted(given.pods, key=lambda pod: (last.get(pod.slurm_node, 0), -pod.ordinal))
-    return ranked[: len(given.pods) - given.target]
+    return last
 
 
-def rescan(given: Fleet, pods: Sequence[Pod]) -> list[Pod]:
-    """The same choice among ``pods`` by the loop that one writes first."""
-    ends = {
-        pod.name: max((job.expected_end or 0 for job in given.jobs if pod.slurm_node in job.node_names), default=0)
-        for pod in pods
-    }
-    return sorted(pods, key=lambda pod: (ends[pod.name], -pod.ordinal))
+def ends_only(given: Fleet) -> list[list[Pod]]:
+    """Of each NodeSet the pods whose nodes' last jobs end first."""
+    last = ends_of(given)
+    key: Callable[[Pod], tuple[int, int]] = lambda pod: (last.get(pod.slurm_node, 0), -pod.ordinal)  # noqa: E731
+    return [heapq.nsmallest(given.removed, pods, key=key) for pods in given.nodesets]
 
 
 def check(given: Fleet) -> None:
-    """The plan is one: nothing blocks it, and by the ends in the rows it is no dearer than the rival's choice."""
-    plan = ours(given)
-    rivals = {pod.name for pod in sort_only(given)}
-    last: dict[str, int] = {}
-    for job in given.jobs:
-        for node in job.node_names:
-            last[node] = max(last.get(node, 0), job.expected_end or 0)
-    mine = sorted((last.get(each.node, 0) for each in plan.selected), reverse=True)
-    theirs = sorted((last.get(pod.slurm_node, 0) for pod in given.pods if pod.name in rivals), reverse=True)
-    if plan.blocks or len(plan.selected) != len(rivals) or mine > theirs:
-        raise AssertionError(f"no plan, or a dearer one than by sorting: {plan.blocks}")
+    """The plans are plans: nothing blocks them, and by the ends in the rows they are no dearer than the rival's choice."""
+    last = ends_of(given)
+    for plan, rivals in zip(ours(given), ends_only(given), strict=True):
+        mine = sorted((last.get(each.node, 0) for each in plan.selected), reverse=True)
+        theirs = sorted((last.get(pod.slurm_node, 0) for pod in rivals), reverse=True)
+        if plan.blocks or len(mine) != len(theirs) or mine > theirs:
+            raise AssertionError(f"no plan, or a dearer one than by ends: {plan.blocks}")
 
 
-def planning(given: Fleet, rounds: int, sample: int) -> Samples:
-    """All planners in turns."""
-    tried = given.pods[:: max(len(given.pods) // sample, 1)][:sample]
-    scale = len(given.pods) / len(tried)
-    ways: dict[str, Callable[[], float]] = {
-        "ours": lambda: clocked(lambda: ours(given)),
-        "sort only": lambda: clocked(lambda: sort_only(given)),
-        "rescan": lambda: clocked(lambda: rescan(given, tried)) * scale,
-    }
+def planning(given: Fleet, rounds: int) -> Samples:
+    """Both planners in turns."""
+    ways = {"ours": lambda: clocked(lambda: ours(given)), RIVAL: lambda: clocked(lambda: ends_only(given))}
     return in_turns(ways, rounds)
 
 
-def body(rows: int) -> bytes:
-    """An answer of ``GET jobs/`` with so many running jobs, as wide as slurmrestd's own rows: those have some 170 fields, of
-    which we read a dozen."""
-    listed = ",\n    ".join(json.dumps(row(number)) for number in range(1, rows + 1))
+def cases(nodes: int, jobs: int) -> Iterator[tuple[str, Fleet]]:
+    """What is planned, by name. Views are made one after the other: they are large."""
+    yield f"half of {nodes:,}", fleet(nodes, jobs)
+    yield f"one of {nodes:,}", fleet(nodes, jobs, removed=1)
+    yield f"2 of 10, {nodes // 10:,} NodeSets", fleet(nodes, jobs, size=10, removed=2)
+    yield f"half of {nodes:,}, {nodes // 2:,} jobs wait with --nodelist", fleet(nodes, jobs, waiting=nodes // 2)
+
+
+def body(kind: str, rows: int) -> bytes:
+    """An answer of ``GET jobs/`` or ``nodes/`` with so many rows, each as a real slurmrestd wrote it."""
     meta = {"slurm": {"release": "26.05.5", "cluster": "bench", "version": {"major": "26"}}}
-    rest = json.dumps({"last_update": count(NOW), "errors": [], "warnings": [], "meta": meta})
-    return f'{{"jobs": [\n    {listed}\n  ], {rest[1:]}'.encode()
+    row = job_row if kind == "jobs" else node_row
+    rest = {"last_update": count(NOW), "errors": [], "warnings": [], "meta": meta}
+    return json.dumps({kind: [row(number) for number in range(1, rows + 1)], **rest}, indent=2).encode()
 
 
 def count(value: int) -> dict[str, object]:
@@ -168,98 +182,130 @@ def count(value: int) -> dict[str, object]:
     return {"set": True, "infinite": False, "number": value}
 
 
-def row(number: int) -> dict[str, object]:
-    """One running job."""
-    node = f"gpu-{number % 1000}"
-    times = {"start_time": count(NOW), "end_time": count(NOW + 3600), "submit_time": count(NOW), "time_limit": count(60)}
-    unread = {f"a_number_that_we_do_not_read_{n}": count(n) for n in range(90)}
-    texts = {f"a_text_that_we_do_not_read_{n}": "/home/alice/some/where" for n in range(40)}
-    cores = [{"index": core, "status": ["ALLOCATED"]} for core in range(16)]
-    sockets = {"nodes": {"allocation": [{"name": node, "sockets": [{"index": 0, "cores": cores}]}]}}
-    plain = {"job_id": number, "job_state": ["RUNNING"], "nodes": node, "user_name": "alice", "partition": "gpu"}
-    return {**plain, **unread, **times, **texts, "job_resources": sockets, "name": "train", "requeue": True, "shared": []}
+def job_row(number: int) -> dict[str, object]:
+    """A running job."""
+    return {**ROWS["job"], "job_id": number, "nodes": f"gpu-{number % 1000}", "end_time": count(NOW + number)}
 
 
-def read_ours(content: bytes) -> object:
-    """As the client reads it, in pieces as they come from a socket."""
-    rows, whole = JobRows(), memoryview(content)
+def node_row(number: int) -> dict[str, object]:
+    """Its node."""
+    return {**ROWS["node"], "name": f"gpu-{number}", "hostname": f"gpu-{number}"}
+
+
+Reader = Callable[[bytes], object]
+
+
+def fed(rows: JobRows | NodeRows, content: bytes) -> bytes:
+    """The rest of a body whose rows were read in pieces, as they come from a socket."""
+    whole = memoryview(content)
     for at in range(0, len(whole), PIECE):
         rows.feed(bytes(whole[at : at + PIECE]))
-    return rows.answer(RowlessJobs.parse(rows.rest()), 0.0, 0.0)
+    return rows.rest()
 
 
-class WholeBody(Envelope, frozen=True, kw_only=True):
+def jobs_by_rows(content: bytes) -> object:
+    """As the client reads jobs."""
+    rows = JobRows()
+    return rows.answer(RowlessJobs.parse(fed(rows, content)), 0.0, 0.0).jobs
+
+
+def nodes_by_rows(content: bytes) -> object:
+    """As the client reads nodes."""
+    rows = NodeRows()
+    return rows.answer(RowlessNodes.parse(fed(rows, content)), 0.0, 0.0).nodes
+
+
+class WholeJobs(Envelope, frozen=True, kw_only=True):
     """GET jobs/ with its rows."""
 
     jobs: tuple[Job, ...]
-    last_update: Number
 
 
-def read_whole(content: bytes) -> object:
-    """The same values by the shortest way to write it."""
-    body = WholeBody.parse(content)
-    return JobsAnswer(body.jobs, body.last_update.number, 0.0, 0.0)
+class WholeNodes(Envelope, frozen=True, kw_only=True):
+    """GET nodes/ with its rows."""
+
+    nodes: tuple[Node, ...]
 
 
-READERS: dict[str, Callable[[bytes], object]] = {"ours": read_ours, "whole": read_whole, "json only": json.loads}
+READERS: dict[str, dict[str, Reader]] = {
+    "jobs": {"ours": jobs_by_rows, "whole": lambda content: WholeJobs.parse(content).jobs, "json only": json.loads},
+    "nodes": {"ours": nodes_by_rows, "whole": lambda content: WholeNodes.parse(content).nodes, "json only": json.loads},
+}
+"""By list, and by way; the shortest way to write it reads the whole."""
 
 
-def reading(content: bytes, rounds: int) -> Samples:
-    """All readers in turns."""
-    return in_turns({name: partial(clocked, partial(read, content)) for name, read in READERS.items()}, rounds)
+def reading(kind: str, content: bytes, rounds: int) -> Samples:
+    """All readers of a list in turns."""
+    ways = {name: partial(clocked, partial(read, content)) for name, read in READERS[kind].items()}
+    return in_turns(ways, rounds)
 
 
-def read_memory(content: bytes) -> dict[str, float]:
+def read_memory(kind: str, content: bytes) -> dict[str, float]:
     """Most memory of each reading, in MiB beside the body."""
     with tempfile.NamedTemporaryFile(prefix="slinky-iac-bench-") as file:
         file.write(content)
         file.flush()
         kib = {}
-        for name in READERS:
-            command = [sys.executable, "-c", MEMORY, name, file.name]
+        for name in READERS[kind]:
+            command = [sys.executable, "-c", MEMORY, kind, name, file.name]
             kib[name] = int(subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPO).stdout)
     return {name: value / 1024 for name, value in kib.items()}
 
 
-def report_planning(given: Fleet, rounds: int, sample: int) -> str:
-    """Planning in lines for people."""
+def planned(given: Fleet, rounds: int) -> tuple[dict[str, Measured], Samples]:
+    """A row of planning, and its samples."""
     check(given)
-    samples = planning(given, rounds, sample)
-    what = f"plan of {len(given.pods)} nodes, {len(given.jobs)} jobs, down to {given.target}"
-    ratios = f"  ours to sort only: {median_ratio(samples, 'ours', 'sort only'):.1f}x; "
-    ratios += f"rescan to ours: {median_ratio(samples, 'rescan', 'ours'):.0f}x"
-    memory = f"  most memory: the views {peak_mib(lambda: fleet(len(given.pods), len(given.jobs))):.0f} MiB; beside them "
-    memory += f"ours {peak_mib(lambda: ours(given)):.1f} MiB, sort only {peak_mib(lambda: sort_only(given)):.1f} MiB"
-    aim = Aim("a plan", statistics.median(samples["ours"]), PLAN_MOST_S, unit=" s")
-    head = f"{what} ({machine()}); rescan: {sample} nodes, scaled"
-    return "\n".join([head, *lines(samples), ratios, memory, aim.line()])
+    samples = planning(given, rounds)
+    ours_s, rival_s = (statistics.median(samples[way]) for way in ("ours", RIVAL))
+    row = {
+        "ours": Measured(ours_s, "s", RIVAL, median_ratio(samples, "ours", RIVAL)),
+        RIVAL: Measured(rival_s, "s"),
+        "memory beside the views": Measured(peak_mib(lambda: ours(given)), "MiB"),
+    }
+    return row, samples
 
 
-def report_reading(rows: int, rounds: int) -> str:
-    """Reading in lines for people."""
-    content, few = body(rows), body(100)
-    if read_ours(few) != read_whole(few):
+def read(kind: str, rows: int, rounds: int) -> tuple[dict[str, Measured], Samples]:
+    """A row of reading, and its samples."""
+    content, few = body(kind, rows), body(kind, 100)
+    if READERS[kind]["ours"](few) != READERS[kind]["whole"](few):
         raise AssertionError("the two readings differ")
-    samples = reading(content, rounds)
-    mib = len(content) / (1 << 20)
-    head = f"list of {rows} jobs, {mib:.0f} MiB ({machine()})"
-    ratios = f"  whole to ours: {median_ratio(samples, 'whole', 'ours'):.2f}x; "
-    ratios += f"ours to json only: {median_ratio(samples, 'ours', 'json only'):.2f}x"
-    held = ", ".join(f"{name} {most:.0f} MiB ({most / mib:.1f}x)" for name, most in read_memory(content).items())
-    return "\n".join([head, *lines(samples), ratios, f"  most memory beside the body: {held}"])
+    samples = reading(kind, content, rounds)
+    memory = read_memory(kind, content)
+    return {
+        "body": Measured(len(content) / (1 << 20), "MiB"),
+        "ours": Measured(statistics.median(samples["ours"]), "s", "whole", median_ratio(samples, "ours", "whole")),
+        "json only": Measured(
+            statistics.median(samples["json only"]), "s", "whole", median_ratio(samples, "json only", "whole")
+        ),
+        "memory, ours": Measured(memory["ours"], "MiB"),
+        "memory, json only": Measured(memory["json only"], "MiB"),
+    }, samples
+
+
+def report(name: str, row: dict[str, Measured], samples: Samples) -> str:
+    """One row in lines for people."""
+    told = [f"  {column}: {figures.told(each)}" for column, each in row.items()]
+    return "\n".join([f"{name} ({machine()})", *lines(samples), *told])
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure and print."""
+    """Measure, print and record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, default=10_000, help="nodes (default 10000)")
     parser.add_argument("--jobs", type=int, default=100_000, help="running jobs (default 100000)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each kind (default 5)")
-    parser.add_argument("--sample", type=int, default=20, help="nodes that are looked up by rescanning (default 20)")
-    parser.add_argument("--rows", type=int, default=10_000, help="jobs in the list that is read (default 10000)")
+    parser.add_argument("--rows", type=int, default=10_000, help="rows in the lists that are read (default 10000)")
     args = parser.parse_args(argv)
-    print(report_planning(fleet(args.nodes, args.jobs), args.rounds, args.sample), flush=True)
-    print(report_reading(args.rows, args.rounds), flush=True)
+    for name, given in cases(args.nodes, args.jobs):
+        row, samples = planned(given, args.rounds)
+        figures.record(Path(__file__), "planning", {name: row})
+        print(report(f"plan: {name}", row, samples), flush=True)
+        print(Aim("a plan", row["ours"].value, PLAN_MOST_S, unit=" s").line(), flush=True)
+    for kind in READERS:
+        row, samples = read(kind, args.rows, args.rounds)
+        figures.record(Path(__file__), "reading", {f"{args.rows:,} {kind}": row})
+        print(report(f"list of {args.rows:,} {kind}", row, samples), flush=True)
 
 
 if __name__ == "__main__":

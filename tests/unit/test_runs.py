@@ -13,6 +13,7 @@ import pytest
 
 from tests import covers, runs, settings_used
 from tests.faults import prepare
+from tests.ledger import LedgerRefused
 from tests.stacks import ROOT
 from tests.tree import nodes, python_modules, tracked
 
@@ -38,10 +39,10 @@ RUN = runs.Run(
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     ledger = tmp_path / "new" / "runs.jsonl"
-    assert runs.read(ledger) == []
-    runs.append(ledger, [RUN])
-    runs.append(ledger, [replace(RUN, host=None)])
-    assert runs.read(ledger) == [RUN, replace(RUN, host=None)]
+    assert runs.RUNS.read(ledger) == []
+    runs.RUNS.append(ledger, [RUN])
+    runs.RUNS.append(ledger, [replace(RUN, host=None)])
+    assert runs.RUNS.read(ledger) == [RUN, replace(RUN, host=None)]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +55,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_a_line_that_is_not_a_run_is_named_with_the_way_out(tmp_path: Path, line: str) -> None:
     ledger = tmp_path / "runs.jsonl"
     ledger.write_text(f"{json.dumps(asdict(RUN))}\n\n{line}\n")
-    with pytest.raises(runs.LedgerRefused) as refused:
-        runs.read(ledger)
+    with pytest.raises(LedgerRefused) as refused:
+        runs.RUNS.read(ledger)
     assert f"{ledger}, line 3: isn't a run" in str(refused.value)
     assert "Nothing was changed. Remove the line" in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -94,7 +95,7 @@ def test_two_labs_share_the_minutes_and_a_longer_module_is_passed_over() -> None
 
 def test_the_page_is_made_from_the_ledger() -> None:
     """Its marks are as of the commit that made it: all else is the ledger's."""
-    kept = runs.read(runs.KEPT)
+    kept = runs.RUNS.read(runs.RUNS.kept)
     made = runs.page(kept, {run.module: "" for run in kept}).splitlines()
     shown = runs.PAGE.read_text().splitlines()
     assert [line.rpartition(" |")[0].rpartition("| ")[0] or line for line in shown] == [
@@ -104,7 +105,7 @@ def test_the_page_is_made_from_the_ledger() -> None:
 
 def test_the_page_of_settings_is_made_from_the_ledger_and_the_model() -> None:
     """A new setting is on it until a run had it."""
-    assert runs.UNWATCHED.read_text() == runs.unwatched(runs.read(runs.KEPT))
+    assert runs.UNWATCHED.read_text() == runs.unwatched(runs.RUNS.read(runs.RUNS.kept))
 
 
 def test_a_setting_is_watched_once_a_stack_with_it_passed_on_the_lab() -> None:
@@ -178,6 +179,6 @@ def test_a_module_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
     for words in ([whole], [f"{part}::{test}"], [part, "-k", test]):
         pytest_run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.recorder", *words]
         subprocess.run(pytest_run, cwd=ROOT, env=env, check=True, capture_output=True, timeout=120)
-    (run,) = runs.read(tmp_path / "runs.jsonl")
+    (run,) = runs.RUNS.read(tmp_path / "runs.jsonl")
     assert (run.module, run.result, run.code) == (whole, "passed", covers.digest(covers.covered(Path(whole))))
     assert run.operator is None

@@ -37,3 +37,10 @@ def test_a_report_says_what_was_scaled() -> None:
     assert "200 nodes, scaled to 5000" in text
     assert "look: 0.900 s" in text
     assert "10.0x" in text
+
+
+def test_the_ledger_has_each_way_beside_its_rival() -> None:
+    row = drain.row({"bulk": [0.1], "bulk and look": [1.0], "scontrol": [0.1], "one by one": [6.0]})
+    assert {way: each.ratio and round(each.ratio) for way, each in row.items()} == {
+        "bulk": 1, "bulk and look": 10, "scontrol": None, "one by one": 60,
+    }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import figures
 from tests.bench import gate
 from tests.bench.watching import Event, Times, conditions, logged, times
 
@@ -87,3 +88,9 @@ def test_the_gate_is_judged_by_its_own_share_and_by_the_whole(patch: float, gone
 def test_kept_rounds_are_read_back_as_they_were() -> None:
     for run in runs("gate", 1.0, 2.0):
         assert gate.parsed(json.loads(json.dumps(gate.plain(run)))) == run
+
+
+def test_the_ledger_has_both_ways_and_a_ratio_where_both_took_time() -> None:
+    found = gate.rows([*runs("gate", 2.0, 19.0), *runs("operator alone", -49.0, 20.0)], "busy")
+    assert found["job's end to pod gone"]["gate"].ratio == pytest.approx(19 / 20)
+    assert found["job's end to NodeSet patched"] == {"gate": figures.Measured(2.0, "s")}

@@ -27,3 +27,9 @@ def test_a_report_names_slurmrestds_memory_and_its_own_time() -> None:
     assert "look to scontrol: 80.0x" in text
     assert "our process 70 MiB, slurmrestd 2900 MiB" in text
     assert "processor time for the states: 0.08 s" in text
+
+
+def test_the_ledger_has_each_way_and_both_memories() -> None:
+    row = look.row(found(20_000, 40, 70, 2900))
+    assert (row["look"].rival, row["look"].ratio) == ("scontrol show jobs", 80)
+    assert (row["our process"].value, row["slurmrestd"].value) == (70, 2900)

@@ -1,4 +1,4 @@
-"""The planner's rivals choose what they are meant to choose, and both readings give the same jobs."""
+"""The planner's rival chooses what it is meant to choose, and all readings give the same values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import json
 
 import pytest
 
+from tests import figures
 from tests.bench import plan
 
 
-def test_the_plan_is_no_dearer_than_its_rivals_choice() -> None:
-    given = plan.fleet(60, 600)
-    plan.check(given)
-    assert plan.rescan(given, given.pods)[: len(given.pods) - given.target] == plan.sort_only(given)
+def test_no_plan_is_dearer_than_its_rivals_choice() -> None:
+    for _, given in plan.cases(60, 600):
+        plan.check(given)
+
+
+def test_the_cases_are_what_their_names_say() -> None:
+    half, one, small, queue = (given for _, given in plan.cases(60, 600))
+    assert [len(each.selected) for each in (*plan.ours(half), *plan.ours(one), *plan.ours(small))] == [30, 1, *[2] * 6]
+    assert [len(each) for each in small.nodesets] == [10] * 6
+    assert sum(job.waits and bool(job.required_nodes) for job in queue.jobs) == 30
+    assert any("nodelist" in each.text for each in plan.ours(queue)[0].warnings)
 
 
 def test_the_same_seed_gives_the_same_cluster() -> None:
@@ -26,18 +34,21 @@ def test_every_job_runs_and_some_on_several_nodes() -> None:
     assert {len(job.node_names) for job in given.jobs} == {1, 4}
 
 
+@pytest.mark.parametrize("kind", plan.READERS)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_a_body_is_json_as_wide_as_slurmrestds_and_reads_the_same_both_ways(rows: int) -> None:
-    content = plan.body(rows)
-    assert len(json.loads(content)["jobs"]) == rows
-    assert 8_000 < len(content) / rows < 13_000
-    assert plan.read_ours(content) == plan.read_whole(content)
+def test_rows_are_those_of_a_real_slurmrestd_and_read_the_same_both_ways(kind: str, rows: int) -> None:
+    content = plan.body(kind, rows)
+    assert len(json.loads(content)[kind]) == rows
+    ours, whole = (plan.READERS[kind][way](content) for way in ("ours", "whole"))
+    assert ours == whole
+    assert not any(each.unreadable for each in ours)  # type: ignore[attr-defined]
 
 
 def test_memory_is_measured_for_every_reader() -> None:
-    assert set(plan.read_memory(plan.body(5))) == set(plan.READERS)
+    assert set(plan.read_memory("nodes", plan.body("nodes", 5))) == set(plan.READERS["nodes"])
 
 
 def test_a_report_names_every_way() -> None:
-    text = plan.report_planning(plan.fleet(8, 20), rounds=1, sample=5)
-    assert all(name in text for name in ("ours", "sort only", "rescan", "MiB", "aim at most 0.5 s"))
+    row, samples = plan.planned(plan.fleet(8, 20), rounds=1)
+    text = plan.report("plan", row, samples)
+    assert all(name in text for name in ("ours", "ends only", "MiB", figures.told(row["ours"])))
