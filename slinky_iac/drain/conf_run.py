@@ -30,6 +30,7 @@ from slinky_iac.drain.protocol import (
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import (
+    DrainBlocked,
     KubeError,
     KubeNotFound,
     SlurmrestError,
@@ -256,6 +257,8 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
         return
     with leased(session, settings, settings.controller):
         live = live_look(session, settings)
+        if why := conf_steps.strange(live, settings.text):
+            raise DrainBlocked(f"{settings.owner.text}: {why}")
         going = leaving(live.lines, settings.lines)
         give_back(session, settings, going)
         task = ConfTask(session, settings, goal_of(settings, going, session.now()))

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import waiting
-from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines
+from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines, unjudged
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import why_not_free
 from slinky_iac.drain.losses import Change, Loss, stays_lost, who_loses
@@ -30,7 +30,7 @@ from slinky_iac.drain.protocol import (
     WriteConf,
 )
 from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
-from slinky_iac.drain.words import iso, jobs_in_words
+from slinky_iac.drain.words import counted, iso, jobs_in_words
 from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
 
@@ -165,8 +165,24 @@ class WaitToForget(Wait):
     """What is waited for is that slurmctld forgets ended jobs."""
 
 
+def strange(look: ConfLook, wanted: str | None) -> str:
+    """Why the live Controller can't be judged; empty where it can, or where its text isn't written."""
+    lines = () if wanted is None or look.controller is None else unjudged(look.text, wanted)
+    if look.controller is None or not lines:
+        return ""
+    meta = look.controller.metadata
+    return (
+        f"Controller {meta.name}: its extraConf was edited, and of {counted(len(lines), 'line')} it is not known what jobs"
+        f" rely on (got {lines[0][:80]!r}). Nothing was changed, and what an earlier run closed or drained stays so. Write"
+        " them as `PartitionName=NAME …` or `NodeName=NAME …`, or take them out: `kubectl edit"
+        f" controllers.{names.GROUP} -n {meta.namespace} {meta.name}`; then run `pulumi up` again"
+    )
+
+
 def next_step(look: ConfLook, goal: ConfGoal) -> Step:
     """The next step: close partitions, drain hosts, wait for jobs, wait until ended ones are forgotten, write."""
+    if why := strange(look, goal.text):
+        return Stop(why, "blocked")
     if look.problem:
         return _unanswered(look, goal)
     over = waiting.limits_exceeded(losses(look, goal), goal.policy.limits, look.now) if goal.limited else ()

@@ -17,6 +17,8 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.losses import Change, gres_of
+from slinky_iac.errors import HostlistError
+from slinky_iac.hostlist import expand
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 RESOURCES: Final = frozenset(
@@ -28,6 +30,11 @@ RESOURCES: Final = frozenset(
 _LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
 _NUMBER: Final = re.compile(r"^[ \t]*MaxNodeCount=(\d+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TYPES: Final = re.compile(r"^[ \t]*GresTypes=(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_PAIR: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.]*=\S.*")
+_RELIED: Final = re.compile(r"(PartitionName|NodeName)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,34 @@ def read_lines(text: str) -> ConfLines:
     """The lines in a Controller's ``extraConf``."""
     found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
     for match in _LINE.finditer(text):
-        found[match[1].lower()][match[2]] = match[0].strip()
+        found[match[1].lower()] |= dict.fromkeys(_named(match), match[0].strip())
     return ConfLines(found["partitionname"], found["nodename"])
+
+
+def unjudged(live: str, wanted: str) -> tuple[str, ...]:
+    """Lines of a Controller that somebody has written, which aren't in ``wanted`` and of which it isn't known what jobs rely
+    on: ``Include``, a line that goes on in the next one, blanks around ``=``, names in quotes, ``DEFAULT``."""
+    own = {line.strip() for line in wanted.split("\n")}
+    return tuple(line for each in live.split("\n") if (line := each.strip()) not in own and not _is_judged(line))
+
+
+def _is_judged(line: str) -> bool:
+    plain = line.partition("#")[0].strip()
+    if not plain:
+        return True
+    if plain.endswith("\\") or not _PAIR.fullmatch(plain):
+        return False
+    match = _LINE.fullmatch(plain)
+    return bool(match and _named(match)) if _RELIED.match(plain) else True
+
+
+def _named(match: re.Match[str]) -> tuple[str, ...]:
+    """The partition or the hosts of a line; none where that isn't known."""
+    try:
+        every = expand(match[2]) if match[1].lower() == "nodename" else (match[2],)
+    except HostlistError:
+        return ()
+    return every if all(_NAME.fullmatch(each) and each.upper() != "DEFAULT" for each in every) else ()
 
 
 def leaving(olds: ConfLines, news: ConfLines) -> Leaving:

@@ -230,6 +230,8 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
         return Seen(kept, due="" if first else f"not known: {error}")
     if live.controller is None:
         return Seen(kept)
+    if why := conf_steps.strange(live, settings.text):
+        return Seen(kept, (why,))
     going = leaving(live.lines, settings.lines)
     goal = conf_run.goal_of(settings, going, live.now)
     try:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.drain.conf_steps import ConfSettings
-from slinky_iac.drain.conf_text import ConfLines, Leaving, leaving, read_lines
+from slinky_iac.drain.conf_text import ConfLines, Leaving, leaving, read_lines, unjudged
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
 
@@ -43,6 +43,7 @@ def test_the_lines_of_a_running_controller_are_read_back():
         minimal(partitions={"all": {"nodesets": ["gpu"]}, "none": {"nodesets": []}}, external={"slurmdHosts": metal})
     )
     assert read_lines(controller_extra_conf(config)) == ConfLines(shared_partitions(config), host_lines(config))
+    assert unjudged(controller_extra_conf(config), "") == ()
 
 
 NAMES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["", "CPUs=1", "CPUs=2", "Weight=1"]))
@@ -60,3 +61,34 @@ def test_nothing_leaves_that_stays_and_nothing_that_goes_is_passed_over(parts, h
 def test_a_state_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="has schema 2"):
         ConfSettings.from_props({"schema": 2.0})
+
+
+def test_a_line_of_several_hosts_is_read_as_each_of_them():
+    assert read_lines("NodeName=m-[1-2],x CPUs=2").hosts == dict.fromkeys(("m-1", "m-2", "x"), "NodeName=m-[1-2],x CPUs=2")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Include /etc/slurm/more.conf",
+        "PartitionName=night \\",
+        "PartitionName = night",
+        'PartitionName="night"',
+        "NodeName=m-[1-",
+        "NodeName=DEFAULT CPUs=2",
+        "partitionname=default State=UP",
+        "MaxNodeCount = 8",
+        "<<<<<<< HEAD",
+    ],
+)
+def test_a_line_of_which_it_is_not_known_what_jobs_rely_on_is_named_unless_the_program_writes_it(line):
+    assert unjudged(f"PartitionName=all Nodes=gpu\n{line}\nx=y", "") == (line,)
+    assert unjudged(f"PartitionName=all Nodes=gpu\n {line}", f"PartitionName=all\n{line}") == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "  ", "# Include x", "PartitionName=a Nodes=b # night \\", "nodename=m-[1-3] CPUs=2", "Key=a b=c", 'K="a b"'],
+)
+def test_a_line_that_is_read_or_that_no_job_relies_on_is_no_trouble(line):
+    assert unjudged(line, "") == ()

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.closing import Held
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.drain import conf_run
+from slinky_iac.drain import closed, conf_run
 from slinky_iac.drain.conf_text import ConfLines, fitting, gres_types, max_nodes, read_lines
 from slinky_iac.drain.losses import Change, who_loses
 from slinky_iac.drain.plan import Seen
@@ -214,3 +215,28 @@ def test_a_conf_that_keeps_a_number_remembers_nothing_of_it():
     found, wanted, _ = lowered()
     conf_run.settle(found, wanted, ConfLines())
     assert not kept(found)
+
+
+@pytest.mark.parametrize("when", ["before", "while it waits"])
+def test_a_controller_that_was_edited_into_something_unreadable_stops_the_run_and_nothing_is_changed(when):
+    found = session(job(1, partition="batch"))
+    odd = f"{text(BOTH)}\nInclude /etc/slurm/night.conf"
+
+    def edited():
+        found.kube.extra_conf = odd
+
+    if when == "before":
+        edited()
+        closed.hold(found, "hpc", Held({"all": "UP"}))
+        found.world.partitions["all"] = "DRAIN"
+        seen = conf_planned(found, settings(NO_BATCH), state(BOTH))
+        assert "got 'Include /etc/slurm/night.conf'" in seen.failures[0]
+    found._then = [edited, found.world.jobs.clear]
+    with pytest.raises(
+        DrainBlocked, match=r"Include /etc/slurm/night.conf.*kubectl edit controllers.slinky.slurm.net"
+    ) as why:
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert "stays so" in str(why.value)
+    assert (found.kube.written, found.kube.extra_conf) == ([], odd)
+    assert found.world.set_to == ([] if when == "before" else [("batch", "DRAIN")])
+    assert kept(found).partitions == ({"all": "UP"} if when == "before" else {"batch": "UP"})
