@@ -98,7 +98,7 @@ _PARTS = {
     "parts": "addresses config demand names specs.base",
     "specs": "addresses config demand keys names parts releases specs.base",
     "config.rules": "addresses config errors keys names parts releases",
-    "drain": "actor closing cluster demand engine errors kube names releases several slurmrest text",
+    "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
     "fence": "cluster errors kube names",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
