@@ -7,6 +7,7 @@ project have no attributes and are pickled by reference: the value names a class
 state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch; a plugin's own
 address; a kubeconfig's text, or the path of one that somebody else has laid there: a `destroy` or `refresh` takes the
 state's, not the settings'. A kubeconfig starts programs, and sends any file of this machine away as a token (``tokenFile``).
+Options by which Pulumi drops a gate without a call are named too: policies don't see them.
 So all inputs of a provider are compared with what the program gives one, and all that leads a gate somewhere with what the
 settings give: tokens of SlurmUser would go to a planted slurmrestd, which could also answer that all nodes are idle.
 
@@ -62,6 +63,13 @@ _COMPARED: Final = (
     *("secret", "entry", "otherSecret", "otherEntry", "controller", "resourceName", "cluster", "clusterName"),
 )
 """Properties of a gate that say where it goes, whom it asks there, which keys it reads, whose nodes it drains."""
+_UNASKED: Final = {
+    "retainOnDelete": "Pulumi drops it without a call, and nothing drains",
+    "deletedWith": "Pulumi drops it without a call where the other goes, and nothing drains",
+    "hideDiff": "a review doesn't show what changes",
+    "ignoreChanges": "what a review shows isn't what the gate has",
+}
+"""Options of a resource in a state (pulumi sdk/go/common/apitype, ResourceV3) that go round a gate. Policies see the last one."""
 _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 
 
@@ -153,6 +161,8 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
     if package not in packages:
         named = f"is of the package {plain(package, 40)!r}, which the program doesn't use"
         yield f"{named}; the engine would fetch and run its plugin"
+    if kind.startswith(_DYNAMIC) and (given := [option for option in _UNASKED if resource.get(option)]):
+        yield f"it has {', '.join(given)}, which the program gives no gate: {' and '.join(_UNASKED[each] for each in given)}"
     for side, props in _sides(resource):
         if kind.startswith(_PROVIDERS):
             # The engine gives the provider of dynamic resources the whole configuration, each value as NAMESPACE:NAME.

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from slinky_iac.commands import verify_state
+from slinky_iac.commands.plan import wire
 from tests.integration import leaks
 from tests.integration.engine import Project
 
@@ -117,3 +119,25 @@ def test_a_venv_that_is_gone_fails_the_operation_and_loses_nothing(gated: Projec
     # The official host makes the venv, of requirements.txt, which is not there; the stand-in says how.
     assert "No module named 'pulumi'" in said or "python3 -m venv" in said
     assert "gate" in gated.resources(), "what could not be deleted must stay in the state"
+
+
+def test_options_that_policies_do_not_see_are_in_the_state_and_verify_state_names_them(gated: Project) -> None:
+    passed = "deleted_with=host, hide_diffs=['replicas'], retain_on_delete=True"
+    gate = GATE.replace('{"replicas": replicas, "seen": None})', '{"replicas": replicas, "seen": None}, opts)').replace(
+        "def __init__(self, name, replicas):", "def __init__(self, name, replicas, opts=None):"
+    )
+    program = f"""
+        import pulumi
+        from gate import Gate
+        host = Gate("host", 1)
+        Gate("gate", 3, pulumi.ResourceOptions({passed}))
+    """
+    gated.write(main=program, gate=gate)
+    gated.up()
+    state = json.loads(gated.run("stack", "export").stdout)["deployment"]["resources"]
+    shown = gated.preview("--json", env={"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}).stdout
+    steps = [step for step in wire.read(shown).steps if step.urn.endswith("::gate")]
+    assert [step.new.retain_on_delete for step in steps if step.new] == [True], "plan reads it there"
+    said = [each for each in verify_state.foreign(state, frozenset()) if "which the program gives no gate" in each]
+    assert len(said) == 1
+    assert said[0].startswith("gate (pulumi-python:dynamic/slurm:Gate): it has retainOnDelete, deletedWith, hideDiff, which")

@@ -383,3 +383,13 @@ def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str, more: str)
 
 def plain(inputs: Any) -> dict[str, Any]:
     return {key: value for key, value in dict(inputs).items() if value is not None}
+
+
+@pytest.mark.parametrize("option", ["retainOnDelete", "deletedWith", "hideDiff", "ignoreChanges"])
+def test_an_option_that_goes_round_a_gate_is_found(option: str) -> None:
+    """Policies see only one of them: the engine doesn't show them the others."""
+    given = {"retainOnDelete": True, "deletedWith": "urn:x", "hideDiff": ["replicas"], "ignoreChanges": ["replicas"]}[option]
+    (said,) = found(resource(__provider=OURS), resource(name="gpu-scale", __provider=OURS) | {option: given})
+    assert said.startswith(f"gpu-scale ({GATE}): it has {option}, which the program gives no gate")
+    kept = resource("kubernetes:core/v1:Namespace", "slurm") | {option: given}
+    assert found(kept) == ()

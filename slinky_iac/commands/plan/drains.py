@@ -34,7 +34,7 @@ def drains(steps: Sequence[Step], removals: Mapping[str, GatePlan], now: int) ->
     found: dict[tuple[str, str], Drain] = {}
     removals = {**_planned(steps), **removals}
     gated = (each for step in steps if (each := _of(step, removals, now)) is not None)
-    for each in (*gated, *_ungated(steps), *_namespaces(steps)):
+    for each in (*_passed_by(steps), *gated, *_ungated(steps), *_namespaces(steps)):
         found.setdefault((each.kind, each.what), each)
     return tuple(found.values())
 
@@ -103,6 +103,19 @@ def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
         if kind == NODESET and old.metadata.name not in gated:
             why = "it has no NodeSetScale in this preview: its pods go without a drain, and their jobs die"
             yield Drain("removal", old.metadata.name, known=False, blocks=(why,))
+
+
+def _passed_by(steps: Sequence[Step]) -> Iterable[Drain]:
+    """Gates that Pulumi will drop without a call when they go, or drops now."""
+    for step in steps:
+        kept = [state for state in (step.old, step.new) if state is not None and state.retain_on_delete]
+        if kept and type_of(step.urn) in (names.NODESET_SCALE, SESSIONS, CONF, HOSTS):
+            found = Inputs.of(step.after or step.before)
+            why = (
+                "its gate has retainOnDelete: Pulumi drops it without a call, and its nodes go without a drain. Take the"
+                " option out"
+            )
+            yield Drain("removal", found.host or found.nodeset or name_of(step.urn), known=False, blocks=(why,))
 
 
 def _namespaces(steps: Sequence[Step]) -> Iterable[Drain]:

@@ -26,6 +26,7 @@ from tests.unit.plan.made import (
     custom,
     digest,
     events,
+    gate_inputs,
     job,
     plan,
     scale_in,
@@ -198,6 +199,17 @@ def test_a_namespace_is_unknown_although_every_nodeset_in_it_is_drained() -> Non
 def test_a_namespace_that_stays_in_kubernetes_drains_nothing() -> None:
     kept = step("delete", NAMESPACE, "slurm-ns", {"metadata": {"name": "slurm"}}, retainOnDelete=True)
     assert change_order(digest(kept), now=NOW).drains == ()
+
+
+@pytest.mark.parametrize("op", ["same", "update", "delete"])
+def test_a_gate_that_pulumi_drops_without_a_call_blocks(op: str) -> None:
+    """Policies don't see the option; a preview and a state do."""
+    sides = {"old": gate_inputs(2, None)} | ({} if op == "delete" else {"new": gate_inputs(2, None)})
+    gate = step(op, "pulumi-python:dynamic/slurm:NodeSetScale", "prod-gpu-scale", **sides, retainOnDelete=True)
+    order = change_order(digest(gate), now=NOW)
+    (found,) = order.drains
+    assert "retainOnDelete" in found.blocks[0]
+    assert judge(order, Limits()).code is Exit.UNKNOWN
 
 
 def test_the_table_is_sorted_like_the_page() -> None:
