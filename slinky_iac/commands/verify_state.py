@@ -69,7 +69,7 @@ _UNASKED: Final = {
     "hideDiff": "a review doesn't show what changes",
     "ignoreChanges": "what a review shows isn't what the gate has",
 }
-"""Options of a resource in a state (pulumi sdk/go/common/apitype, ResourceV3) that go round a gate. Policies see the last one."""
+"""Options in a state (pulumi sdk/go/common/apitype, ResourceV3) that go round a gate. Policies see the last one alone."""
 _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from posixpath import normpath
 
 from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.pod_places import covers
 from slinky_iac.config.shown import hidden, name_of, shown
 from slinky_iac.config.stack import StackConfig
 
@@ -154,15 +156,15 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     for name, nodeset in config.nodesets.items():
         path, seen = f"nodesets.{name}.volumes", set[str]()
         for volume in nodeset.volumes:
-            place = volume.mount_path.rstrip("/") or "/"
+            place = normpath(volume.mount_path)
             if volume.name in _OPERATOR_VOLUMES:
                 yield at(path).error(
                     f"has {name_of(volume.name)}, which is the operator's own in each slurmd pod, with its keys; rename it"
                 )
-            if place in _OPERATOR_MOUNTS:
+            if place in _OPERATOR_MOUNTS or covers(place):
                 yield at(path).error(
-                    f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes are: slurmd"
-                    " would find no key or no log; mount it elsewhere"
+                    f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes or slurmd's"
+                    " programs are: it would find no key, no log, or another program; mount it elsewhere"
                 )
             if place in seen:
                 yield at(path).error(f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")

@@ -11,22 +11,34 @@ from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.pod_places import covers, is_reserved, runs_code
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 
 _OPERATORS: Final = "nothing: it is the operator's own"
+_ENDS_JOBS: Final = "nothing: it ends pods with running jobs, which no gate drains"
+_IN_SIGHT: Final = "nothing: other processes of the pod or the node are in sight by it, with their keys"
 _POD: Final[Mapping[str, str]] = {
+    "activeDeadlineSeconds": _ENDS_JOBS,
     "affinity": "pod.affinity",
     "containers": "raw.container for the daemon's own; the operator makes the others",
+    "ephemeralContainers": "kubectl debug: a template has none",
+    "hostAliases": "nothing: names of daemons would lead to other hosts, with their tokens",
+    "hostIPC": _IN_SIGHT,
     "hostNetwork": "pod.hostNetwork",
+    "hostPID": _IN_SIGHT,
     "hostname": _OPERATORS,
     "imagePullSecrets": "cluster.images.pullSecrets",
     "nodeName": "pod.nodeSelector",
     "nodeSelector": "pod.nodeSelector",
     "priorityClassName": "pod.priorityClass",
     "restartPolicy": _OPERATORS,
+    "serviceAccount": "nothing: jobs would have its token",
+    "serviceAccountName": "nothing: jobs would have its token",
+    "shareProcessNamespace": _IN_SIGHT,
     "subdomain": _OPERATORS,
     "terminationGracePeriodSeconds": "pod.terminationGrace",
     "tolerations": "pod.tolerations",
@@ -97,7 +109,7 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         more = _WITH_VOLUMES if part.kind else {}
         yield from _owned(f"{path}.pod", raw.pod, {**_POD, **more})
         mounts = {"volumeMounts": "volumes"} if part.kind else {}
-        privileged = {"securityContext.privileged": "privileged"} if part.kind == "nodesets" else {}
+        privileged = {"securityContext.privileged": "privileged" if part.kind == "nodesets" else _IN_SIGHT}
         yield from _owned(f"{path}.container", raw.container, {**_CONTAINER, **mounts, **privileged})
         yield from _owned(f"{path}.service", raw.service, _SERVICE)
         if part.kind == "nodesets" and raw.service:
@@ -112,14 +124,17 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _variables(part, f"{path}.container.env")
         yield from _of_spec(part, f"{path}.spec")
-        yield from _folders(part, f"{path}.pod.volumes")
+        yield from _folders(part, f"{path}.pod.volumes", {config.secret_of(key).name for key in (SLURM, JWT, TOKENS)})
+        yield from _mounts(part, path)
 
 
 def _variables(part: _Part, path: str) -> Iterator[Finding]:
     env = part.raw.container.get("env")
     for each in env if isinstance(env, list) else ():
         name = str(each.get("name", "")) if isinstance(each, Mapping) else ""
-        if name in _OWN_VARIABLES or name in part.variables:
+        if runs_code(name):
+            yield at(path).error(f"has {name_of(name)}, by which a daemon runs other code or asks another host. Remove it")
+        elif name in _OWN_VARIABLES or name in part.variables:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
         elif isinstance(each, Mapping) and each.get("value") and is_secret(name):
             yield at(path).error(
@@ -141,11 +156,46 @@ def _of_spec(part: _Part, path: str) -> Iterator[Finding]:
             yield at(f"{path}.{field}{below}").error(why)
 
 
-def _folders(part: _Part, path: str) -> Iterator[Finding]:
-    volumes = part.raw.pod.get("volumes")
-    for each in volumes if isinstance(volumes, list) else ():
-        if isinstance(each, Mapping) and "hostPath" in each:
+def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
+    for each in _listed(part.raw.pod, "volumes"):
+        if "hostPath" in each:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
+        if is_reserved(str(each.get("name"))):
+            yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
+        if keys & set(_texts(each)):
+            yield at(path).error("has a Secret with a key of the cluster: containers beside the daemon could read it")
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        yield from _texts(part)
+
+
+def _mounts(part: _Part, path: str) -> Iterator[Finding]:
+    """Mounts of the daemon's own container, and volumes of others beside it."""
+    for each in _listed(part.raw.container, "volumeMounts"):
+        place = str(each.get("mountPath", ""))
+        if covers(place):
+            yield at(f"{path}.container.volumeMounts").error(
+                f"has {name_of(place)}, where the daemon's settings, keys or programs are: others would take their place."
+                " Mount it elsewhere"
+            )
+    beside = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
+    for container, where in [(part.raw.container, "container.volumeMounts"), *beside]:
+        for each in _listed(container, "volumeMounts"):
+            if is_reserved(str(each.get("name"))):
+                yield at(f"{path}.{where}").error(f"mounts {name_of(str(each.get('name')))}, which holds keys or settings")
+    for each in _listed(part.raw.spec, "volumeClaimTemplates"):
+        meta = each.get("metadata")
+        if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
+            yield at(f"{path}.spec.volumeClaimTemplates").error("has the name of a volume with keys or settings. Rename it")
+
+
+def _listed(value: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
+    found = value.get(field)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 RULES = (_raw,)

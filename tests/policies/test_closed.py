@@ -54,6 +54,27 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
     assert found(stack_of(recorded(form, **over))) == ""
 
 
+RAW: dict[str, tuple[str, dict[str, Any]]] = {
+    "spec.template.spec.initContainers[0]": (
+        "pod",
+        {"initContainers": [{"name": "i", "image": "registry.example.org/i:1"}]},
+    ),
+    "spec.template.spec.runtimeClassName": ("pod", {"runtimeClassName": "kata"}),
+    "spec.slurmctld.args": ("container", {"args": ["-f", "/scratch/slurm.conf"]}),
+    "spec.slurmctld.lifecycle": ("container", {"lifecycle": {"postStart": {"exec": {"command": ["sh"]}}}}),
+    "spec.slurmctld.securityContext": ("container", {"securityContext": {"runAsUser": 1}}),
+    "spec.slurmctld.volumeMounts.0": ("container", {"volumeMounts": [{"name": "x", "mountPath": "/srv/x"}]}),
+}
+"""Raw pieces that the settings take, by the place where the pack names them (ADR 25)."""
+
+
+@pytest.mark.parametrize("place", RAW)
+def test_what_a_raw_piece_adds_is_named_with_its_place(place: str) -> None:
+    field, piece = RAW[place]
+    stack = stack_of(recorded("all-in-kubernetes", controller={"raw": {field: piece}}))
+    assert place in found(stack)
+
+
 def entry(what: str, **over: str) -> dict[str, str]:
     return {"what": what, "reason": "reviewed in CHANGE-12", "owner": "platform", "until": LATER, **over}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.stacks import minimal
-from tests.unit.config.rule_cases import Case
+from tests.unit.config.rule_cases import Case, nodeset
 from tests.unit.config.rule_cases_field import DBD, conf, file, without
 
 
@@ -57,5 +57,94 @@ REACH = [
         "controller.configFiles.acct_gather.conf",
         ("ProfileInfluxDBHost on line 1", "another host"),
         file("acct_gather.conf", "ProfileHDF5Dir=/scratch/profiles\n"),
+    ),
+]
+REACH_RAW = [
+    Case(
+        f"a raw piece {what}",
+        minimal(controller={"raw": bad}),
+        "error",
+        f"controller.raw.{path}",
+        words,
+        {"controller": {"raw": dict.fromkeys(bad)}},
+    )
+    for what, bad, path, words in (
+        (
+            "over /etc/slurm",
+            {"container": {"volumeMounts": [{"name": "x", "mountPath": "/opt/../etc/slurm/slurm.conf", "subPath": "a"}]}},
+            "container.volumeMounts",
+            ("/opt/../etc/slurm/slurm.conf", "take their place"),
+        ),
+        (
+            "over a program",
+            {"container": {"volumeMounts": [{"name": "x", "mountPath": "//usr/sbin/slurmctld"}]}},
+            "container.volumeMounts",
+            ("programs",),
+        ),
+        (
+            "that mounts the keys' volume",
+            {"container": {"volumeMounts": [{"name": "slurm-config", "mountPath": "/x"}]}},
+            "container.volumeMounts",
+            ("slurm-config", "holds keys"),
+        ),
+        (
+            "beside it that mounts them",
+            {
+                "pod": {
+                    "initContainers": [
+                        {"name": "i", "image": "i:1", "volumeMounts": [{"name": "slurm-etc", "mountPath": "/x"}]}
+                    ]
+                }
+            },
+            "pod.initContainers",
+            ("slurm-etc",),
+        ),
+        (
+            "that is root of the node",
+            {"container": {"securityContext": {"privileged": True}}},
+            "container.securityContext.privileged",
+            ("in sight",),
+        ),
+        (
+            "of the name of theirs",
+            {"pod": {"volumes": [{"name": "slurm-etc", "emptyDir": {}}]}},
+            "pod.volumes",
+            ("Rename it",),
+        ),
+        (
+            "with a key",
+            {"pod": {"volumes": [{"name": "k", "secret": {"secretName": "slurm-auth-slurm"}}]}},
+            "pod.volumes",
+            ("a key of the cluster",),
+        ),
+        ("that ends pods", {"pod": {"activeDeadlineSeconds": 60}}, "pod.activeDeadlineSeconds", ("no gate drains",)),
+        ("that sees other processes", {"pod": {"hostPID": True}}, "pod.hostPID", ("in sight",)),
+        ("that shares them", {"pod": {"shareProcessNamespace": True}}, "pod.shareProcessNamespace", ("in sight",)),
+        ("with an account", {"pod": {"serviceAccountName": "deployer"}}, "pod.serviceAccountName", ("its token",)),
+        ("that leads elsewhere", {"pod": {"hostAliases": []}}, "pod.hostAliases", ("other hosts",)),
+        (
+            "that loads a library",
+            {"container": {"env": [{"name": "LD_PRELOAD", "value": "/scratch/x.so"}]}},
+            "container.env",
+            ("LD_PRELOAD", "other code"),
+        ),
+    )
+]
+REACH_RAW += [
+    Case(
+        "a claim of the keys' volume's name",
+        nodeset(raw={"spec": {"volumeClaimTemplates": [{"metadata": {"name": "slurm-etc"}}]}}),
+        "error",
+        "nodesets.gpu.raw.spec.volumeClaimTemplates",
+        ("Rename it",),
+        {"nodesets": {"gpu": {"raw": {"spec": None}}}},
+    ),
+    Case(
+        "a volume over /etc/slurm by another spelling",
+        nodeset(volumes=[{"name": "x", "mountPath": "/opt/../etc/slurm", "source": {"configMap": {"name": "x"}}}]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("/etc/slurm", "mount it elsewhere"),
+        {"nodesets": {"gpu": {"volumes": []}}},
     ),
 ]
