@@ -137,11 +137,14 @@ def narrows(live: str, wanted: str) -> bool:
 
 
 def fitting(live: str, wanted: str, cluster: ClusterView) -> str:
-    """``wanted`` with room for all nodes that slurmctld has, and with the types of GRES that these have. A later update
-    takes them away, when the nodes are gone."""
-    text, room = wanted, min(len(cluster.nodes), max_nodes(live))
-    if room > max_nodes(wanted):
-        text = _set(_NUMBER, text, f"MaxNodeCount={room}")
+    """``wanted`` with the number of ``live`` where slurmctld has more nodes than ``wanted`` allows, and with the types of
+    GRES that these have. A later update takes them away, when the nodes are gone.
+
+    Not with a number in between: slurm-operator 1.2 restarts slurmctld over each change, and a node may come meanwhile.
+    """
+    text, number = wanted, max_nodes(live)
+    if max_nodes(wanted) < min(number, len(cluster.nodes)):
+        text = _set(_NUMBER, text, f"MaxNodeCount={number}")
     used = frozenset[str]().union(*map(gres_of, cluster.nodes.values()))
     kept = (gres_types(live) - gres_types(wanted)) & used
     return _set(_TYPES, text, f"GresTypes={','.join(sorted(gres_types(wanted) | kept))}") if kept else text
@@ -156,8 +159,8 @@ def kept_back(wanted: str, text: str) -> tuple[str, ...]:
     found = []
     if max_nodes(text) != max_nodes(wanted):
         found.append(
-            f"MaxNodeCount becomes {max_nodes(text)} and not yet {max_nodes(wanted)}: slurmctld has that many nodes, and"
-            " would end the jobs of those without room. `pulumi up` lowers it once they are gone"
+            f"MaxNodeCount stays {max_nodes(text)} and is not yet {max_nodes(wanted)}: slurmctld has more nodes than that,"
+            " and would end the jobs of those without room. `pulumi up` lowers it once they are gone"
         )
     if more := sorted(gres_types(text) - gres_types(wanted)):
         found.append(
