@@ -213,8 +213,16 @@ def _write(look: ConfLook, goal: ConfGoal) -> Step:
 def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
     if look.now < goal.deadline_at:
         return Wait(f"no answer, so nothing may be concluded: {look.problem}")
-    over = f"the deadline ({iso(goal.deadline_at)}) is over without an answer"
-    return Stop(f"{over}: {look.problem} slurm.conf is as it was", "deadline")
+    over = f"the deadline ({iso(goal.deadline_at)}) is over without an answer: {look.problem}"
+    if not goal.ends or look.controller is None:
+        return Stop(f"{over} slurm.conf is as it was", "deadline")
+    meta = look.controller.metadata
+    return Stop(
+        f"{over} slurmctld may have jobs, so the Controller stays. Repair what doesn't answer, then run the same command"
+        " again. If slurmctld never ran, or is gone for good, no job is left to lose, and without its Controller the same"
+        f" command continues: `kubectl delete controllers.{names.GROUP} -n {meta.namespace} {meta.name}`",
+        "deadline",
+    )
 
 
 def _close(look: ConfLook, goal: ConfGoal) -> Step | None:

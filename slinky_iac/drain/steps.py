@@ -63,7 +63,7 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     if early is not None:
         return early
     if cluster is None:
-        why = f"Slurm could not be asked: {seen.problem}"
+        why = f"Slurm could not be asked: {seen.problem.rstrip('.')}"
         return wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
     clear = None if another_slurm(goal, cluster) else holds.under_others(seen, goal.owner)
     return clear or _towards(seen, goal, cluster, state)

@@ -60,7 +60,8 @@ class Kube:
         if self.extra_conf is None:
             raise KubeNotFound("no Controller")
         made = datetime.fromtimestamp(NOW, UTC)
-        meta = WrittenMeta(name=name, uid="uid", resource_version=f"{self.version}", creation_timestamp=made)
+        version = f"{self.version}"
+        meta = WrittenMeta(name=name, namespace="slurm", uid="uid", resource_version=version, creation_timestamp=made)
         return Controller(meta, ControllerSpec(self.extra_conf))
 
     def set_extra_conf(self, _namespace, state, text):
@@ -100,7 +101,7 @@ class Kube:
 
 def written(name):
     made = datetime.fromtimestamp(NOW, UTC)
-    return WrittenMeta(name=name, uid="uid", resource_version="1", creation_timestamp=made)
+    return WrittenMeta(name=name, namespace="slurm", uid="uid", resource_version="1", creation_timestamp=made)
 
 
 class ConfSession:

@@ -320,6 +320,19 @@ def test_slurmctld_ends_after_the_last_job_on_whatever_node(on):
     assert found.kube.extra_conf is None
 
 
+@pytest.mark.parametrize("ends", ["first", "last"])
+def test_a_destroy_of_a_slurmctld_that_never_answered_says_the_command_with_which_it_ends(ends):
+    """A first `pulumi up` that failed: there is a Controller, and its slurmctld never began."""
+    found = session()
+    found.world.faults = [lambda _request: answer(502, [error(5000)], partitions=[])] * 500
+    with pytest.raises(DrainDeadline, match=r"kubectl delete controllers.slinky.slurm.net -n slurm hpc`") as why:
+        conf_run.finish(found, settings(BOTH), ends)
+    assert "slurmctld may have jobs, so the Controller stays" in str(why.value)
+    assert (found.kube.extra_conf, found.world.set_to) == (text(BOTH), [])
+    found.kube.extra_conf = None
+    conf_run.finish(found, settings(BOTH), ends)
+
+
 def test_a_controller_that_is_gone_holds_no_destroy_up():
     found = session(extra_conf=None)
     conf_run.finish(found, settings(BOTH), "first")
