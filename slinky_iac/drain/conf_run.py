@@ -72,7 +72,7 @@ class ConfTask(LosingTask[ConfLook]):
     @property
     def goal(self) -> ConfGoal:
         """What this run wants, with the deadline as it is now."""
-        return replace(self._goal, deadline_at=self.deadline_at, signalled_at=self.signalled_at)
+        return replace(self._goal, deadline_at=self.deadline_at, signalled=self.signalled)
 
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen. The live Controller says what leaves."""

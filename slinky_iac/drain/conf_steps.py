@@ -131,8 +131,8 @@ class ConfGoal:
     deadline_at: int
     by_hand: str = "scontrol"
     """How an admin runs scontrol there."""
-    signalled_at: int | None = None
-    """When this run signalled jobs."""
+    signalled: Mapping[int | str, int] = field(default_factory=dict)
+    """When this run signalled jobs, by their handles."""
     forget_at: int | None = None
     """When this run stops waiting for slurmctld to forget ended jobs; None before it has begun to."""
     limited: bool = False

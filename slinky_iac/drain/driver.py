@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
@@ -50,6 +50,8 @@ class Task(ABC, Generic[Seen]):
         self.policy = settings.policy
         self.deadline_at = session.now() + (self.policy.register_deadline_s if patience_s is None else patience_s)
         """End of the wait, in seconds since the epoch: ``decide`` ends the run there, or the loop where no look succeeds."""
+        self.signalled: dict[int | str, int] = {}
+        """When this run signalled jobs, by their handles."""
 
     @property
     def ends_at(self) -> int:
@@ -83,6 +85,8 @@ class Task(ABC, Generic[Seen]):
 
     def did(self, step: Step) -> None:
         """Note an act that was carried out, or a wait that begins."""
+        if isinstance(step, Signal):
+            self.signalled |= dict.fromkeys(step.jobs, self.session.now())
 
     def beat(self) -> None:
         """Say in the middle of a long pause that this run lives."""
@@ -90,6 +94,7 @@ class Task(ABC, Generic[Seen]):
     def clock_was_set(self, jump: int) -> None:
         """Move all times by ``jump`` seconds, so that every wait is as long as before."""
         self.deadline_at += jump
+        self.signalled = {job: at + jump for job, at in self.signalled.items()}
 
     def undo(self) -> None:
         """Give back what this stack did, where the policy says so."""
@@ -198,8 +203,8 @@ def drive(task: Task[Seen]) -> Seen:
                 session.report(step.words)
                 task.act(step)
                 task.did(step)
-                if _untimed(step) != last:
-                    last = _untimed(step)
+                if step != last:
+                    last = step
                     continue
         except PASSING as error:
             _say(task, pace, f"{error}", "warning")
@@ -264,8 +269,3 @@ def _end(task: Task[Seen], stop: Stop) -> None:
     except SlinkyError as left:
         raise kind(f"{task.owner.text}: {stop.why}\nThe undo was incomplete: {left}") from left
     raise kind(f"{task.owner.text}: {stop.why}")
-
-
-def _untimed(step: Step) -> Step:
-    """The step without the moment in it: a signal to the same jobs is the same act a second later."""
-    return replace(step, marks=()) if isinstance(step, Signal) else step

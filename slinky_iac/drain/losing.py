@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from slinky_iac.drain.driver import Task
 from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.observe import Met
-from slinky_iac.drain.protocol import Signal, Step
+from slinky_iac.drain.protocol import Step
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import Settings
 
@@ -18,7 +18,7 @@ Seen = TypeVar("Seen")
 
 
 class LosingTask(Task[Seen]):
-    """Waits by :func:`slinky_iac.drain.waiting.until_none`, and notes whom it met and when jobs were signalled."""
+    """Waits by :func:`slinky_iac.drain.waiting.until_none`, and notes whom it met."""
 
     acts_at_deadline = True
     idle = 4.0  # 20,000 job records take slurmrestd half a minute
@@ -26,7 +26,6 @@ class LosingTask(Task[Seen]):
     def __init__(self, session: Session, settings: Settings, stands: str) -> None:
         """``stands``: what is so after a loss."""
         super().__init__(session, settings, settings.policy.deadline_s)
-        self.signalled_at: int | None = None
         self.met = Met(settings.owner, anywhere=True, stands=stands)
 
     @property
@@ -42,11 +41,6 @@ class LosingTask(Task[Seen]):
         act_on_slurm(self.session.slurm, step, self.owner, lambda text: say(text, severity="warning", keep=True))
 
     def did(self, step: Step) -> None:
-        """Note when jobs were signalled, and which were ended."""
+        """Note which jobs were signalled, and which were ended."""
+        super().did(step)
         self.met.did(step)
-        if isinstance(step, Signal):
-            self.signalled_at = self.session.now()
-
-    def clock_was_set(self, jump: int) -> None:
-        super().clock_was_set(jump)
-        self.signalled_at = self.signalled_at and self.signalled_at + jump

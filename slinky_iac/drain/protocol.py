@@ -7,7 +7,7 @@ Each step is idempotent and may be cut short at any point: the next look finds w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Final, Literal
 
@@ -74,6 +74,8 @@ class Goal:
     """Who asked for this run, for the reason (:mod:`slinky_iac.actor`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
+    signalled: Mapping[int | str, int] = field(default_factory=dict)
+    """When this run signalled jobs, by their handles."""
     rolls: int = 0
     """Pods of an earlier template that the gate replaces at once; 0: it replaces none, and what is ours on them is given
     back like all else."""
@@ -350,11 +352,10 @@ class Requeue(OnJobs):
 
 @dataclass(frozen=True)
 class Signal(OnJobs):
-    """Send the policy's signal to jobs, then set ``marks`` (the time of the signal), in this order."""
+    """Send the policy's signal to jobs."""
 
     doing = "signalling jobs"
     signal: str
-    marks: tuple[Mark, ...]
 
 
 class Cancel(OnJobs):

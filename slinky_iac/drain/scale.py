@@ -63,7 +63,7 @@ class ScaleTask(NodeSetTask):
     @property
     def goal(self) -> Goal:
         """What this run wants, with the deadline as it is now."""
-        return replace(self._goal, deadline_at=self.deadline_at)
+        return replace(self._goal, deadline_at=self.deadline_at, signalled=self.signalled)
 
     def decide(self, seen: Observation) -> Step:
         return self.steps(seen, self.goal)
@@ -76,6 +76,7 @@ class ScaleTask(NodeSetTask):
 
     def did(self, step: Step) -> None:
         """Note what the policy did to jobs."""
+        super().did(step)
         self.met.did(step)
 
     def ended(self, seen: Observation) -> str:

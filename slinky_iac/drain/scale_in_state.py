@@ -12,10 +12,9 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
-from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import LAST_RESORT_S
-from slinky_iac.drain.tags import retagged, tag_of
-from slinky_iac.drain.words import distinct, iso, jobs_in_words, waiting_line
+from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
+from slinky_iac.drain.waiting import last_resort
+from slinky_iac.drain.words import iso, jobs_in_words, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
@@ -45,9 +44,9 @@ class ScaleInState:
         return tuple(each for each in self.selected if not isinstance(self.verdicts[each.name], Free))
 
     @property
-    def held_jobs(self) -> tuple[tuple[Candidate, Job], ...]:
+    def held_jobs(self) -> tuple[Job, ...]:
         """Jobs on selected nodes that are drained already, and can be read: the only ones a policy may touch."""
-        return tuple((each, job) for each in self.unfree if each.drained for job in each.jobs if not job.trouble)
+        return tuple(job for each in self.unfree if each.drained for job in each.jobs if not job.trouble)
 
     @property
     def to_drain(self) -> tuple[Candidate, ...]:
@@ -263,76 +262,12 @@ def stopped(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
 
 def deadline_step(stage: ScaleInState) -> Step:
     """The policy's next act for jobs that still hold selected nodes."""
-    goal = stage.goal
-    if goal.policy.on_deadline == "requeue" and stage.held_jobs:
-        return _requeue(stage)
-    if goal.policy.on_deadline == "cancel" and stage.held_jobs:
-        return _signal_then_cancel(stage)
-    if goal.policy.on_deadline in {"requeue", "cancel"} and _emptying(stage):
-        return Wait("the jobs are gone; their nodes will be free in a moment", stage.progress())
-    return late(goal, "these nodes are not free", stage.progress())
-
-
-def _requeue(stage: ScaleInState) -> Step:
-    goal = stage.goal
-    working = _working(stage)
-    movable = tuple(job.handle for job in working if job.requeue)
-    if stage.seen.now >= goal.ends_at:
-        return _gave_up(stage, "jobs are still there though they were requeued")
-    if movable:
-        return Requeue(movable)
-    if working:
-        return late(goal, f"these jobs may not be requeued: {jobs_in_words(working)}", stage.progress())
-    return Wait("requeued jobs are leaving their nodes", stage.progress())
-
-
-def _signal_then_cancel(stage: ScaleInState) -> Step:
-    goal = stage.goal
-    unwarned: list[tuple[Candidate, Job]] = []
-    warned_at = goal.deadline_at
-    for each, job in stage.held_jobs:
-        at = _signalled_at(each, goal)
-        if "COMPLETING" in job.job_state:
-            continue
-        if job.start_time.value is not None and at is not None and job.start_time.value < at:
-            warned_at = max(warned_at, at)
-            continue
-        unwarned.append((each, job))
-    if unwarned:
-        marks = {each.name: retagged(each.pod, goal.owner, signal_at=stage.seen.now) for each, _ in unwarned}
-        jobs = {job.job_id: job.handle for _, job in unwarned}
-        handles = tuple(handle for _, handle in sorted(jobs.items()))
-        return Signal(handles, goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
-    cancel_at = warned_at + goal.policy.grace_s
-    if stage.seen.now < cancel_at:
-        return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", stage.progress())
-    if stage.seen.now >= cancel_at + LAST_RESORT_S:
-        return _gave_up(stage, "jobs are still there though they were cancelled")
-    working = tuple(job.handle for job in _working(stage))
-    return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", stage.progress())
-
-
-def _emptying(stage: ScaleInState) -> bool:
-    """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
-    soon = stage.seen.now < stage.goal.ends_at
-    return soon and all(each.drained and not each.jobs for each in stage.unfree)
-
-
-def _signalled_at(each: Candidate, goal: Goal) -> int | None:
-    """When the jobs on a pod's node were signalled in this run; a job that began later was not among them.
-
-    A signal before this run's deadline belongs to an earlier run, whose user may have changed their mind since.
-    """
-    tag = tag_of(each.pod, goal.owner)
-    if tag is None or tag.signal_at is None or tag.signal_at < goal.deadline_at:
-        return None
-    return tag.signal_at
-
-
-def _working(stage: ScaleInState) -> list[Job]:
-    """Jobs on held nodes that aren't ending."""
-    return [job for job in distinct(job for _, job in stage.held_jobs) if "COMPLETING" not in job.job_state]
-
-
-def _gave_up(stage: ScaleInState, why: str) -> Stop:
-    return Stop("\n  ".join((f"{why}. What is drained stays drained. {NEXT_STEP}", *stage.progress())), "deadline")
+    goal, progress = stage.goal, stage.progress()
+    step = last_resort(stage.held_jobs, stage.seen.now, goal, progress=progress)
+    if isinstance(step, Step):
+        return step
+    acts, soon = goal.policy.on_deadline in {"requeue", "cancel"}, stage.seen.now < goal.ends_at
+    if acts and not step and soon and all(each.drained and not each.jobs for each in stage.unfree):
+        # slurmctld ends a job before it calls its node idle
+        return Wait("the jobs are gone; their nodes will be free in a moment", progress)
+    return late(goal, step or "these nodes are not free", progress)

@@ -167,7 +167,7 @@ class Session(Connection):
                 if isinstance(step, protocol.RenewHold):
                     self._set_marks(step.marks)
                 act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
-                if isinstance(step, protocol.Signal | protocol.ClearHold):
+                if isinstance(step, protocol.ClearHold):
                     self._set_marks(step.marks)
 
     def _replace(self, pods: tuple[Replaced, ...]) -> None:

@@ -10,7 +10,7 @@ login pod to people and keep the sessions in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from slinky_iac.cluster import pulumi_state
@@ -81,7 +81,7 @@ class SessionGoal:
 
     policy: DrainPolicy
     deadline_at: int
-    signalled_at: int | None = None
+    signalled: Mapping[int | str, int] = field(default_factory=dict)
 
     @property
     def ends_at(self) -> int:
@@ -137,7 +137,7 @@ class SessionTask(LosingTask[SessionLook]):
 
     def decide(self, seen: SessionLook) -> Step:
         self.meet(seen.lost)
-        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self.signalled_at), self.settings)
+        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self.signalled), self.settings)
 
     def act(self, step: Step) -> None:
         settings = self.settings

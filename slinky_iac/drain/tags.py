@@ -4,7 +4,7 @@ A mark is a deletion cost that puts a pod first, and a tag that says whose mark 
 all that a later run, with no memory of this one, needs to continue or to undo: the owner, the cost we set and the one that
 was there before, when jobs were signalled, when the operator was asked to look, and the hold on its node
 (:mod:`slinky_iac.drain.holds`). Compact JSON, a wire format:
-``{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}``.
+``{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","was":null}``.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class Tag:
     """The deletion cost that we set."""
     was: str | None = None
     """The deletion cost annotation as it was before, None when there was none."""
-    signal_at: int | None = None
-    """When the jobs on its node were sent the policy's signal."""
     nudged_at: int | None = None
     """When the operator was last asked to look: any change of a pod makes it sync, and refresh its view of Slurm first."""
     hold: int | None = None
@@ -61,7 +59,7 @@ class Tag:
             return None
         if raw.keys() != _TAG_FIELDS:
             return None
-        times = (raw["signal_at"], raw["nudged_at"], raw["hold"])
+        times = (raw["nudged_at"], raw["hold"])
         if not isinstance(raw["owner"], str) or type(raw["cost"]) is not int or not isinstance(raw["was"], str | None):
             return None
         return cls(**raw) if all(at is None or type(at) is int for at in times) else None
@@ -107,7 +105,7 @@ def is_marked(pod: Pod, wanted: Mark) -> bool:
 
 
 def retagged(pod: Pod, owner: Owner, **changes: int | None) -> Mark | None:
-    """The mark of ``pod`` with ``signal_at`` or ``hold`` as given; None for a pod without our tag, or whose tag is so."""
+    """The mark of ``pod`` with ``hold`` as given; None for a pod without our tag, or whose tag is so."""
     tag = tag_of(pod, owner)
     changed = None if tag is None else Tag(**{**vars(tag), **changes})
     return None if tag is None or changed is None or changed == tag else Mark(pod.name, tag.cost, changed.text())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import DrainPolicy, Limits
-from slinky_iac.drain.words import iso, jobs_in_words, some, whose
+from slinky_iac.drain.settings import LAST_RESORT_S, DrainPolicy, Limits
+from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
 
@@ -21,8 +21,8 @@ class Patience(Protocol):
     @property
     def deadline_at(self) -> int: ...
     @property
-    def signalled_at(self) -> int | None:
-        """When this run signalled jobs."""
+    def signalled(self) -> Mapping[int | str, int]:
+        """When this run signalled jobs, by their handles."""
 
     @property
     def ends_at(self) -> int:
@@ -53,11 +53,12 @@ def until_none(
     why = "; ".join([*lines(lost), *more])
     if now < goal.deadline_at:
         return Wait(f"waiting for {why}; then {then}")
-    step = _last_resort([each.job for each in lost], now, goal, movable) if now < goal.ends_at else None
-    if step is not None:
+    step = last_resort([each.job for each in lost], now, goal, movable) if now < goal.ends_at else ""
+    if isinstance(step, Step):
         return step
     cannot, stays = late
     said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
+    why = f"{why}; {step}" if step else why
     text = f"the deadline ({iso(goal.deadline_at)}) is over, and {cannot}: {why}. {said}, {stays}"
     return Stop(text, cause="deadline", undo=goal.policy.on_deadline == "undo")
 
@@ -67,21 +68,51 @@ def limits_exceeded(lost: Sequence[Loss], limits: Limits, now: int) -> tuple[str
     return tuple(each.text for each in job_findings([each.job for each in lost], limits, now))
 
 
-def _last_resort(holding: Sequence[Job], now: int, goal: Patience, movable: Callable[[Job], bool]) -> Step | None:
-    """What the policy does after the deadline; None where that is nothing more."""
-    fresh = [each for each in holding if "COMPLETING" not in each.job_state]
-    if goal.policy.on_deadline == "cancel":
-        running = [each for each in holding if not each.waits]
-        if goal.signalled_at is None and running:
-            return Signal(_handles(running), goal.policy.signal, ())
-        if goal.signalled_at is not None and now < goal.signalled_at + goal.policy.grace_s:
-            return Wait(f"jobs were sent {goal.policy.signal}, and are cancelled {goal.policy.grace_s} s later")
-        return Cancel(_handles(fresh)) if fresh else Wait("cancelled jobs are ending")
-    if goal.policy.on_deadline == "requeue":
-        able = [each for each in holding if not each.waits and each.requeue and movable(each)]
-        fresh = [each for each in able if each in fresh]
-        return Requeue(_handles(fresh)) if fresh else Wait("requeued jobs are leaving their hosts") if able else None
-    return None
+def last_resort(
+    jobs: Sequence[Job],
+    now: int,
+    goal: Patience,
+    movable: Callable[[Job], bool] = lambda _: True,
+    progress: tuple[str, ...] = (),
+) -> Step | str:
+    """What the policy does after the deadline to jobs that are in the way; a text where it does nothing more, which says why
+    where it began. ``progress``: lines of a wait."""
+    working = [job for job in distinct(jobs) if "COMPLETING" not in job.job_state]
+    if goal.policy.on_deadline == "requeue" and jobs:
+        return _requeue(working, now, goal, movable, progress)
+    return _cancel(working, now, goal, progress) if goal.policy.on_deadline == "cancel" and jobs else ""
+
+
+def _requeue(
+    working: Sequence[Job], now: int, goal: Patience, movable: Callable[[Job], bool], progress: tuple[str, ...]
+) -> Step | str:
+    if now >= goal.ends_at:
+        return "jobs are still there though they were requeued"
+    if able := [job for job in working if not job.waits and job.requeue and movable(job)]:
+        return Requeue(_handles(able))
+    if working:
+        return f"these jobs may not be requeued: {jobs_in_words(working)}"
+    return Wait("requeued jobs are leaving their nodes", progress)
+
+
+def _cancel(working: Sequence[Job], now: int, goal: Patience, progress: tuple[str, ...]) -> Step | str:
+    """A signal first; what waits gets none. A job that began after it gets one of its own."""
+    running = [job for job in working if not job.waits]
+    if unwarned := [job for job in running if _warned(job, goal) is None]:
+        return Signal(_handles(unwarned), goal.policy.signal)
+    warned = [at for job in running if (at := _warned(job, goal)) is not None]
+    cancel_at = max([goal.deadline_at, *warned]) + (0 if working and not running else goal.policy.grace_s)
+    if now < cancel_at:
+        return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", progress)
+    if now >= cancel_at + LAST_RESORT_S:
+        return "jobs are still there though they were cancelled"
+    return Cancel(_handles(working)) if working else Wait("cancelled jobs are leaving their nodes", progress)
+
+
+def _warned(job: Job, goal: Patience) -> int | None:
+    """When this run signalled the job; a signal before its deadline is of an earlier part of the run."""
+    at, start = goal.signalled.get(job.handle), job.start_time.value
+    return at if at is not None and at >= goal.deadline_at and start is not None and start < at else None
 
 
 def _handles(jobs: Iterable[Job]) -> tuple[int | str, ...]:

@@ -161,9 +161,9 @@ EXEC = {
     },
 }
 TAGS = (
-    b'{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}',
-    b'{"cost":-1000000000,"hold":1795236000,"nudged_at":1795235000,"owner":"dev/gpu","signal_at":1795235000,"was":"5"}',
-    b'{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}',
+    b'{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","was":null}',
+    b'{"cost":-1000000000,"hold":1795236000,"nudged_at":1795235000,"owner":"dev/gpu","was":"5"}',
+    b'{"cost":-1000000000,"owner":"dev/gpu","was":null}',
 )
 
 

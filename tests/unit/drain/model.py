@@ -277,10 +277,9 @@ class World(Machinery):
             self.jobs.pop(job, None)
 
     def _signal(self, step, share):
-        for job in step.jobs:
+        for job in self._part(step.jobs, share):
             if job in self.jobs:
                 self.jobs[job] = replace(self.jobs[job], signalled_at=self.now)
-        self._set_tags(self._part(step.marks, share))
 
     @staticmethod
     def _part(items, share: float):

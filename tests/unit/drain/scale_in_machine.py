@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from slinky_iac.drain.members import undo_steps
-from slinky_iac.drain.protocol import Cancel, ClearHold, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
+from slinky_iac.drain.protocol import Cancel, ClearHold, DeleteNodeSet, Done, Goal, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Node, World, world
@@ -209,6 +209,9 @@ class ScaleIn(Everybody):
                 self.w.act(step, share)
                 if share < 1 or isinstance(step, DeleteNodeSet):
                     self.goal = None
+                elif isinstance(step, Signal):
+                    told = dict.fromkeys(step.jobs, self.w.now)
+                    self.goal = replace(self.goal, signalled={**self.goal.signalled, **told})
 
     def decided(self, seen) -> Step:
         """The protocol's step."""

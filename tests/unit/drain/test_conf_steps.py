@@ -151,8 +151,8 @@ def test_cancel_signals_then_cancels_and_takes_waiting_jobs_too():
     wanted = goal(["batch"], policy=policy)
     jobs = [running(), waiting()]
     at = lambda now: look({"batch": "DRAIN"}, jobs=jobs, now=now)  # noqa: E731
-    assert next_step(at(NOW + 60), wanted) == Signal((1,), "SIGTERM", ())
-    told = replace(wanted, signalled_at=NOW + 60)
+    assert next_step(at(NOW + 60), wanted) == Signal((1,), "SIGTERM")
+    told = replace(wanted, signalled={1: NOW + 60})
     assert isinstance(next_step(at(NOW + 89), told), Wait)
     assert next_step(at(NOW + 90), told) == Cancel((1, 2))
     assert isinstance(next_step(at(wanted.ends_at), told), Stop)

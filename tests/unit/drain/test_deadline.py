@@ -9,16 +9,12 @@ from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
 
 
-def told(number, at, **changes):
-    return given_up(number, gate=Tag("dev/gpu", BASE_COST, signal_at=at).text(), **changes)
-
-
-def at_deadline(on_deadline, *jobs, pods=None, over=0, nodes=None, **policy):
-    """The step ``over`` seconds after the deadline, with jobs on gpu-1 and gpu-2."""
+def at_deadline(on_deadline, *jobs, pods=None, over=0, nodes=None, told=None, **policy):
+    """The step ``over`` seconds after the deadline, with jobs on gpu-1 and gpu-2. ``told``: when each was signalled."""
     pods = pods or [pod(0), given_up(1), given_up(2)]
     look = seen(pods, nodes or [node(0), held(1, "MIXED+DRAIN"), held(2, "MIXED+DRAIN")], jobs)
     rules = DrainPolicy(on_deadline=on_deadline, **{"grace_s": 60, **policy})
-    return next_step(look, goal(3, 1, policy=rules, deadline_at=NOW - over))
+    return next_step(look, goal(3, 1, policy=rules, deadline_at=NOW - over, signalled=told or {}))
 
 
 def test_nothing_is_done_to_jobs_before_the_deadline():
@@ -107,53 +103,41 @@ def test_node_that_is_not_free_without_a_job_ends_the_run_whatever_the_policy():
         assert isinstance(at_deadline(policy, over=60 + LAST_RESORT_S), Stop)
 
 
-def test_signal_comes_before_cancel_and_is_noted_on_the_pods():
+def test_signal_comes_before_cancel():
     found = at_deadline("cancel", job(1, 2), job(2, 1, state="COMPLETING"), job(3, 1), signal="SIGUSR1")
-    assert isinstance(found, Signal)
-    assert found.jobs == (1, 3)
-    assert found.signal == "SIGUSR1"
-    assert {mark.pod: Tag.read(mark.tag).signal_at for mark in found.marks} == {
-        "hpc-worker-gpu-1": NOW,
-        "hpc-worker-gpu-2": NOW,
-    }
+    assert found == Signal((1, 3), "SIGUSR1")
 
 
 def test_cancel_comes_only_after_the_grace_period():
-    pods = [pod(0), told(1, NOW), told(2, NOW)]
-    waiting = at_deadline("cancel", job(1, 2), pods=pods)
+    waiting = at_deadline("cancel", job(1, 2), told={1: NOW})
     assert isinstance(waiting, Wait)
     assert "cancelled at" in waiting.why
-    pods = [pod(0), told(1, NOW - 60), told(2, NOW - 60)]
-    assert at_deadline("cancel", job(1, 2), job(2, 1), pods=pods, over=60) == Cancel((1, 2))
+    told = {1: NOW - 60, 2: NOW - 60}
+    assert at_deadline("cancel", job(1, 2), job(2, 1), told=told, over=60) == Cancel((1, 2))
 
 
 def test_grace_counts_from_the_last_signal():
-    pods = [pod(0), told(1, NOW - 10), told(2, NOW - 70)]
-    assert isinstance(at_deadline("cancel", job(1, 2), job(2, 1), pods=pods, over=80), Wait)
+    told = {1: NOW - 70, 2: NOW - 10}
+    assert isinstance(at_deadline("cancel", job(1, 2), job(2, 1), told=told, over=80), Wait)
 
 
 def test_job_that_began_after_the_signal_gets_one_of_its_own():
-    """Somebody undrained the node for a moment and a job slipped in."""
-    pods = [pod(0), told(1, NOW - 70), told(2, NOW - 70)]
-    old, new = job(1, 2, start_time=NOW - 100), job(2, 2, start_time=NOW - 70)
-    found = at_deadline("cancel", old, new, pods=pods, over=80)
-    assert isinstance(found, Signal)
-    assert found.jobs == (2,)
-    assert [mark.pod for mark in found.marks] == ["hpc-worker-gpu-2"]
-    assert at_deadline("cancel", old, pods=pods, over=80) == Cancel((1,))
+    """Somebody undrained the node for a moment and a job slipped in, or one was requeued and began again."""
+    old, new, again = job(1, 2, start_time=NOW - 100), job(2, 2, start_time=NOW - 70), job(3, 2, start_time=NOW - 70)
+    told = {1: NOW - 70, 3: NOW - 70}
+    assert at_deadline("cancel", old, new, again, told=told, over=80) == Signal((2, 3), "SIGTERM")
+    assert at_deadline("cancel", old, told=told, over=80) == Cancel((1,))
 
 
-def test_signal_of_an_earlier_run_does_not_count():
-    pods = [pod(0), told(1, NOW - 500), told(2, NOW - 500)]
-    assert isinstance(at_deadline("cancel", job(1, 2), pods=pods, over=80), Signal)
+def test_signal_of_an_earlier_part_of_the_run_does_not_count():
+    """A rollout's next batch has a deadline of its own."""
+    assert isinstance(at_deadline("cancel", job(1, 2), told={1: NOW - 500}, over=80), Signal)
 
 
 def test_cancelled_jobs_are_waited_for_but_not_for_ever():
-    pods = [pod(0), told(1, NOW - 100), told(2, NOW - 100)]
     ending = job(1, 2, state="CANCELLED+COMPLETING")
-    assert isinstance(at_deadline("cancel", ending, pods=pods, over=100), Wait)
-    pods = [pod(0), told(1, NOW - 60 - LAST_RESORT_S), told(2, NOW - 60 - LAST_RESORT_S)]
-    found = at_deadline("cancel", ending, pods=pods, over=60 + LAST_RESORT_S)
+    assert isinstance(at_deadline("cancel", ending, told={1: NOW - 100}, over=100), Wait)
+    found = at_deadline("cancel", ending, told={1: NOW - 60 - LAST_RESORT_S}, over=60 + LAST_RESORT_S)
     assert isinstance(found, Stop)
     assert "though they were cancelled" in found.why
 
@@ -170,8 +154,7 @@ def test_only_the_task_on_a_removed_node_is_touched_and_never_its_array(policy):
     """Task 3 of array 12 has the id 12, and slurmctld takes the bare 12 for all tasks: those on retained nodes too."""
     there = job(12, 2, requeue=True, array_job_id=12, array_task_id=3)
     elsewhere = job(13, 0, requeue=True, array_job_id=12, array_task_id=0)
-    pods = [pod(0), given_up(1), told(2, NOW)]
-    step = at_deadline(policy, there, elsewhere, pods=pods, over=60, grace_s=0)
+    step = at_deadline(policy, there, elsewhere, told={"12_3": NOW}, over=60, grace_s=0)
     assert step.jobs == ("12_3",)
     if policy == "cancel":
         first = at_deadline(policy, there, elsewhere, over=60, grace_s=0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.drain.protocol import CordonAnnotate, DeletePods, Mark, RenewHold, Replaced, SetCosts, Signal
+from slinky_iac.drain.protocol import ClearHold, CordonAnnotate, DeletePods, Mark, RenewHold, Replaced, SetCosts
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeConflict
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
@@ -15,6 +15,7 @@ from slinky_iac.several import AT_ONCE
 from tests.gate_site import PODS, Site
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model_session import settings
+from tests.unit.slurmrest.fake import number
 
 PODS_COUNT = 60
 NAMES = tuple(f"hpc-worker-g0-{ordinal}" for ordinal in range(PODS_COUNT))
@@ -90,12 +91,15 @@ def test_pods_are_deleted_some_at_once_each_after_its_record(site: Site, looked:
 
 @pytest.mark.parametrize(
     ("step", "slurm_first"),
-    [(RenewHold(("g0-0",), 900, MARKS), False), (Signal((1,), "TERM", MARKS), True)],
+    [(RenewHold(("g0-0",), 900, MARKS), False), (ClearHold({"g0-0": 900}, MARKS), True)],
 )
 def test_marks_are_all_written_before_or_after_the_act_on_slurm(
-    site: Site, looked: Session, step: RenewHold | Signal, slurm_first: bool
+    site: Site, looked: Session, step: RenewHold | ClearHold, slurm_first: bool
 ) -> None:
-    """The mark says that a hold is being set, and that a signal was sent."""
+    """The mark says that a hold is being set, and that it was cleared."""
+    if slurm_first:
+        drained = {"state": ["IDLE", "DRAIN"], "reason": "bad DIMM", "resume_after": number(900)}
+        site.slurm.nodes["g0-0"] |= drained
     looked.act(step, OWNER)
     of_slurm = [at for at, (method, path) in enumerate(site.server.written) if "/proxy/" in path]
     marks = [at for at, (method, _) in enumerate(site.server.written) if method == "PATCH"]

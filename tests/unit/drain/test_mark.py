@@ -17,14 +17,13 @@ from slinky_iac.drain.tags import (
     foreign_tags,
     is_marked,
     mark,
-    retagged,
     tag_of,
     triggered,
     unmark,
 )
 from tests.unit.drain.made import LATER, NOW, OWNER, given_up, pod
 
-WIRE = '{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}'
+WIRE = '{"cost":-1000000000,"hold":null,"nudged_at":null,"owner":"dev/gpu","was":null}'
 
 
 def test_tag_is_this_text_on_the_wire():
@@ -32,7 +31,7 @@ def test_tag_is_this_text_on_the_wire():
     assert Tag.read(WIRE) == Tag("dev/gpu", BASE_COST)
 
 
-@given(st.text(), st.integers(), st.none() | st.text(), st.lists(st.none() | st.integers(), min_size=3, max_size=3))
+@given(st.text(), st.integers(), st.none() | st.text(), st.lists(st.none() | st.integers(), min_size=2, max_size=2))
 def test_tag_is_read_as_it_was_written(owner, cost, was, times):
     tag = Tag(owner, cost, was, *times)
     assert Tag.read(tag.text()) == tag
@@ -43,7 +42,7 @@ def test_tag_is_read_as_it_was_written(owner, cost, was, times):
     ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}', "[" * 100_000, '{"owner":' * 100_000]
     + [
         json.dumps({**json.loads(WIRE), key: bad})
-        for key in ("owner", "cost", "was", "signal_at", "nudged_at", "hold")
+        for key in ("owner", "cost", "was", "nudged_at", "hold")
         for bad in (True, [1])
     ]
     + [json.dumps({**json.loads(WIRE), "more": 1}), json.dumps({**json.loads(WIRE), "cost": 1.0})],
@@ -94,13 +93,6 @@ def test_pod_is_marked_only_with_both_annotations():
     assert is_marked(given_up(0), wanted)
     assert not is_marked(given_up(0, gate=""), wanted)
     assert not is_marked(given_up(0, deletion_cost=0), wanted)
-
-
-def test_time_of_the_signal_is_kept_in_the_tag_and_over_renewals():
-    told = retagged(given_up(0), OWNER, signal_at=NOW)
-    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, signal_at=NOW, hold=LATER).text())
-    assert Tag.read(mark(given_up(0, gate=told.tag), OWNER, BASE_COST).tag).signal_at == NOW
-    assert retagged(pod(0), OWNER, signal_at=NOW) is None
 
 
 def test_pod_is_nudged_only_once_in_a_while_and_keeps_its_mark():

@@ -41,7 +41,7 @@ class Told(Session):
 
 @pytest.mark.parametrize(
     ("step", "what"),
-    [(Requeue((1, 2, "3_1")), "requeued"), (Cancel((1,)), "cancelled"), (Signal((1,), "SIGTERM", ()), "signalled")],
+    [(Requeue((1, 2, "3_1")), "requeued"), (Cancel((1,)), "cancelled"), (Signal((1,), "SIGTERM"), "signalled")],
 )
 def test_a_job_that_slurm_refuses_to_touch_is_told_once_and_stays_on_the_screen(step, what):
     said = []
