@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
@@ -32,6 +33,11 @@ class Section(BaseModel):
         hide_input_in_errors=True,
         defer_build=True,
     )
+
+    finding_ids: ClassVar[Mapping[str, str]] = {}
+    """Ids of warnings and notes of the part whose section this is, and what docs/findings.md says of each."""
+    chart_keys: ClassVar[Mapping[str, str]] = {}
+    """Keys of Slinky's chart that mean its fields, by the fields' names in a file."""
 
     def __deepcopy__(self, _memo: object = None) -> Self:
         """The section itself, for it is frozen: pydantic copies a default that has a mapping in it for every reading."""

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.config import chart_values as to
+from slinky_iac.config.base import Section
 from slinky_iac.config.chart_values import Take
+from slinky_iac.config.stack import sections
 
 ANY: Final = "**"
 """As the last part of a row's place: all that is below it."""
@@ -81,6 +83,12 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
     yield Row(f"{at}.podSpec.{ANY}", why="this part of a PodSpec can't be set: `pod` has placement, labels, grace period")
 
 
+def _take(section: type[Section], field: str) -> Take:
+    """How a value of the chart becomes that of a part's field: a mapping's values are texts, all else is as it is."""
+    (annotation,) = (each.annotation for name, each in section.model_fields.items() if field in (name, each.alias))
+    return to.texts if annotation == dict[str, str] else to.same
+
+
 def _service(at: str, setting: str) -> Iterator[Row]:
     yield Row(f"{at}.service.spec.type", f"{setting}.service.type")
     yield Row(f"{at}.service.nodePort", f"{setting}.service.nodePort", to.number)
@@ -124,9 +132,8 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.persistence.accessModes", take=to.only(allowed=(["ReadWriteOnce"],), why=modes))
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
-    yield Row(f"{at}.metrics.serviceMonitor.enabled", "monitoring.slurmctld")
-    yield Row(f"{at}.metrics.serviceMonitor.labels", "monitoring.labels", to.texts)
-    yield Row(f"{at}.metrics.serviceMonitor.interval", "monitoring.interval")
+    for name, section in sections().items():
+        yield from (Row(key, f"{name}.{field}", _take(section, field)) for key, field in section.chart_keys.items())
     yield Row(f"{at}.metrics.serviceMonitor.{ANY}", why="of the ServiceMonitor labels and interval are settings")
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from slinky_iac.config.findings import KINDS
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.names import is_dns_label
@@ -26,7 +24,6 @@ _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"[^\s#\\\"]*\"")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
-_PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NO_PATH = ("{", ": ", "://", "-----")
 """What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
@@ -139,14 +136,6 @@ def _url(value: str) -> str:
     if not value.isprintable():
         raise ValueError(f"it holds characters that don't show; {form}")
     return value
-
-
-def _finding(value: str) -> str:
-    if value in KINDS or _PREFLIGHT.fullmatch(value):
-        return value
-    near = get_close_matches(value, KINDS, n=1)
-    did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
-    raise Refused(value, f", which is no id of a finding; {did} (`slinky docs findings`)")
 
 
 def _reason(value: str) -> str:
@@ -263,30 +252,29 @@ def _gres(value: str) -> str:
     return value
 
 
-def _checked(check: Callable[[str], str]) -> AfterValidator:
+def checked(check: Callable[[str], str]) -> AfterValidator:
+    """A validator of a text: ``check`` returns it, or raises :class:`.shown.Refused`."""
     return AfterValidator(check)
 
 
-DnsLabel = Annotated[str, _checked(_dns_label)]
-NodeSetName = Annotated[str, _checked(_nodeset_name)]
-SlurmName = Annotated[str, _checked(_slurm_name)]
-ClusterName = Annotated[str, _checked(_cluster_name)]
-Host = Annotated[str, _checked(_host)]
+DnsLabel = Annotated[str, checked(_dns_label)]
+NodeSetName = Annotated[str, checked(_nodeset_name)]
+SlurmName = Annotated[str, checked(_slurm_name)]
+ClusterName = Annotated[str, checked(_cluster_name)]
+Host = Annotated[str, checked(_host)]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
-Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
-Image = Annotated[str, _checked(_image)]
-Digest = Annotated[str, _checked(_digest)]
-FilePath = Annotated[str, _checked(_file)]
+Quantity = Annotated[str, BeforeValidator(_as_text), checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
+Image = Annotated[str, checked(_image)]
+Digest = Annotated[str, checked(_digest)]
+FilePath = Annotated[str, checked(_file)]
 """A path of a file or folder, never a file's text."""
-ContextName = Annotated[str, _checked(_context)]
+ContextName = Annotated[str, checked(_context)]
 """The name of a context of a kubeconfig, never a kubeconfig's text."""
-FindingId = Annotated[str, _checked(_finding)]
-"""An id of a warning or a note, as docs/findings.md lists them, or ``preflight.<check>``."""
-Reason = Annotated[str, _checked(_reason)]
+Reason = Annotated[str, checked(_reason)]
 """One line that says why a finding is accepted."""
-Version = Annotated[str, _checked(_operator_version)]
-Gres = Annotated[str, _checked(_gres)]
+Version = Annotated[str, checked(_operator_version)]
+Gres = Annotated[str, checked(_gres)]
 SlurmRelease = Annotated[
     str,
     BeforeValidator(_without_patch),
@@ -313,9 +301,9 @@ Seconds = Annotated[
 Port = Annotated[int, Field(ge=1, le=65535)]
 SlurmUser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
 """A user's name as slurmdbd and a token's claim have it."""
-Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), _checked(_url)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""
-DatabaseUser = Annotated[str, _checked(_database_user)]
+DatabaseUser = Annotated[str, checked(_database_user)]
 NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]
 """Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
 PartitionConf = Annotated[

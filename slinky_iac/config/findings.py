@@ -9,14 +9,12 @@ from typing import Any, Final
 
 from slinky_iac.config.shown import place
 
-KINDS: Final[Mapping[str, str]] = {
+GENERAL: Final[Mapping[str, str]] = {
     "autoscale-shared-partition": "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition"
     " has the same nodes. Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md)).",
     "autoscale-without-keda": "A NodeSet has `autoscale`, and the Kubernetes cluster has no KEDA. Install it before the"
     " update ([autoscaling.md](autoscaling.md)).",
     "autoscale-without-metrics": "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics.",
-    "monitoring-without-prometheus-operator": "`monitoring` has objects of Prometheus' operator, whose kinds the Kubernetes"
-    " cluster doesn't have ([monitoring.md](monitoring.md)).",
     "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
     " slurm.conf must have its units ([node-table.md](node-table.md)).",
     "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"
@@ -126,7 +124,8 @@ KINDS: Final[Mapping[str, str]] = {
     "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"
     " afterwards.",
 }
-"""Every id of a warning or a note about settings, and what docs/findings.md says of it."""
+"""Ids of warnings and notes about settings, and what docs/findings.md says of each. A part's own are its section's
+(:attr:`slinky_iac.config.base.Section.finding_ids`); :data:`slinky_iac.config.stack.KINDS` has all."""
 
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
@@ -158,7 +157,7 @@ class Finding:
     paste: str = ""
     """YAML that puts it right, to paste below ``config:``; empty where a sentence says it all."""
     id: str = ""
-    """One of :data:`KINDS`, or ``preflight.<check>``; empty for an error that can't be acknowledged."""
+    """One of :data:`slinky_iac.config.stack.KINDS`, or ``preflight.<check>``; empty for an error that can't be acknowledged."""
     reason: str = ""
     """Why the stack's file acknowledges it; empty where it doesn't."""
     instead: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)

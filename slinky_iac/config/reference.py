@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slinky_iac.config.findings import KINDS
-from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, StackConfig
 
 Schema = Mapping[str, Any]
 

@@ -29,10 +29,10 @@ from slinky_iac.config import (
     rules_tres,
 )
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
+from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import KINDS, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.listed import PARTS
 from slinky_iac.parts.part import Rule

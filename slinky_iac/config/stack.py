@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
-from slinky_iac.config.fields import ContextName, FilePath, FindingId, Reason, SlurmUser, Url
+from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
+from slinky_iac.config.findings import GENERAL
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Cluster, Keys, Munge, Operator
+from slinky_iac.config.shown import Refused
 from slinky_iac.config.workers import (
     Drain,
     External,
@@ -42,6 +47,21 @@ SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTA
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
 """Secrets that a stack may need from its first `pulumi up` on."""
+
+
+_PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
+
+
+def _finding(value: str) -> str:
+    if value in KINDS or _PREFLIGHT.fullmatch(value):
+        return value
+    near = get_close_matches(value, KINDS, n=1)
+    did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
+    raise Refused(value, f", which is no id of a finding; {did} (`slinky docs findings`)")
+
+
+FindingId = Annotated[str, checked(_finding)]
+"""An id of a warning or a note, as docs/findings.md lists them, or ``preflight.<check>``."""
 
 
 class Access(SlurmrestdAddress):
@@ -170,6 +190,19 @@ class StackConfig(ClusterConfig):
     def drain_of(self, nodeset: str) -> Drain:
         """Drain settings that hold for the NodeSet of that name."""
         return self.drain_for(self.nodesets[nodeset])
+
+
+def sections() -> dict[str, type[Section]]:
+    """The sections that are one mapping each, by their names in a stack's file."""
+    fields = {field.alias or name: field.annotation for name, field in StackConfig.model_fields.items()}
+    return {name: each for name, each in fields.items() if isinstance(each, type) and issubclass(each, Section)}
+
+
+KINDS: Final[Mapping[str, str]] = {
+    **GENERAL,
+    **{name: text for each in sections().values() for name, text in each.finding_ids.items()},
+}
+"""Every id of a warning or a note about settings, and what docs/findings.md says of it."""
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import Field
 
 from slinky_iac.config.base import Section
@@ -27,6 +30,18 @@ class StatusJob(Section):
 
 class Monitoring(Section):
     """What Prometheus and Grafana are given. ServiceMonitors and PrometheusRules need the CRDs of Prometheus' operator."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "monitoring-without-prometheus-operator": (
+            "`monitoring` has objects of Prometheus' operator, whose kinds the Kubernetes cluster doesn't have"
+            " ([monitoring.md](monitoring.md))."
+        ),
+    }
+    chart_keys: ClassVar[Mapping[str, str]] = {
+        "controller.metrics.serviceMonitor.enabled": "slurmctld",
+        "controller.metrics.serviceMonitor.labels": "labels",
+        "controller.metrics.serviceMonitor.interval": "interval",
+    }
 
     slurmctld: bool = False
     """A ServiceMonitor for slurmctld's metrics: slurm-operator's own where slurmctld is in Kubernetes, which

@@ -7,9 +7,10 @@ import ast
 import pytest
 
 from slinky_iac.config import rules_slurm_reach
-from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Level
+from slinky_iac.config.findings import NOT_OF_RULES, Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.stack import KINDS
 from slinky_iac.errors import ConfigError
 from tests.stacks import ROOT, merged, minimal
 from tests.unit.config.rule_cases import Case
