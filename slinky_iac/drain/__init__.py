@@ -3,12 +3,12 @@
 Pure, and written to be read in this order: ``settings`` ← ``protocol`` (what is looked at, what is wanted, the steps) ←
 ``cost`` (what the operator would delete, which pods cost least to remove), ``free`` (is a node free), ``words`` ←
 ``members`` (marks on pods, and which are in service) ← ``status`` (whose drains there are), ``plan`` (what will be done) ←
-``losses`` (who loses a job), ``waiting`` (what is done about it), ``scale_in_state``, ``steps``, ``rollout``, ``conf_steps`` (the next
-step).
+``losses`` (who loses a job), ``waiting`` (what is done about it), ``scale_in_state``, ``steps``, ``rollout``,
+``conf_steps`` (the next step).
 
 With connections: ``driver`` (the one loop), ``observe`` (answers to views, and slurmdbd's word), ``session`` (steps to
-calls), ``scale``, ``scaler``, ``conf_run``, ``sessions``, ``maintenance`` (what is brought about), ``preview``, ``removals``, ``gates``,
-``conf_gates``.
+calls), ``scale``, ``scaler``, ``conf_run``, ``sessions``, ``maintenance`` (what is brought about), ``preview``,
+``removals``, ``gates``, ``conf_gates``.
 
 ``gates`` and ``conf_gates`` are two modules because users' states name them.
 """

@@ -1,9 +1,11 @@
-"""A changed login set, while srun runs in its pod: the update stops before it, and ends the job only where that is set."""
+"""A changed or removed login set, while srun runs in its pod: the update stops before it, the removal waits, and the job
+ends only where that is set."""
 
 from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -40,9 +42,10 @@ def written(inside: Inside, **login: Any) -> None:
     inside.write(settings)
 
 
-def test_an_update_stops_before_a_login_set_from_which_srun_runs(inside: Inside) -> None:
-    before = login_pod(inside)
-    argv = ["exec", "-n", INSIDE, before, "-c", "login", "--", "srun", "-w", "solo-0", "-t", "20", "sleep", "600"]
+@contextmanager
+def srun_in(inside: Inside, pod: str) -> Iterator[str]:
+    """An srun from the pod, for ten minutes at most; its job's number."""
+    argv = ["exec", "-n", INSIDE, pod, "-c", "login", "--", "srun", "-w", "solo-0", "-t", "20", "sleep", "600"]
     command = ["kubectl", *argv]
     with subprocess.Popen(
         command, env=inside.world.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -51,22 +54,27 @@ def test_an_update_stops_before_a_login_set_from_which_srun_runs(inside: Inside)
             await_true("srun has its job", lambda: srun.poll() is not None or inside.slurm("squeue", "-h", "-t", "R"), 60)
             assert srun.poll() is None, srun.stdout and srun.stdout.read()
             (number,) = inside.slurm("squeue", "-h", "-o", "%i").split()
-
-            written(inside)
-            preview = inside.stack.pulumi("preview")
-            assert f"1 job ({number} of " in preview.stdout, preview.stdout
-            refused = inside.stack.up(check=False)
-            assert refused.returncode != 0
-            assert "inside-login-main was not changed" in refused.stdout + refused.stderr, refused.stdout
-            assert login_pod(inside) == before
-            assert inside.job(number)["JobState"] == "RUNNING"
-
-            written(inside, interruptSessions=True)
-            inside.stack.up()
-            await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
-            await_login(inside.world)
+            yield number
         finally:
             srun.kill()
+
+
+def test_an_update_stops_before_a_login_set_from_which_srun_runs(inside: Inside) -> None:
+    before = login_pod(inside)
+    with srun_in(inside, before) as number:
+        written(inside)
+        preview = inside.stack.pulumi("preview")
+        assert f"1 job ({number} of " in preview.stdout, preview.stdout
+        refused = inside.stack.up(check=False)
+        assert refused.returncode != 0
+        assert "inside-login-main was not changed" in refused.stdout + refused.stderr, refused.stdout
+        assert login_pod(inside) == before
+        assert inside.job(number)["JobState"] == "RUNNING"
+
+        written(inside, interruptSessions=True)
+        inside.stack.up()
+        await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
+        await_login(inside.world)
 
 
 def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
@@ -77,4 +85,32 @@ def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
     inside.write(settings)
     inside.stack.up()
     await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
+    await_login(inside.world)
+
+
+def test_a_removal_is_planned_and_waits_for_srun(inside: Inside) -> None:
+    """Review of 25 November, 8: "2 to delete" and no word, and the job went on with nobody attached."""
+    before = login_pod(inside)
+    with srun_in(inside, before) as number:
+        settings = all_inside("hs256", later=False)
+        del settings["slinky-iac:logins"]
+        settings["slinky-iac:drain"] = {**settings.get("slinky-iac:drain", {}), "deadline": 20}
+        inside.write(settings)
+        preview = inside.stack.pulumi("preview")
+        assert (
+            f"logins.main leaves the program: LoginSet inside-login-main will be removed; 1 job ({number} of "
+            in preview.stdout
+        )
+        late = inside.stack.up(check=False)
+        assert late.returncode != 0
+        assert "can't end yet, since these would lose their srun or salloc" in late.stdout + late.stderr, late.stdout
+        assert login_pod(inside) == before
+        assert inside.job(number)["JobState"] == "RUNNING"
+        again = inside.stack.pulumi("preview")
+        assert "logins.main leaves the program" in again.stdout, "what failed is planned again"
+    await_true("the job has ended", lambda: not inside.slurm("sh", "-c", "scancel -u root; squeue -h").strip(), 60)
+    inside.stack.up()
+    await_true("the login set is gone", lambda: before not in inside.uids(), 120)
+    inside.write(all_inside("hs256", later=False))
+    inside.stack.up()
     await_login(inside.world)
