@@ -26,6 +26,7 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.words import counted, iso, named
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
+from slinky_iac.several import several
 
 UNDO_LOOKS: Final = 30
 """Pauses that giving back may take; each look acts on what is still there."""
@@ -324,8 +325,7 @@ def forget_removed(session: Session, settings: GateSettings, seen: Observation |
         found = records_without_pods(cluster, settings.owner, pods)
         if found:  # a job that waits may name one
             found = records_without_pods(cluster_view(session.slurm, allow_none=True, waits=True), settings.owner, pods)
-        for name in found:
-            session.slurm.delete_node(name)
+        for name, _ in zip(found, several(session.slurm.delete_node, found), strict=True):
             session.report(f"deleted Slurm's record of {name}, which has no pod any more")
     except (SlurmrestError, KubeUnreachable) as error:
         session.report(

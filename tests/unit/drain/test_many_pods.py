@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.protocol import ClearHold, CordonAnnotate, DeletePods, Mark, RenewHold, Replaced, SetCosts
+from slinky_iac.drain.scale import forget_removed
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeConflict
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
@@ -15,7 +17,7 @@ from slinky_iac.several import AT_ONCE
 from tests.gate_site import PODS, Site
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import number
+from tests.unit.slurmrest.fake import node, number
 
 PODS_COUNT = 60
 NAMES = tuple(f"hpc-worker-g0-{ordinal}" for ordinal in range(PODS_COUNT))
@@ -87,6 +89,18 @@ def test_pods_are_deleted_some_at_once_each_after_its_record(site: Site, looked:
     assert all(order.index(name.removeprefix("hpc-worker-")) < order.index(name) for name in going)
     lists = [path for path in site.server.asked if path.endswith("/jobs/state/")]
     assert len(lists) == 2, "who is named by --nodelist is asked once for all of them"
+
+
+def test_records_of_removed_nodes_are_deleted_some_at_once(site: Site, looked: Session) -> None:
+    """500 removed nodes are 500 requests."""
+    left = [f"gpu-{ordinal}" for ordinal in range(2 * AT_ONCE)]
+    site.slurm.add(*(node(name, "DOWN", "DYNAMIC_NORM", reason=LEFT_BEHIND[0], user="slurm") for name in left))
+    said: list[str] = []
+    looked.report = lambda text, **_more: said.append(text)
+    forget_removed(looked, settings(0))
+    assert not {*left} & site.slurm.nodes.keys()
+    assert site.server.most_at_once > 1
+    assert sorted(said) == sorted(f"deleted Slurm's record of {name}, which has no pod any more" for name in left)
 
 
 @pytest.mark.parametrize(
