@@ -87,7 +87,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
             began = record.reason_changed_at.value
             since = began if since is None or (began is not None and began < since) else since
             reason = record.reason
-        judged = None if cluster is None else verdict(pod.slurm_node, cluster, seen.now)
+        judged = None if cluster is None else verdict(pod.slurm_node, cluster, seen.now, forgets=True)
         found.append(
             NodeView(
                 node=pod.slurm_node,

@@ -298,16 +298,15 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
     the client raises.
     """
     seen = conf_look(session, settings)
-    states = seen.partitions.get(name)
-    if states is not None and not states & conf_steps.TAKES_NONE:
+    going = Leaving(partitions=(name,))
+    for each, before in conf_steps.opened(seen, going).items():
         if seen.can_close:
-            before = "DOWN" if "DOWN" in states else "UP"
             with leased(session, settings, controller):
-                remember(session, controller, name, before)
-                session.slurm.set_partition_state(name, conf_steps.CLOSED[before])
-            return f"partition {name} was open, and is closed now"
-        session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
-    lost = who_loses(Change(partitions=frozenset([name])), seen.cluster)
+                remember(session, controller, each, before)
+                session.slurm.set_partition_state(each, conf_steps.CLOSED[before])
+            return f"partition {each} was open, and is closed now"
+        session.report(f"partition {each} is open, and slurmrestd before 26.05 can't close it", severity="warning")
+    lost = who_loses(going.change, seen.cluster)
     return "; ".join(waiting.lines(each for each in lost if each.job.waits or not waiting_only))
 
 

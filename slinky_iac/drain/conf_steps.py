@@ -226,7 +226,7 @@ def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
 
 
 def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
-    open_ = _open(look, goal.leaving)
+    open_ = opened(look, goal.leaving)
     if open_ and look.can_close:
         return ClosePartitions({name: CLOSED[state] for name, state in open_.items()}, open_)
     return Stop(_cannot_close(open_, goal), "blocked") if open_ and not goal.ends else None
@@ -263,7 +263,7 @@ def losses(look: ConfLook, goal: ConfGoal) -> tuple[Loss, ...]:
     return tuple(each for each in found if each.job.waits) if goal.ends == "first" else found
 
 
-def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
+def opened(look: ConfLook, going: Leaving) -> dict[str, str]:
     """Partitions that take new jobs, with their state."""
     states = {name: look.partitions[name] for name in going.partitions if name in look.partitions}
     return {

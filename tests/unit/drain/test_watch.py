@@ -32,6 +32,14 @@ def test_a_drain_shows_its_bar_its_jobs_and_until_when():
     assert OURS in text
 
 
+def test_a_node_that_the_gate_waits_for_since_a_job_elsewhere_names_it_is_not_shown_as_free():
+    named = job(41, 0, required=["gpu-0", "gpu-2"])
+    shown_as = {each.node: each for each in looked(named, nodes=[node(0), held(1), held(2)]).nodes}
+    assert shown_as["gpu-1"].free
+    assert not shown_as["gpu-2"].free
+    assert "named by --nodelist of 1 job (41 of alice)" in shown_as["gpu-2"].why
+
+
 def test_a_drain_of_somebody_else_is_no_drain_of_this_stack():
     others = [node(0), node(1, "IDLE+DRAIN", "fan is broken"), node(2)]
     found = looked(nodes=others, pods=[pod(0), pod(1), pod(2)])
