@@ -46,6 +46,12 @@ class SessionSettings(Settings):
         """What ends, in words."""
         return f"{self.kind} {self.resource}" if self.kind else f"pods of {self.owner.nodeset}"
 
+    @property
+    def again(self) -> str:
+        """What to do where its end is refused."""
+        by_hand = f"kubectl delete -n {self.namespace} {self.kind.lower()} {self.resource}"
+        return "Run the same command again" + (f"; `{by_hand}` ends it all the same" if self.kind else "")
+
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> SessionSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
@@ -105,7 +111,6 @@ def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -
         return Done()
     if seen.meta is not None and seen.meta.deletion_timestamp is not None:
         return Wait(f"{settings.what} is being deleted")
-    escape = f"`kubectl delete -n {settings.namespace} {settings.kind.lower()} {settings.resource}` ends it all the same"
     later = waiting.until_none(
         seen.lost,
         seen.now,
@@ -113,8 +118,7 @@ def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -
         then=f"{settings.what} ends" if settings.kind else f"{settings.what} may end",
         late=(
             f"{settings.what} can't end yet, since these would lose their srun or salloc",
-            "and it stays. Let them end, or cancel them (scancel), then run the same command again"
-            + (f"; {escape}" if settings.kind else ""),
+            f"and it stays. Let them end, or cancel them (scancel). {settings.again}",
         ),
     )
     return later or (DeleteOwned(settings.what) if settings.kind else Done())
@@ -153,7 +157,7 @@ class SessionTask(LosingTask[SessionLook]):
         """Nothing was changed."""
 
     def stays(self) -> str:
-        return f"{self.settings.what} stays. Run the same command again"
+        return f"{self.settings.what} stays. {self.settings.again}"
 
 
 def finish(session: Session, settings: SessionSettings) -> None:

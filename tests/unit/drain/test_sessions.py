@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
 from slinky_iac.cluster.reach import Reach
@@ -147,6 +148,10 @@ def test_one_that_was_written_since_the_look_is_looked_at_again():
     assert found.pauses == 1
 
 
+def _no_answer(request):
+    raise httpx.ConnectError("connection refused", request=request)
+
+
 def _written_after(kube, meta):
     kube.version = 2
     return meta
@@ -181,3 +186,12 @@ def test_a_dead_engine_changes_nothing():
     with pytest.raises(DrainBlocked, match="the engine is gone"):
         sessions.finish(found, settings())
     assert found.kube.there
+
+
+def test_without_an_answer_it_stays_and_the_way_out_is_named():
+    found = session(srun())
+    found.world.faults = [_no_answer] * 2000
+    with pytest.raises(DrainDeadline, match="over without an answer") as end:
+        sessions.finish(found, settings())
+    assert found.kube.there
+    assert "`kubectl delete -n slurm loginset slurm-login-main` ends it all the same" in str(end.value)
