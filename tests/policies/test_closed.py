@@ -55,7 +55,7 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
 
 
 RAW: dict[str, tuple[str, dict[str, Any]]] = {
-    "spec.template.spec.initContainers[0]": (
+    "spec.template.spec.initContainers.0": (
         "pod",
         {"initContainers": [{"name": "i", "image": "registry.example.org/i:1"}]},
     ),
