@@ -326,3 +326,17 @@ def test_a_wrong_passphrase_writes_no_hand_off(walk: Walk) -> None:
     assert "incorrect passphrase" in said
     assert not (walk.project.folder / "hand").exists()
     assert walk.leaked() == []
+
+
+def test_a_verbose_log_may_hold_keys_and_nothing_beside_it_does(walk: Walk, api: KubeApi) -> None:
+    """docs/operations.md warns of -v=9; what it writes is the log alone, and plan files and state stay encrypted."""
+    configure(walk, server_of(api))
+    folder = walk.project.folder
+    words = ("--logtostderr", "--logflow", "-v=9")
+    walk.run("verbose-preview", "preview", "--save-plan", str(folder / "update-plan.json"), *words)
+    walk.run("verbose-up", "up", "--yes", "--plan", str(folder / "update-plan.json"), *words)
+    walk.run("verbose-refresh", "refresh", "--yes", *words)
+    assert (folder / "update-plan.json").stat().st_size > 0
+    walk.run("export", "stack", "export")
+    holders = {place.split(": ")[1] for place in walk.leaked()}
+    assert all(Path(place).name.startswith("verbose-") for place in holders), holders
