@@ -13,7 +13,7 @@ import pytest
 
 from tests.integration.engine import Project
 from tests.integration.test_two_gates import GATES, write
-from tests.integration.two_gates import PROPS, World, kubeconfig, served
+from tests.integration.two_gates import World, served
 from tests.stacks import ROOT
 
 
@@ -61,61 +61,3 @@ def test_a_gate_under_another_name_keeps_its_nodeset(
     programmed("b")
     project.up()
     assert now.deleted == ("a",), "removed from the program"
-
-
-SESSIONS = f"""
-    import json, sys
-    from pathlib import Path
-    sys.path.insert(0, {str(ROOT)!r})
-    from pulumi.dynamic import Resource
-    from slinky_iac.drain.gates import SessionsProvider
-
-    class SessionsGate(Resource, module="slurm", name="SessionsGate"):
-        def __init__(self, name, props):
-            super().__init__(SessionsProvider(), name, props)
-
-    for name, props in json.loads(Path("gates.json").read_text()).items():
-        SessionsGate(name, props)
-"""
-
-
-class WithLogin(Deletable):
-    """With a login set in which nobody works."""
-
-    login = True
-
-    def kubernetes(self, method: str, path: str, query: str, body: dict[str, Any]) -> httpx.Response | None:
-        if "/loginsets/" not in path:
-            return super().kubernetes(method, path, query, body) if "login" not in query else httpx.Response(200, json=NONE)
-        found, self.login = self.login, self.login and method != "DELETE"
-        meta = {"name": "x", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
-        return httpx.Response(200, json={"metadata": meta}) if found else None
-
-
-NONE = {"metadata": {}, "items": []}
-
-
-def test_a_gate_of_sessions_under_another_name_keeps_its_login_set(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The check of the one in the program, which comes before all deletions, claims the login set for this run."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    project.write(main=SESSIONS)
-    folder, now = Path(project.folder), WithLogin()
-    with served(now) as (_, url):
-
-        def programmed(*gates: str) -> None:
-            own = {"kind": "LoginSet", "resource": "x", "host": "logins.main", "interrupts": False}
-            own |= {"podNamespace": "slurm", "podSelector": "app.kubernetes.io/name=login"}
-            base = {**PROPS, **own, "kubeconfig": kubeconfig(folder, url), "url": url}
-            named = {gate: base | {"urn": f"urn:pulumi:test::p::SessionsGate::{gate}"} for gate in gates}
-            (folder / "gates.json").write_text(json.dumps(named))
-
-        programmed("old")
-        project.up()
-        programmed("new")
-        assert "LoginSet x stays: another gate of this program owns it" in project.up().stdout
-        assert now.login
-        programmed()
-        project.up()
-        assert not now.login, "removed from the program"
