@@ -3,7 +3,6 @@ up, and nothing changed that a person has frozen."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shlex
@@ -15,6 +14,8 @@ import pulumi
 
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.taken import Question, refusal
+
+from .threads import in_thread
 
 Inputs = Mapping[str, Any]
 Lost = Callable[[str], str | None]
@@ -59,7 +60,7 @@ def import_command(component: pulumi.Resource, parent: pulumi.Resource | None, k
 def _hook(name: str, config: ClusterConfig, question: Question, mends: Command | None = None) -> pulumi.ResourceHook:
     async def look(_args: pulumi.ResourceHookArgs) -> None:
         preview = pulumi.runtime.is_dry_run()
-        found = await asyncio.to_thread(refusal, config, question, os.environ, Path.home(), preview=preview)
+        found = await in_thread(lambda: refusal(config, question, os.environ, Path.home(), preview=preview))
         if found is not None:
             raise pulumi.RunError(found if mends is None else found.replace("{}", await mends()))
 
@@ -76,7 +77,7 @@ def look_before(
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
         if not changes(args.old_inputs or {}, args.new_inputs or {}):
             return
-        found = await asyncio.to_thread(look)
+        found = await in_thread(look)
         if found and pulumi.runtime.is_dry_run():
             pulumi.log.warn(warns.replace("{}", found))
         elif found:
@@ -95,7 +96,7 @@ def require_there(resource: pulumi.CustomResource, plural: str, lost: Lost) -> N
     would wait out its deadline. In a preview a resource has an ID only where the state has it."""
 
     async def look(_known: str) -> None:
-        found = await asyncio.to_thread(lost, plural)
+        found = await in_thread(lambda: lost(plural))
         if found is not None and not pulumi.runtime.is_dry_run():
             raise pulumi.RunError(found)
         if found is not None:

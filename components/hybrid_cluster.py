@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -52,6 +51,7 @@ from .resources import HIDDEN, child, custom_resource, metadata, namespace
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
+from .threads import in_thread
 from .watched import watched
 
 
@@ -188,7 +188,7 @@ class HybridCluster(Component):
         return child(self, *after, provider=self._kube, **more)
 
     async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:
-        found = acknowledged(await asyncio.to_thread(notices), reasons)
+        found = acknowledged(await in_thread(notices), reasons)
         self._say(found)
         return len(found)
 

@@ -157,7 +157,7 @@ class Finding:
     paste: str = ""
     """YAML that puts it right, to paste below ``config:``; empty where a sentence says it all."""
     id: str = ""
-    """One of :data:`slinky_iac.config.stack.KINDS`, or ``preflight.<check>``; empty for an error that can't be acknowledged."""
+    """One of :data:`slinky_iac.config.stack.KINDS`, or ``preflight.<check>``; empty where it can't be acknowledged."""
     reason: str = ""
     """Why the stack's file acknowledges it; empty where it doesn't."""
     instead: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
