@@ -55,8 +55,6 @@ RECORDED: Final = (
     *REASONS, "createNamespace", "keepNamespace", "operatorNamespace", "operatorCrds", KEY_SECRETS, KUBERNETES, *ACCESS,
 )  # fmt: skip
 """All properties that the state keeps."""
-BUDGET_S: Final = 3.0
-"""Longest wait for Kubernetes' answer: a preview is looked at by somebody who waits."""
 Props = Mapping[str, Any]
 
 
@@ -149,13 +147,14 @@ def _look(props: Props) -> _Seen:
         return _Seen()  # recorded by an older release
     # Only this resource's own checks need these, and only where there is a cluster to ask: they take long to import.
     from slinky_iac.cluster.kube_connection import KubeConnection, kube_source  # noqa: PLC0415
+    from slinky_iac.cluster.which import BUDGET_S, uid_of  # noqa: PLC0415
 
     try:
         with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
             kube = way.kube(BUDGET_S)
             from slinky_iac.kube import marks  # noqa: PLC0415
 
-            uid = marks.namespace(kube, "kube-system").uid
+            uid = uid_of(kube)
             try:
                 found = marks.namespace(kube, str(props["namespace"]))
             except KubeNotFound:

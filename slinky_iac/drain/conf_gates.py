@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from pulumi.dynamic import CheckResult, CreateResult, UpdateResult
 
-from slinky_iac.drain.gates import at_work, checked
-from slinky_iac.engine.provider import Gate, Props, outputs, own_inputs
+from slinky_iac.drain.gates import ClusterGate, at_work, checked
+from slinky_iac.engine.provider import Props, outputs, own_inputs
 
 if TYPE_CHECKING:
     from slinky_iac.drain.conf_steps import ConfSettings
 
 
-class ControllerGateProvider(Gate):
+class ControllerGateProvider(ClusterGate):
     """Owns the Controller's ``extraConf`` and its deletion.
 
     The Controller is created with the text, and Pulumi never writes it again. This resource, after it, does: it empties
@@ -58,7 +58,7 @@ class ControllerGateProvider(Gate):
             closed.forget(session, settings)
 
 
-class QueueGateProvider(Gate):
+class QueueGateProvider(ClusterGate):
     """Stands after all that runs jobs: a destroy comes here first, and the queue is waited for while there are nodes."""
 
     def create(self, props: Props) -> CreateResult:

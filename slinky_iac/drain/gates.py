@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from slinky_iac import names
-from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
+from slinky_iac.drain.settings import KUBERNETES, LEAVING, GateSettings, OutsideSettings, Settings
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
 from slinky_iac.engine.provider import Gate, Props, own_inputs
@@ -35,7 +35,20 @@ LAST_DRAIN = "lastDrain"
 """Output of a NodeSetScale whose last drain has ended: what slurmdbd says became of the jobs. Absent before the first."""
 
 
-class NodeSetScaleProvider(Gate):
+class ClusterGate(Gate):
+    """A gate that records in which Kubernetes cluster it was made. In another one, by a destroy from a shell with another
+    kubeconfig, everything would be gone already, and the state would be emptied."""
+
+    def recorded(self, _olds: Props, news: Props) -> Props:
+        """With the UID of the cluster that answers; what the state knows is kept where none does."""
+        from slinky_iac.cluster.which import answering
+
+        way = [news.get("kubeconfig"), news.get("context")]
+        known = ("" if provider.is_unknown(way) else answering(*way)) or _olds.get(KUBERNETES)
+        return {**news, KUBERNETES: known} if known else news
+
+
+class NodeSetScaleProvider(ClusterGate):
     """Owns the number of replicas of one NodeSet, and its deletion.
 
     The NodeSet is created with 0 replicas and Pulumi never writes the number again. This resource, after it, writes it:
@@ -85,7 +98,7 @@ class NodeSetScaleProvider(Gate):
             observe.prove(session, settings, met)
 
 
-class OutsideHostsProvider(Gate):
+class OutsideHostsProvider(ClusterGate):
     """Drains, holds and returns bare-metal slurmd hosts as the configuration says."""
 
     def planned(self, _olds: Props, news: Props) -> CheckResult:
@@ -116,7 +129,7 @@ class OutsideHostsProvider(Gate):
             maintenance.release(session, settings)
 
 
-class SessionsProvider(Gate):
+class SessionsProvider(ClusterGate):
     """Owns the deletion of pods in which people run srun and salloc: of a login set, of a client, of notebooks.
 
     An update of them is Pulumi's, and a hook right before it asks the same (docs/adr/0024).
@@ -212,12 +225,41 @@ def checked(news: Props, read: Callable[[Props], Found], plan: Callable[[Found],
 
 @contextmanager
 def at_work(settings: Settings) -> Iterator[Session]:
-    """A session for what one provider call does; its connections are closed at the end."""
+    """A session for what one provider call does; its connections are closed at the end.
+
+    Raises StateError where another Kubernetes cluster answers than the one that the state has, and DrainBlocked where an
+    object of Kubernetes can't be read.
+    """
     from slinky_iac.drain.session import open_session
+    from slinky_iac.errors import DrainBlocked, KubeError
 
     prepare()
-    with open_session(settings.reach, settings.urn) as session:
-        yield session
+    _require_recorded(settings)
+    try:
+        with open_session(settings.reach, settings.urn) as session:
+            yield session
+    except KubeError as error:
+        if type(error) is not KubeError:  # the others are no answer, or an answer that is understood
+            raise
+        raise DrainBlocked(
+            f"{settings.owner.text}: {error}. This gate changes nothing more; what is drained or closed stays so, as `slinky"
+            " drain status` shows. Look at the object by `kubectl get … -o yaml`, mend it, then run the same command again"
+        ) from error
+
+
+def _require_recorded(settings: Settings) -> None:
+    from slinky_iac.cluster.which import answering
+    from slinky_iac.errors import StateError
+
+    recorded, reach = settings.kubernetes, settings.reach
+    live = answering(reach.kubeconfig, reach.context) if recorded else ""
+    if live not in {"", recorded}:
+        raise StateError(
+            f"{settings.owner.text}: another Kubernetes cluster answers than the one that this stack lives in: its namespace"
+            f" kube-system has the UID {live}, and the state has {recorded}. Nothing was changed, and the state keeps all"
+            " resources. Set $KUBECONFIG (or kubernetes.kubeconfig and kubernetes.context) to the stack's own cluster, then"
+            " run the same command again. If that cluster is gone for good, `pulumi stack rm --force` forgets the stack"
+        )
 
 
 def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:

@@ -162,6 +162,8 @@ def plain_policy(policy: DrainPolicy) -> dict[str, Any]:
 
 GATED: Final = "Gated"
 OPERATORS: Final = "RollingUpdate"
+KUBERNETES: Final = "kubernetes"
+"""Input that each gate's check fills in."""
 LEAVING: Final = "formerAutoscaler"
 """Input of one update, never in the outputs: the ScaledObject that goes with it."""
 SCHEMA: Final = 1
@@ -208,6 +210,8 @@ class Settings:
     urn: str
     cluster: str = ""
     """ClusterName of its slurmctld; ``""``: not known."""
+    kubernetes: str = ""
+    """UID of the Kubernetes cluster in which it was made (:mod:`slinky_iac.cluster.which`); ``""``: none answered."""
 
     @property
     def hide(self) -> str:
@@ -220,7 +224,10 @@ class Settings:
         known_schema(props)
         owner, policy = Owner(stack=str(props["stack"]), nodeset=nodeset), parse_policy(props["policy"])
         reach, urn, cluster = reach_from(props), str(props.get("urn", "")), str(props.get("cluster", ""))
-        return {"owner": owner, "policy": policy, "reach": reach, "urn": urn, "cluster": cluster}
+        kubernetes = str(props.get(KUBERNETES) or "")
+        return {
+            "owner": owner, "policy": policy, "reach": reach, "urn": urn, "cluster": cluster, "kubernetes": kubernetes,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,8 +26,12 @@ class Gate(ResourceProvider):
         of pods, comments of jobs. A stack that is renamed must still find its own.
         """
         prepare()
-        news = sticky(_olds, news)
+        news = self.recorded(_olds, sticky(_olds, news))
         return CheckResult(news, []) if is_unknown(self.needed(news)) else self.planned(_olds, news)
+
+    def recorded(self, _olds: Props, news: Props) -> Props:
+        """The inputs with what the state is to know besides, for a destroy that no program guards."""
+        return news
 
     def needed(self, news: Props) -> Props:
         """The inputs without which nothing can be planned."""

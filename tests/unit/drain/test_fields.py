@@ -183,6 +183,7 @@ PROPS: dict[str, tuple[object, str]] = {
     "namespace": ("other", "reach"),
     "urn": ("urn:x", "urn"),
     "cluster": ("atlas", "cluster"),
+    "kubernetes": ("uid-1", "kubernetes"),
     "resource": ("hpc-worker-cpu", "resource"),
     "controller": ("atlas", "controller"),
     "replicas": (7.0, "replicas"),

@@ -151,6 +151,7 @@ COMMON: dict[str, tuple[object, set[str]]] = {
     "policy": (POLICY, {"policy"}),
     "urn": ("urn:x", {"urn"}),
     "cluster": ("atlas", {"cluster"}),
+    "kubernetes": ("uid-1", {"kubernetes"}),
     "controller": ("atlas", {"controller"}),
     "namespace": ("other", {"reach"}),
 }
