@@ -65,7 +65,7 @@ def login_hosts(config: ClusterConfig, name: str, login: LoginSet) -> SessionHos
 
 def client_hosts(config: ClusterConfig, name: str, client: Client) -> SessionHosts | None:
     """The pod of a client's Deployment; None where there is none. With auth/munge this stack has no slurmrestd to ask."""
-    if client.deployment is None or config.keys.auth == "auth/munge":
+    if client.deployment is None or not config.auth.makes_daemons:
         return None
     pods = ",".join(f"{key}={value}" for key, value in client_labels(config, name).items())
     resource = names.client(config.cluster.resource_name, name)
@@ -77,7 +77,7 @@ def client_hosts(config: ClusterConfig, name: str, client: Client) -> SessionHos
 def notebook_hosts(config: ClusterConfig, name: str, client: Client) -> SessionHosts | None:
     """The pods of a hub's notebooks, which end with their namespace; None where there are none."""
     hub = client.jupyterhub
-    if hub is None or hub.spawn != "pod" or config.keys.auth == "auth/munge":
+    if hub is None or hub.spawn != "pod" or not config.auth.makes_daemons:
         return None
     return SessionHosts(name=f"clients.{name}.jupyterhub", namespace=client.namespace, selector=NOTEBOOKS)
 

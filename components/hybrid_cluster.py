@@ -108,7 +108,7 @@ class HybridCluster(Component):
         identity = ClusterIdentity("cluster-identity", cluster_props(config), child(self))
         self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
         self._without_slurm(settings)
-        if config.keys.auth == "auth/munge":
+        if not config.auth.makes_daemons:
             self._clients_only(name, settings)
         else:
             self._all(name, args, scripts, authority, identity)
@@ -301,7 +301,7 @@ EXPORTS: Final = {
 def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
     """Jobs' scripts, and the certificate of the directory. Before anything is made: what can't be read, and what this
     release of the operator would drop, is an error."""
-    sssd = config.identity.sssd if config.keys.auth == "auth/slurm" else None
+    sssd = config.identity.sssd if config.auth.makes_daemons else None
     try:
         require_sound(dropped(config))
         return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None

@@ -11,7 +11,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
+from slinky_iac.parts.munge.clients import client_pod, client_slurm_conf
 
 from .auth_keys import key_fingerprint
 from .connection import Component

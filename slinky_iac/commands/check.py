@@ -51,7 +51,7 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     for each in findings(config, secret):
         waits = each.level is Level.ERROR and each not in later
         yield replace(each, level=Level.WARNING) if waits else each
-    if not config.nodesets and config.keys.auth == "auth/slurm":
+    if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
 

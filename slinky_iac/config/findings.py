@@ -44,8 +44,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " and node names must be short. Acknowledge it after you have checked the node names and the node's firewall.",
     "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it if the nodes'"
     " firewall does their work.",
-    "ignored-with-munge": "With `keys.auth: auth/munge` the stack makes clients only, and this section has no effect."
-    " Remove the section.",
     "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere. Run the `pulumi config rm`"
     " of the finding.",
     "job-user-unknown": "slurmctld runs in Kubernetes, and its pod doesn't know a user of `jobs`, `smoke` or `tokens`. List"
@@ -59,7 +57,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " credentials.",
     "mixed-cgroups": "slurmd runs in pods and on hosts, and Slurm has one cgroup.conf for all nodes. Acknowledge it after"
     " you have checked that `IgnoreSystemd=yes` suits the hosts.",
-    "munge-ignored": "The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section.",
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
@@ -118,7 +115,6 @@ GENERAL: Final[Mapping[str, str]] = {
     "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where an"
     " expired token is noticed and its Secret deleted.",
     "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
-    "tokens-ignored": "`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it.",
     "tokens-outside-files": "Daemons outside Kubernetes must read jwks.json beside the JWT key. Acknowledge it once `slinky"
     " preflight` says that they take a token of it.",
     "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"

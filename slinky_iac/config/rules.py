@@ -240,7 +240,7 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
     if config.slurm_numbers < MINIMUM_SLURM:
         yield at("cluster.slurmVersion").error(

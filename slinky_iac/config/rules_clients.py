@@ -30,7 +30,7 @@ def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, s
             f"{space} is the cluster's namespace too: anyone who may make a pod there may mount the JWT key and act as any"
             " user of Slurm. Give the clients a namespace of their own"
         )
-    elif client.namespace == config.operator.namespace and config.keys.auth == "auth/slurm":
+    elif client.namespace == config.operator.namespace and config.auth.makes_daemons:
         yield at(f"{path}.namespace").error(
             f"{space} is the operator's namespace too: anyone who may make a pod there may use the operator's service"
             " account. Give the clients a namespace of their own"
@@ -44,8 +44,6 @@ def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, s
 
 
 def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
-    if config.keys.auth == "auth/munge" and client.image is None:
-        yield at(f"{path}.image").error("is needed with auth/munge: an image with munged, munge and sh")
     if config.keys.of_others and client.key_secret is None:
         yield at(f"{path}.keySecret").error(
             f"is needed with keys.source: {config.keys.source}: this stack has no key to copy, and a pod can't mount a"
@@ -77,7 +75,7 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
         if each.uid in numbers:
             yield at(where).error(f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
         numbers.setdefault(each.uid, person)
-    if not client.people and config.keys.auth == "auth/slurm":
+    if not client.people and config.auth.makes_daemons:
         yield at(f"{path}.people").warning(
             "is empty: sackd must know each person's name, or slurmctld takes the job and holds it (`slurm_cred_create"
             " failure`). Name them, or use an image that asks your directory",
@@ -113,8 +111,6 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
         )
     if hub.chart.digest is not None and "@" in (hub.chart.oci or ""):
         yield at(f"{path}.chart.digest").error("is set, and chart.oci has a digest too. Give it once")
-    if hub.spawn == "slurm" and config.keys.auth == "auth/munge":
-        yield at(f"{path}.spawn").error("slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
     if hub.spawn == "pod" and (hub.partition is not None or hub.options):
         yield at(f"{path}.partition").ignored("with spawn: pod no notebook is a job")
     if _set(hub.values, "hub", "config", "JupyterHub", "authenticator_class") in (None, "dummy") and not _set(

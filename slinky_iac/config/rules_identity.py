@@ -58,7 +58,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
                 " Secret whose entry sssd.conf is `[sssd]`, and name it here"
             )
-    if given is None or config.keys.auth == "auth/munge":
+    if given is None or not config.auth.makes_daemons:
         return
     if config.identity.passwd is not None:
         yield at("identity.sssd").error("stands beside passwd: two lists of users could differ. Keep one of them")
@@ -76,7 +76,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.files`."""
     given = config.identity.oidc
-    if given is None or config.keys.auth == "auth/munge":
+    if given is None or not config.auth.makes_daemons:
         return
     if not config.keys.has_token_keys:
         yield at("identity.oidc").error(

@@ -28,8 +28,7 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Users, partitions, limits and scripts of all jobs."""
     for name, job in config.jobs.items():
         path = f"jobs.{name}"
-        if config.keys.auth == "auth/munge":
-            yield at(path).error("needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
+        if not config.auth.makes_daemons:
             continue
         yield from _user(config, f"{path}.user", job.user, _AS_ROOT)
         yield from _partition(config, path, job)
@@ -104,10 +103,7 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Users and lifetimes of tokens that the operator makes, and what its releases do about their renewal."""
     for name, each in config.tokens.items():
         path = f"tokens.{name}"
-        if config.keys.auth == "auth/munge":
-            yield at(path).error(
-                "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there"
-            )
+        if not config.auth.makes_daemons:
             continue
         yield from _user(config, f"{path}.user", each.user, "a leaked token can't be revoked")
         if each.lifetime > config.keys.max_token_lifespan:
@@ -127,9 +123,7 @@ def _smoke(config: StackConfig) -> Iterator[Finding]:
         return
     if smoke.user is None:
         yield at("smoke.user").error("is missing: name an ordinary user whom slurmctld's host knows")
-    if config.keys.auth == "auth/munge":
-        yield at("smoke.enabled").error("needs slurmrestd, which a munge cluster's stack doesn't have")
-    elif smoke.user is not None:
+    if config.auth.makes_daemons and smoke.user is not None:
         for name, job in smoke_jobs(config).items():
             yield from _user(config, "smoke.user", job.user, _AS_ROOT)
             yield from _partition(config, f"smoke.{name}", job)

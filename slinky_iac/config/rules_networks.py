@@ -37,7 +37,7 @@ def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         fields = ("api_server", "nodes", "addresses", "clients", "egress")
         yield from ignored_fields(_PATH, policies, fields, "networkPolicies.enabled is false")
         return
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         return
     yield from _operator(config)
     yield from _slurmrestd(config)

@@ -19,7 +19,7 @@ from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
-from slinky_iac.config.sections import Cluster, Keys, Munge, Operator
+from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.shown import Refused
 from slinky_iac.config.workers import (
     Drain,
@@ -34,6 +34,8 @@ from slinky_iac.config.workers import (
 )
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.parts.monitoring.settings import Monitoring
+from slinky_iac.parts.munge.auth import Auth, auth_of
+from slinky_iac.parts.munge.settings import Munge
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
 from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of
@@ -112,6 +114,11 @@ class ClusterConfig(Section):
     """Which Kubernetes cluster."""
     slurmrest: Access = Access()
     """How this program reaches slurmrestd."""
+
+    @property
+    def auth(self) -> Auth:
+        """How the daemons of the cluster know each other."""
+        return auth_of(self.keys, self.munge)
 
     @property
     def slurmctld(self) -> Slurmctld:

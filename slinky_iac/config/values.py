@@ -18,7 +18,7 @@ from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, ROTATION_SECRETS, SLURM, TOKEN_SECRETS
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM, TOKEN_SECRETS
 from slinky_iac.keys.material import KeyMaterial, decoded
 from slinky_iac.keys.raw import is_like_a_passphrase
 
@@ -98,10 +98,9 @@ def values_as_they_are(own: Mapping[str, str]) -> Values:
 
 def _used(config: StackConfig) -> tuple[str, ...]:
     """Configuration values whose keys this configuration uses."""
-    imported = config.keys.source == "imported"
-    if config.keys.auth == "auth/munge":
-        return (MUNGE.config,) if imported else ()
-    own = tuple(key.config for key in DAEMON_KEYS) if imported else ()
+    own = tuple(key.config for key in config.auth.keys) if config.keys.source == "imported" else ()
+    if not config.auth.makes_daemons:
+        return own
     return (*own, *ROTATION_SECRETS, *(TOKEN_SECRETS if config.keys.has_token_keys else ()))
 
 

@@ -7,12 +7,14 @@ from typing import Final
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.autoscale.part import Autoscale
 from slinky_iac.parts.monitoring.part import Monitoring
+from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.part import Part
 from slinky_iac.specs.shared import Spec
 
 PARTS: Final[tuple[Part, ...]] = (
     Autoscale(),
     Monitoring(),
+    Munge(),
 )
 
 

@@ -51,9 +51,9 @@ _NETWORK = "encrypt the network between the two: WireGuard in the CNI, IPsec or 
 
 def hops(config: StackConfig) -> tuple[Hop, ...]:
     """All hops of a stack."""
-    if config.keys.auth == "auth/munge":
-        return (_daemons("munge encrypts only its own credential"),)
-    found = (_to_slurmrestd(config), _operator(config), _daemons("auth/slurm signs and doesn't encrypt; no TLSType is set"))
+    if not config.auth.makes_daemons:
+        return (_daemons(config.auth.in_clear),)
+    found = (_to_slurmrestd(config), _operator(config), _daemons(config.auth.in_clear))
     return (*found, *_database(config), *_users(config))
 
 

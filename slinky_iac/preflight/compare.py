@@ -49,7 +49,7 @@ _INSIDE: Final = {At.SLURM_CONF: _WRITTEN, At.RESTARTED: _WRITTEN, At.SLURMCTLD:
 def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -> tuple[Check, ...]:
     """Everything that follows from the facts; the worst first, else in the order of the rows."""
     order = list(Verdict)
-    run = Run.HERE if from_here_only else Run.MUNGE if config.keys.auth == "auth/munge" else Run.WHOLE
+    run = Run.HERE if from_here_only else Run.MUNGE if not config.auth.makes_daemons else Run.WHOLE
     found: Iterable[Check] = judged(run, config, facts)
     if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         found = _before_it_is_made(found)

@@ -19,8 +19,8 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
-from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
+from slinky_iac.keys.catalogue import SecretEntry
+from slinky_iac.parts.munge.clients import client_slurm_conf, munge_pod
 from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar, slinky_image
 
 SIDECAR: Final = "sackd"
@@ -75,20 +75,20 @@ exit 1
 
 def client_secret(config: ClusterConfig, name: str, client: Client) -> SecretEntry:
     """Where a client's pods have the key: a Secret of their own namespace."""
-    file = _file(config)
+    file = config.auth.client_file
     if config.keys.of_others and client.key_secret is not None:
-        return SecretEntry(client.key_secret, client.key_entry or (MUNGE if _munge(config) else SLURM).file)
+        return SecretEntry(client.key_secret, client.key_entry or config.auth.client_key.file)
     return SecretEntry(names.client(config.cluster.resource_name, name), file)
 
 
 def own_copy(config: ClusterConfig) -> str:
     """The file in the sidecar that sackd reads: by its hash a rotation knows that the new key is there."""
-    return f"{OWN_FOLDER}/{_file(config)}"
+    return f"{OWN_FOLDER}/{config.auth.client_file}"
 
 
 def client_files(config: ClusterConfig, client: Client) -> dict[str, str]:
     """Entries of a client's ConfigMap: whom its pods know, and with munge slurm.conf. No secrets."""
-    files = {"slurm.conf": client_slurm_conf(config)} if _munge(config) else {}
+    files = {"slurm.conf": client_slurm_conf(config)} if not config.auth.makes_daemons else {}
     if not client.people:
         return files
     number = client.slurm_uid
@@ -105,7 +105,7 @@ def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (the sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` and ``env``
     for the container that calls sbatch. Holds names only, no key."""
     place, files = client_secret(config, name, client), names.client(config.cluster.resource_name, name)
-    if _munge(config):
+    if not config.auth.makes_daemons:
         pod = munge_pod(config, client.group, client.image, place, files)
         (conf,) = [volume for volume in pod["volumes"] if volume["name"] == "slurm-conf"]
         conf["configMap"]["items"] = [{"key": "slurm.conf", "path": "slurm.conf"}]
@@ -120,7 +120,7 @@ def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
 
 def environment(config: ClusterConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
     """What decides which environment jobs get. In a hub's notebooks there are tokens, so never theirs."""
-    if client.login_environment or _munge(config):
+    if client.login_environment or not config.auth.makes_daemons:
         return dict(ENVIRONMENT)
     return dict(NOTHING) if hub else {}
 
@@ -173,16 +173,6 @@ def client_labels(config: ClusterConfig, name: str) -> dict[str, str]:
     return {names.LABEL_NAME: "slurm-client", names.LABEL_INSTANCE: names.client(config.cluster.resource_name, name)}
 
 
-def _munge(config: ClusterConfig) -> bool:
-    return config.keys.auth == "auth/munge"
-
-
-def _file(config: ClusterConfig) -> str:
-    if _munge(config):
-        return MUNGE.file
-    return names.SLURM_JWKS_FILE if config.keys.jwks else SLURM.file
-
-
 def _login_image(config: ClusterConfig) -> str:
     return config.cluster.images.login or slinky_image(config, "login")
 
@@ -196,7 +186,7 @@ def _slurm_pod(config: ClusterConfig, client: Client, place: SecretEntry) -> Spe
         "securityContext": {"fsGroup": client.group},
         "initContainers": [_sackd(config, client)],
         "volumes": [
-            secret_files("slurm-key", place.name, {place.entry: _file(config)}, mode=0o400),
+            secret_files("slurm-key", place.name, {place.entry: config.auth.client_file}, mode=0o400),
             memory("sackd-own", "1Mi"),
             memory("slurm-run", "16Mi"),
         ],
@@ -207,7 +197,7 @@ def _slurm_pod(config: ClusterConfig, client: Client, place: SecretEntry) -> Spe
 def _sackd(config: ClusterConfig, client: Client) -> Spec:
     option = "--jwks-file" if config.keys.jwks else "--key-file"
     given = {
-        "@FROM@": f"{KEY_FOLDER}/{_file(config)}",
+        "@FROM@": f"{KEY_FOLDER}/{config.auth.client_file}",
         "@OWN@": own_copy(config),
         "@RUN@": RUN_FOLDER,
         "@SERVER@": str(config.slurmctld.conf_server),

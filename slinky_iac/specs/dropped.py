@@ -33,7 +33,7 @@ CONSEQUENCES: Final = {
 
 def dropped(config: StackConfig) -> tuple[Finding, ...]:
     """An error for each value that this release would leave out of the pods."""
-    if not config.operator_version.drops_empty_values or config.keys.auth == "auth/munge":
+    if not config.operator_version.drops_empty_values or not config.auth.makes_daemons:
         return ()
     found = [finding for path, spec in _specs(config) for finding in _of(path, spec, config.operator.version)]
     return tuple(dict.fromkeys(found))

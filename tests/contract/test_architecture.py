@@ -90,12 +90,12 @@ _PARTS = {
     "keys": "errors names",
     "kube": "addresses decoders errors names safe_yaml text",
     "config.base": "errors keys names releases",
-    "parts.settings": "addresses config.base names",
+    "parts.settings": "addresses config.base keys names",
     "config": "addresses config.base demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names several text",
     "cluster": "errors kube names slurmrest",
     "specs.base": "addresses config keys names",
-    "parts": "addresses config demand names specs.base",
+    "parts": "addresses config demand keys names specs.base",
     "specs": "addresses config demand keys names parts releases specs.base",
     "config.rules": "addresses config errors keys names parts releases",
     "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
@@ -284,7 +284,7 @@ RULES = re.compile(r"(rules(_\w+)?|files|reader|slurm_reach|values)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
 SHARED = {"endpoints", "objects", "raw", "shared"}
 """Modules of specs/ that the parts make their objects from."""
-SETTINGS = {"settings", "place"}
+SETTINGS = {"auth", "place", "settings"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
 
 

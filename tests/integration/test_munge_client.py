@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.config.load import load
-from slinky_iac.specs.munge_clients import KEY_FOLDER, OWN_FOLDER, client_pod
+from slinky_iac.parts.munge.clients import KEY_FOLDER, OWN_FOLDER, client_pod
 from tests.clusters import MUNGE, stack_sections
 
 MUNGED, ALICE = 65030, 20001

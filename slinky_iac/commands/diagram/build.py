@@ -98,7 +98,7 @@ def picture(config: StackConfig, title: str = "") -> Picture:
 
 
 def _boxes(config: StackConfig) -> Iterator[Box]:
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         yield from _munge(config)
         return
     signs = {"hs256": ("jwt",), "prepared": ("jwt", "tokens"), "rs256": ("tokens",)}[config.keys.tokens]
@@ -135,7 +135,7 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         lines = (service, f":{names.SLURMCTLD_PORT}, {config.controller.service.type}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
     for each in config.slurmctld.hosts:
-        shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
+        shim = None if not config.auth.makes_daemons else slurmctld_endpoint(config)
         if shim is not None:
             shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{each.port}")
             yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
@@ -212,7 +212,7 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         yield _external_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
         row += 1
     if external.login_hosts:
-        speaks = "munged" if config.keys.auth == "auth/munge" else "sackd"
+        speaks = "munged" if not config.auth.makes_daemons else "sackd"
         lines = (compress(host.name for host in external.login_hosts), speaks)
         yield _external_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
@@ -222,13 +222,13 @@ def _outside(config: StackConfig) -> Iterator[Box]:
 
 def _judges(config: StackConfig) -> tuple[str, ...]:
     """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
-    own = ("public",) if config.keys.has_token_keys and config.keys.auth != "auth/munge" else ()
+    own = ("public",) if config.keys.has_token_keys and config.auth.makes_daemons else ()
     return (*_held(config), *own)
 
 
 def _held(config: StackConfig) -> tuple[str, ...]:
     """Keys of a daemon outside."""
-    return ("munge",) if config.keys.auth == "auth/munge" else BOTH
+    return ("munge",) if not config.auth.makes_daemons else BOTH
 
 
 def _external_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
@@ -237,7 +237,7 @@ def _external_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys
 
 def _arrows(config: StackConfig) -> Iterator[Arrow]:
     """All that could be; those whose ends aren't in the picture are left out by the caller."""
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         yield Arrow("desk", "api", "Secret, ConfigMap")
         yield Arrow("api", "clients", "mounts")
         yield Arrow("clients", "ctl", f":{config.slurmctld.port}")
@@ -274,7 +274,7 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
 
 
 def _keys(config: StackConfig) -> Iterator[Key]:
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
         text = f"{where}, only munged's container sees it: anyone who has it can act as any user of the cluster"
         yield Key("munge", "munge.key", text)
@@ -302,7 +302,7 @@ def _keys(config: StackConfig) -> Iterator[Key]:
 
 
 def _description(config: StackConfig) -> str:
-    munge = config.keys.auth == "auth/munge"
+    munge = not config.auth.makes_daemons
     inside, external = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
     for name, daemon in (("slurmctld", config.slurmctld), ("slurmdbd", config.slurmdbd)):
         inside += [name for _ in daemon.pods]

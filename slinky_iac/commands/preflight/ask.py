@@ -23,7 +23,7 @@ from slinky_iac.commands.preflight.pod import inside_places
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, ProjectError, SlinkyError, SlurmrestUnreachable
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX, TOKENS, Key
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
@@ -105,7 +105,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             if kube is not None and not kube_facts.trouble:
                 tried = ask_trials(kube, config, clock=clock, namespace=scope.pod_namespace)
             facts = replace(facts, trial=tried)
-        if config.keys.auth == "auth/munge":
+        if not config.auth.makes_daemons:
             return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
         ways, clients = _ways(config, kube_facts), preflight_clients(way.lead)
@@ -114,7 +114,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
 
 def _keys_of(config: StackConfig) -> tuple[Key, ...]:
     """The keys that daemons share."""
-    return (MUNGE,) if config.keys.auth == "auth/munge" else DAEMON_KEYS
+    return config.auth.keys
 
 
 def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, now: float) -> KubeFacts:
@@ -270,7 +270,7 @@ def require_host(config: StackConfig, via: str) -> None:
     """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
     if not config.slurmctld.hosts:
         raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         raise ProjectError("--via: there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out")
     if not _command(via, "HOST"):
         raise ProjectError("--via: names no command, such as 'ssh root@{host} sh -s'")

@@ -58,8 +58,8 @@ def placements(config: StackConfig) -> tuple[Placement, ...]:
         image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
         where = repr((image, sorted(pod.node_selector.items()), pod.tolerations, pod.affinity, pod.host_network))
         found.setdefault(where, Placement(name, image, pod))
-    if not found and config.munge.image and config.keys.auth == "auth/munge":
-        return (Placement("", config.munge.image, PodSettings()),)
+    if not found and config.auth.client_image:
+        return (Placement("", config.auth.client_image, PodSettings()),)
     if not found:
         image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
         found[""] = Placement("", image, config.restapi.pod)

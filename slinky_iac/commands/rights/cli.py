@@ -225,7 +225,7 @@ def notes(
             f" first `pulumi up`, run `{commands}` with the stack's name, then apply these: `pulumi up` takes over a"
             " namespace that has this annotation."
         )
-    workers, fence = config.keys.auth != "auth/munge", config.cluster.fence
+    workers, fence = config.auth.makes_daemons, config.cluster.fence
     if use is Use.APPLY and workers and config.operator.install:
         yield (
             "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
@@ -257,7 +257,7 @@ def notes(
 def made_namespaces(config: StackConfig) -> tuple[str, ...]:
     """Namespaces that Roles are in and that the stack itself makes."""
     found = [config.cluster.namespace] if config.cluster.create_namespace else []
-    if config.operator.install and config.operator.create_namespace and config.keys.auth != "auth/munge":
+    if config.operator.install and config.operator.create_namespace and config.auth.makes_daemons:
         found.append(config.operator.namespace)
     found += [client.namespace for client in config.clients.values() if client.create_namespace]
     return tuple(dict.fromkeys(found))

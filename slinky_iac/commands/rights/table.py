@@ -78,7 +78,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
     if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
         found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is Use.APPLY:
-        if config.keys.auth == "auth/slurm":
+        if config.auth.makes_daemons:
             own = ("slurm-operator",)
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
@@ -127,7 +127,7 @@ def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | N
 def _status(config: StackConfig) -> Iterator[Right]:
     """What a look at the cluster reads that knows no state: of the keys the one that signs alone."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         return
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
@@ -165,7 +165,7 @@ def _stands(config: StackConfig) -> Iterator[Right]:
 def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     """What gates, plans and commands read."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
-    if config.keys.auth == "auth/munge":
+    if not config.auth.makes_daemons:
         return
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
@@ -282,7 +282,7 @@ def _hubs(config: StackConfig) -> Iterator[Right]:
 
 def _fence(config: StackConfig) -> Iterator[Right]:
     """What Kubernetes asks of the writer of a policy that reads NodeSets. It asks itself, so no audit log shows it."""
-    if config.cluster.fence and config.keys.auth == "auth/slurm":
+    if config.cluster.fence and config.auth.makes_daemons:
         yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
 
 
@@ -293,7 +293,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
         yield Right(CORE, "pods", ("get", "patch"), "marks of a scale-in, which the operator reads", (), namespace)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
-    if (config.slurmctld.owns_conf or config.external.slurmd_hosts) and config.keys.auth == "auth/slurm":
+    if (config.slurmctld.owns_conf or config.external.slurmd_hosts) and config.auth.makes_daemons:
         held, verbs = (place(config.cluster.resource_name),), ("get", "create", "patch", "delete")
         why = "which run may touch partitions and bare-metal hosts, and what it has closed"
         yield Right(CORE, "configmaps", verbs, why, held, config.cluster.namespace)
@@ -301,7 +301,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
 
 def _operator(config: StackConfig) -> Iterator[Right]:
     operator = config.operator
-    if not operator.install or config.keys.auth == "auth/munge":
+    if not operator.install or not config.auth.makes_daemons:
         return
     why = "slurm-operator's charts"
     webhook = operator.webhook.enabled

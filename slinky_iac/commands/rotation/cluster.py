@@ -186,7 +186,7 @@ def read(engine: Engine) -> Values:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
     found = values_as_they_are(own)
-    if found.config.keys.auth == "auth/munge":
+    if not found.config.auth.makes_daemons:
         raise KeyMaterialError(
             "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"
             " says how to set it and how to replace it. Nothing was changed"

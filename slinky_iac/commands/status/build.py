@@ -284,7 +284,7 @@ def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under runni
 def _stopped(key: catalogue.Key, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
     """What the state tells about a planned stop."""
     holders = found.holders.get(key.label, ())
-    if config.keys.auth != "auth/slurm":
+    if not config.auth.makes_daemons:
         return
     if config.keys.source == "generated":
         plan = plan_of(key, StopFacts(config, holders, found.daemons, blank=not found.resources))

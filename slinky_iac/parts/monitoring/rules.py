@@ -30,7 +30,7 @@ def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _munge(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     asked = config.monitoring
-    if config.keys.auth == "auth/munge" and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
+    if not config.auth.makes_daemons and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
         yield at("monitoring").error(
             "has no effect with keys.auth: auth/munge: the stack makes clients only. Remove the section"
         )

@@ -13,7 +13,7 @@ from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
+from slinky_iac.parts.munge.clients import client_pod, client_slurm_conf
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.clusters import MUNGE, RAW_KEYS, recorded, stack_sections, traces
 from tests.program import Secret

@@ -1,0 +1,63 @@
+"""How the daemons of the cluster know each other: two classes with the same attributes, chosen here alone.
+
+With auth/munge nothing of Slinky's can be of the cluster, so the stack makes clients only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from slinky_iac.config.sections import Keys
+from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, SLURM, Key
+from slinky_iac.names import SLURM_JWKS_FILE
+from slinky_iac.parts.munge.settings import Munge
+
+
+@dataclass(frozen=True)
+class SlurmAuth:
+    """auth/slurm, which all pods of Slinky have."""
+
+    section: Keys
+
+    makes_daemons: ClassVar[bool] = True
+    """Whether the stack makes slurm-operator, slurmrestd and pods of the cluster, or its clients only."""
+    keys: ClassVar[tuple[Key, ...]] = DAEMON_KEYS
+    """Keys that the daemons share."""
+    client_key: ClassVar[Key] = SLURM
+    """The key that clients prove themselves with."""
+    client_image: ClassVar[str | None] = None
+    """An image that clients have of the stack; None where they have slurmd's or their own."""
+    in_clear: ClassVar[str] = "auth/slurm signs and doesn't encrypt; no TLSType is set"
+    """What it does not protect on the way between daemons."""
+
+    @property
+    def client_file(self) -> str:
+        """The file in which a client has its key."""
+        return SLURM_JWKS_FILE if self.section.jwks else SLURM.file
+
+
+@dataclass(frozen=True)
+class MungeAuth:
+    """auth/munge, which pods of Slinky don't have: their slurmd and sackd start with slurm.key, and without munged."""
+
+    section: Munge
+
+    makes_daemons: ClassVar[bool] = False
+    keys: ClassVar[tuple[Key, ...]] = (MUNGE,)
+    client_key: ClassVar[Key] = MUNGE
+    client_file: ClassVar[str] = MUNGE.file
+    in_clear: ClassVar[str] = "munge encrypts only its own credential"
+
+    @property
+    def client_image(self) -> str | None:
+        """munged's image."""
+        return self.section.image
+
+
+Auth = SlurmAuth | MungeAuth
+
+
+def auth_of(keys: Keys, munge: Munge) -> Auth:
+    """The one that a stack's sections mean. This is the only place that chooses."""
+    return SlurmAuth(keys) if keys.auth == "auth/slurm" else MungeAuth(munge)

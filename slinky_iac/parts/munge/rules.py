@@ -1,0 +1,122 @@
+"""Rules about munge: what a stack of such a cluster must say, and what it can't have.
+
+With auth/munge this program makes the clients' half of a cluster, and nothing that needs auth/slurm. Sources: slurm-operator
+``worker_app.go`` and ``login_app.go`` (slurmd and sackd start with slurm.key, without munged), ``controller_config.go``
+(writes AuthType=auth/slurm); docs/munge.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pydantic.alias_generators import to_camel
+
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.stack import StackConfig
+
+MOVE: Final = (
+    "Move to auth/slurm (`slinky docs munge` has each step): make /etc/slurm/slurm.key on every outside host, drain, stop"
+    " all daemons, set AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here"
+)
+_UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies", "identity")
+
+
+def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
+    yield from _section(config, secrets)
+    if config.auth.makes_daemons:
+        return
+    if config.keys.has_token_keys:
+        yield at("keys.tokens").warning(
+            "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens",
+            id="tokens-ignored",
+        )
+    yield from _needs_slurmrestd(config)
+    yield from _clients(config)
+
+
+def _needs_slurmrestd(config: StackConfig) -> Iterator[Finding]:
+    for name in config.jobs:
+        yield at(f"jobs.{name}").error("needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
+    for name in config.tokens:
+        yield at(f"tokens.{name}").error(
+            "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there"
+        )
+    if config.smoke.enabled:
+        yield at("smoke.enabled").error("needs slurmrestd, which a munge cluster's stack doesn't have")
+
+
+def _clients(config: StackConfig) -> Iterator[Finding]:
+    for name, client in config.clients.items():
+        path = f"clients.{name}"
+        if client.image is None:
+            yield at(f"{path}.image").error("is needed with auth/munge: an image with munged, munge and sh")
+        if client.jupyterhub is not None and client.jupyterhub.spawn == "slurm":
+            yield at(f"{path}.jupyterhub.spawn").error(
+                "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod"
+            )
+
+
+def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
+    if config.auth.makes_daemons:
+        if "munge" in config.model_fields_set:
+            yield at("munge").warning(
+                "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key", id="munge-ignored"
+            )
+        return
+    refused = list(_refused_with_munge(config))
+    yield from refused
+    if refused:
+        return  # such a cluster moves to auth/slurm: what its munge clients would need is beside the point
+    yield from _munge_key(config, secrets)
+    if config.munge.image is None and not config.clients:
+        yield at("munge.image").error(
+            "is needed: an image with munged, munge and sh; often the one that the pods run anyway"
+        )
+    given = {to_camel(name) for name in config.model_fields_set}
+    for name in _UNUSED:
+        if name in given:
+            yield at(name).warning(
+                "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes",
+                id="ignored-with-munge",
+            )
+
+
+def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
+    if config.nodesets or config.logins or not config.slurmctld.hosts:
+        yield at("keys.auth").error(
+            "auth/munge: Slinky's NodeSets and login sets start slurmd and sackd with slurm.key and without munged, and its"
+            " slurmctld writes AuthType=auth/slurm, so none can be of a munge cluster. Clients can: with no nodesets, no"
+            f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}"
+        )
+    if config.slurmdbd.pods:
+        yield at("accounting").error(
+            "with auth/munge slurmdbd is outside: set accounting.external, or accounting.enabled: false"
+        )
+    if config.external.slurmd_hosts:
+        yield at("external.slurmdHosts").error(
+            "are held and returned through slurmrestd, which a stack with auth/munge doesn't make. Remove them here"
+        )
+
+
+def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    source = config.keys.source
+    if source == "generated":
+        yield at("keys.source").error(
+            "generated, but the outside cluster has its munge.key already. Set keys.source: imported and run `base64 -w0"
+            " /etc/munge/munge.key | pulumi config set --secret slinky-iac:mungeKey`"
+        )
+    if source == "imported" and "mungeKey" not in secrets:
+        yield at("keys.source").error(
+            "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret"
+            " slinky-iac:mungeKey`"
+        )
+    if source == "external":
+        yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
+    if source == "existing" and config.munge.key_secret is None:
+        yield at("munge.keySecret").error("is needed with keys.source: existing, to know which Secret is meant")
+
+
+RULES = (munge,)

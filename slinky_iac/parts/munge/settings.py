@@ -1,0 +1,40 @@
+"""The section munge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import Field
+
+from slinky_iac import names
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import DnsLabel, Image, SlurmName
+
+
+class Munge(Section):
+    """What login and Jupyter pods of a cluster with auth/munge need: munge.key, slurm.conf, and munged beside them."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "ignored-with-munge": (
+            "With `keys.auth: auth/munge` the stack makes clients only, and this section has no effect. Remove the section."
+        ),
+        "munge-ignored": ("The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section."),
+        "tokens-ignored": ("`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it."),
+    }
+
+    image: Image | None = None
+    """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""
+    user: int = Field(default=65030, ge=1, le=2147483647)
+    """Numeric user and group that munged runs as, and a group of all of the pod: one that no one on the cluster has, neither
+    as user nor as group. (64030 is slurm on Debian.)"""
+    slurm_user: SlurmName = "slurm"
+    """SlurmUser of the outside cluster. The pod's image must know this name, otherwise every command ends at once, and
+    give it the cluster's UID, otherwise srun fails. root: for an image without this user; sbatch and query commands work."""
+    key_secret: DnsLabel | None = None
+    """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
+    key_entry: str = names.MUNGE_KEY_FILE
+    """Entry of that Secret."""
+    slurm_conf: str = ""
+    """The clients' slurm.conf, whole, in the place of the few lines that are made by default: with MpiDefault, plugins of a
+    job's submission, or what else the cluster's own has for its users."""
