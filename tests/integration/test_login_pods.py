@@ -1,4 +1,4 @@
-"""The real engine, the real gate of login pods: it deletes the login set once no srun runs from them, and no other gate's."""
+"""The real engine and gate of login pods: the login set goes once no srun runs from them, and by no other gate."""
 
 from __future__ import annotations
 
