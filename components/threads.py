@@ -15,9 +15,9 @@ Made = TypeVar("Made")
 async def in_thread(call: Callable[[], Made]) -> Made:
     """What a call that blocks returns, in a thread of its own. Raises what the call raises.
 
-    The threads of the loop's own executor, which asyncio uses for this, are the SDK's: each registration holds one until the
-    engine is done with it, and the engine waits for hooks. There are four for each of the engine's parallel operations. Where
-    more registrations are under way, a hook that needed one of them would never be answered.
+    The threads of the loop's own executor, which asyncio uses for this, are the SDK's: each registration holds one until
+    the engine is done with it, and the engine waits for hooks. There are four for each of the engine's parallel operations.
+    Where more registrations are under way, a hook that needed one of them would never be answered.
     """
     pool = ThreadPoolExecutor(1, thread_name_prefix="look")
     try:
