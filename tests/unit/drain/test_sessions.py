@@ -1,9 +1,12 @@
 """Login pods and pods of clients: they end once nothing of srun and salloc runs from them."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import sessions
@@ -195,3 +198,43 @@ def test_without_an_answer_it_stays_and_the_way_out_is_named():
         sessions.finish(found, settings())
     assert found.kube.there
     assert "`kubectl delete -n slurm loginset slurm-login-main` ends it all the same" in str(end.value)
+
+
+MEANWHILE = st.lists(st.sampled_from(["begins", "ends", "batch", "written", "silent", "nothing"]), max_size=30)
+POLICIES = st.sampled_from(["keep", "undo", "requeue", "cancel"])
+
+
+@given(MEANWHILE, POLICIES)
+def test_whatever_happens_a_login_set_goes_only_while_nothing_runs_from_it(meanwhile, act):
+    """A person begins and ends sessions, somebody writes the login set, slurmrestd is away; one thing a pause."""
+    found = session(srun(1))
+    numbers = iter(range(2, 99))
+
+    def happens(what):
+        jobs = found.world.jobs
+        match what:
+            case "begins":
+                found.world.add(srun(next(numbers)))
+            case "ends" if jobs:
+                del jobs[min(jobs)]
+            case "batch":
+                found.world.add(job(next(numbers), allocating_node=POD, batch_flag=True))
+            case "written":
+                found.kube.version += 1
+            case "silent":
+                found.world.faults = [_no_answer] * 3
+
+    found._then = [partial(happens, what) for what in meanwhile]
+    there, delete = found.world.jobs, found.kube.delete
+
+    def deleted(*of):
+        assert all(row["batch_flag"] or "CANCELLED" in row["job_state"] for row in there.values()), "a session was cut off"
+        delete(*of)
+
+    found.kube.delete = deleted
+    try:
+        sessions.finish(found, settings(policy=DrainPolicy(deadline_s=60, on_deadline=act, grace_s=30)))
+    except DrainDeadline:
+        assert found.kube.there
+    else:
+        assert not found.kube.there
