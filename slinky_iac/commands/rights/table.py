@@ -225,8 +225,14 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
     for client in config.clients.values():
         if client.create_namespace:
             yield Right(CORE, "namespaces", ("get",), why, (client.namespace,), seldom=True)
-    for space in sorted({client.namespace for client in config.clients.values() if client.deployment is not None}):
-        yield Right(CORE, "pods", ("list",), "whose srun and salloc run in a client's pod", (), space)
+    base, leaves = config.cluster.resource_name, "whether one that leaves the program is still there"
+    if logins := tuple(names.loginset_resource(base, each) for each in config.logins):
+        yield Right(names.GROUP, "loginsets", ("get",), leaves, logins, config.cluster.namespace, seldom=True)
+    for name, client in config.clients.items():
+        if client.deployment is not None:
+            own = (names.client(base, name),)
+            yield Right("apps", "deployments", ("get",), leaves, own, client.namespace, seldom=True)
+            yield Right(CORE, "pods", ("list",), "whose srun and salloc run in a client's pod", (), client.namespace)
     if config.operator.install and _needs_stub(config):
         yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
 
