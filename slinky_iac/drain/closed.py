@@ -19,7 +19,7 @@ from slinky_iac.drain.observe import partition_states
 from slinky_iac.drain.protocol import Step
 from slinky_iac.drain.session import Session, undrain
 from slinky_iac.drain.settings import GateSettings, Owner, Settings
-from slinky_iac.errors import DrainBlocked, KubeConflict, KubeError, KubeNotFound, StateError
+from slinky_iac.errors import DrainBlocked, KubeConflict, KubeError, KubeNotFound, SlurmrestError, StateError
 from slinky_iac.slurmrest.drains import Outcome
 
 Entries = Mapping[str, str]
@@ -104,6 +104,37 @@ def remove(session: Session, controller: str) -> None:
     """Delete the ConfigMap, where there is one. A Controller that this very run makes again has a new one."""
     _change(session, controller, dict.fromkeys)
     session.this_run.had.discard((session.reach.namespace, controller))
+
+
+def require_record(session: Session, settings: ConfSettings) -> None:
+    """Before a run that finds no record at all, which is the first one, or one after somebody has deleted it.
+
+    Raises DrainBlocked where hosts carry this gate's drain: what they waited for is not known any more. Of a partition
+    nothing says who closed it: a warning names one that takes no job.
+    """
+    wanted = settings.lines
+    if not (wanted.hosts or wanted.partitions) or _entries(session, settings.controller):
+        return
+    try:
+        nodes = session.slurm.nodes(allow_none=True).by_name() if wanted.hosts else {}
+        states = partition_states(session.slurm)
+    except SlurmrestError:  # a first run: slurmctld may not have begun
+        return
+    if left := sorted(name for name in wanted.hosts if settings.owner.holds(nodes.get(name))):
+        raise DrainBlocked(
+            f"{settings.owner.text}: {', '.join(left)} still drained for a change of slurm.conf (reason"
+            f" {nodes[left[0]].reason!r}), and {_where(session, settings.controller)}, which says what for, is gone. Nothing"
+            " was changed. Once `scontrol show node` shows the host as slurm.conf is to have it: `scontrol update"
+            f" nodename={','.join(left)} state=undrain`, then `pulumi up` again"
+        )
+    for name in sorted(wanted.partitions.keys() & states.keys()):
+        if states[name] & conf_steps.TAKES_NONE:
+            session.report(
+                f"partition {name} is {'+'.join(sorted(states[name]))} and takes no job, and this stack has no record of"
+                f" having closed it. If no other admin did: `scontrol update partitionname={name} state=up`",
+                severity="warning",
+                keep=True,
+            )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Literal
 from slinky_iac import closing
 from slinky_iac.closing import Held
 from slinky_iac.drain import conf_steps, waiting
-from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, restore
+from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, require_record, restore
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
 from slinky_iac.drain.driver import Task, drive
@@ -255,6 +255,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
     if settings.outside:
         _tell_admin(session, settings, leaving(olds, settings.lines))
         return
+    require_record(session, settings)
     with leased(session, settings, settings.controller):
         live = live_look(session, settings)
         if why := conf_steps.strange(live, settings.text):

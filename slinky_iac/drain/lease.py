@@ -141,10 +141,14 @@ def lease_step(seen: LeaseLook, run: str, *, had: bool, where: str) -> Step:
 
 def superseded(lease: Lease | None, where: str) -> str:
     """Why a run that has had the lease ends."""
-    by = "somebody removed its lease" if lease is None else f"another run began after it: {lease.words}"
+    if lease is None:
+        return (
+            f"this run ends and changes nothing more, since somebody removed its record ({where}). What it closed or drained"
+            " stays so; `pulumi up` again says what that is"
+        )
     return (
-        f"this run ends and changes nothing more, since {by} ({where}, entry {ENTRY}). What is drained or closed is the"
-        " later run's matter; `pulumi up` again continues"
+        f"this run ends and changes nothing more, since another run began after it: {lease.words} ({where}, entry {ENTRY})."
+        " What is drained or closed is the later run's matter; `pulumi up` again continues"
     )
 
 

@@ -8,6 +8,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import closed, conf_run
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines
+from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.plan import Seen
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
@@ -68,11 +69,52 @@ def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
     assert "slurmctld of cluster 'other' answers" in found.said[-1]
 
 
-def test_nothing_leaves_and_slurm_is_not_asked():
+def test_nothing_leaves_and_slurm_is_not_asked_once_there_is_a_record():
     found = session()
+    conf_run.settle(found, settings(BOTH), BOTH)
+    found.world.asked.clear()
     conf_run.settle(found, settings(BOTH), BOTH)
     conf_run.settle(found, settings(BOTH), NO_BATCH)
     assert found.world.asked == []
+
+
+def test_a_lost_record_stops_while_hosts_carry_the_gates_drain_and_says_the_command():
+    found = session(node("metal-1"))
+    drained(found)
+    found.kube.maps.clear()
+    found.this_run = ThisRun()
+    reason = found.world.nodes["metal-1"]["reason"]
+    with pytest.raises(DrainBlocked, match=r"metal-1 still drained .*hpc-gates, which says what for, is gone") as why:
+        conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert repr(reason) in str(why.value)
+    assert "scontrol update nodename=metal-1 state=undrain" in str(why.value)
+    assert found.world.nodes["metal-1"]["reason"] == reason
+    assert found.kube.maps == {}
+    found.world.nodes["metal-1"].update(state=["IDLE"], reason="")
+    conf_run.settle(found, settings(MORE_CPUS), BOTH)
+
+
+def test_a_lost_record_of_a_closed_partition_is_told_with_the_command_that_opens_it():
+    found = session(partitions={"all": "UP", "batch": "DRAIN"})
+    conf_run.settle(found, settings(BOTH), BOTH)
+    (said,) = [each for each in found.said if "no record" in each]
+    assert "partition batch is DRAIN" in said
+    assert "scontrol update partitionname=batch state=up" in said
+    assert found.world.partitions["batch"] == "DRAIN"
+
+
+def test_a_record_that_is_removed_while_the_gate_waits_ends_the_run():
+    found = session(job(1, partition="batch"))
+    found._then = [found.kube.maps.clear, found.world.jobs.clear]
+    with pytest.raises(DrainBlocked, match="somebody removed its record"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert (found.world.partitions["batch"], found.kube.written) == ("DRAIN", [])
+
+
+def test_the_first_run_of_all_needs_no_slurmctld():
+    found = session(extra_conf=text(BOTH))
+    found.world.faults = [lambda _request: answer(502, [error(5000)], partitions=[])] * 500
+    conf_run.settle(found, settings(BOTH), ConfLines())
 
 
 def test_a_partition_is_closed_before_it_is_waited_for_and_goes_when_its_last_job_has_ended():

@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.closing import Held
+from slinky_iac.closing import Held, place
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.drain import closed, conf_run
 from slinky_iac.drain.conf_text import ConfLines, fitting, gres_types, max_nodes, read_lines
+from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.losses import Change, who_loses
 from slinky_iac.drain.plan import Seen
 from slinky_iac.drain.preview import conf_planned
@@ -26,6 +27,13 @@ from tests.unit.slurmrest.fake import job, node
 
 def state(lines):
     return {"schema": 1, "partitions": lines.partitions, "hosts": lines.hosts, "extraConf": text(lines)}
+
+
+def recorded(**more):
+    """A cluster in which a run has ended."""
+    found = session(**more)
+    found.kube.set_map(place("hpc"), {"run": Lease("aaaa", "alice@desk", found.now(), ended=True).text()})
+    return found
 
 
 def test_a_preview_names_what_the_live_controller_loses_though_the_state_has_forgotten_it():
@@ -94,14 +102,14 @@ def test_a_conflict_is_never_the_last_word_of_a_run_that_had_time():
 
 
 def test_a_controller_that_is_as_asked_for_is_not_written_and_the_next_preview_is_empty():
-    found = session()
+    found = recorded()
     conf_run.settle(found, settings(BOTH), BOTH)
     assert (found.kube.written, found.world.asked) == ([], [])
     assert conf_planned(found, settings(BOTH), state(BOTH)) == Seen({})
 
 
 def test_what_comes_is_written_without_a_question_to_slurm():
-    found = session(extra_conf=text(NO_BATCH))
+    found = recorded(extra_conf=text(NO_BATCH))
     conf_run.settle(found, settings(BOTH), NO_BATCH)
     assert (found.kube.written, found.world.asked) == ([text(BOTH)], [])
 
