@@ -187,6 +187,8 @@ class Today:
     replicas: int
     too_wide: tuple[Job, ...] = ()
     """Jobs that wait for more nodes than the maximum."""
+    elsewhere: int = 0
+    """Of the jobs that wait, those that name other partitions too: slurmctld counts each in one only (``part_ptr``)."""
 
 
 def today(seen: Observation, settings: GateSettings) -> Today | None:
@@ -196,7 +198,8 @@ def today(seen: Observation, settings: GateSettings) -> Today | None:
     waiting = tuple(job for job in seen.cluster.queue if job.waits and settings.owner.nodeset in job.partitions)
     widest = max((job.least for job in waiting), default=0)
     too_wide = tuple(job for job in waiting if job.least > settings.max_replicas and len(job.partitions) == 1)
-    return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide)
+    elsewhere = sum(len(job.partitions) > 1 for job in waiting)
+    return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide, elsewhere)
 
 
 def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) -> Demand:
@@ -226,6 +229,8 @@ def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str,
     wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
     widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
     asked = demand.asked(settings.step, settings.least, settings.max_replicas)
+    if found.elsewhere:
+        widest += f" ({found.elsewhere} of them in other partitions too, and slurmctld counts each in one)"
     yield (
         f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
         f" {settings.max_replicas}, and has {found.replicas}",

@@ -40,6 +40,11 @@ def test_a_job_wider_than_the_maximum_is_a_warning() -> None:
     assert "maxReplicas 4" in text
 
 
+def test_a_job_of_several_partitions_is_told_since_slurmctld_counts_it_in_one() -> None:
+    (line,) = said(today(look(0, [], [waiting(1), waiting(2, 1, "gpu,metal")]), AUTOSCALED))
+    assert "2 jobs wait (1 of them in other partitions too, and slurmctld counts each in one)" in line
+
+
 def test_a_wide_job_that_another_partition_may_take_is_none() -> None:
     assert today(look(0, [], [waiting(7, 9, "gpu,metal")]), AUTOSCALED).too_wide == ()
 
