@@ -1,4 +1,4 @@
-"""Stacks of somebody who hadn't seen the rules, at their default levels; docs/evidence/policies.md has the counts."""
+"""Stacks of somebody who hadn't seen the rules, at their default levels; docs/evidence/security.md has the counts."""
 
 from __future__ import annotations
 
