@@ -1,9 +1,9 @@
 """What goes together: beside each part of a cluster, what this program makes with it. The rows are in ``beside.json``.
 
 A row is ``of`` kinds. It asks for values (``want``), for an option (``protect``, ``first``, ``ignores``), or for resources
-of a kind ``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it.
-``when`` and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the resource, and what begins with
-``@`` is no field.
+of a kind ``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it,
+within their ``bounds``. ``when`` and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the
+resource, and what begins with ``@`` is no field.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from slurm_rules.world import GATE_TYPES
 ROWS: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("beside.json").read_text(encoding="utf-8"))
 _NAMES: Final = tuple(dict.fromkeys(row["row"] for row in ROWS))
 _SHOWN: Final = 60
+_GROUPS: Final = ("admissionregistration.k8s.io", "autoscaling", "keda.sh")
 
 
 @rule(
@@ -66,7 +67,7 @@ def _called(resource: Resource) -> str:
         return f"slurm:{resource.kind}"
     if resource.is_a("apiextensions.k8s.io", "CustomResourceDefinition"):
         return "CRD" if resource.in_cluster_name.endswith(f".{API_GROUP}") else ""
-    known = resource.is_slinky or resource.is_a("", "Secret") or resource.group == "admissionregistration.k8s.io"
+    known = resource.is_slinky or resource.is_a("", "Secret") or resource.group in _GROUPS
     return resource.kind if known else "random" if resource.type.startswith("random:") else ""
 
 
@@ -109,6 +110,8 @@ def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterato
         yield f"has no {named}"
     elif len(found) > row.get("most", len(found)):
         yield f"has {len(found)} {named}"
+    elif "bounds" in row and (beyond := _beyond(resource, found[0], *row["bounds"])):
+        yield beyond
     elif "after" in row and not any(resource.urn in stack.needs(each) for each in found):
         yield f"{found[0].label} doesn't depend on it, so it may be removed first"
     elif "before" in row:
@@ -117,6 +120,12 @@ def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterato
 
 def _dotted(path: str) -> str:
     return path.lstrip("@").replace(" ", ".")
+
+
+def _beyond(resource: Resource, other: Resource, asking: list[str], bound: str) -> str:
+    asked = next((number for path in asking if (number := resource.number(*path.split(" ")))), 0)
+    most = other.number(bound)
+    return f"may ask for {asked:g}, and {other.label} allows {most:g}" if most is not None and asked > most else ""
 
 
 def _holds(resource: Resource, conditions: Mapping[str, list[Any]]) -> bool:

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from slurm_rules.charts import HELM_RELEASE, chart_names, is_folder, makes_cluster
+from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
 from slurm_rules.cluster import STACK
 from slurm_rules.fields import Fields, named_as_made
-from slurm_rules.images import from_registry
+from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack, mappings, texts
 from slurm_rules.networks import policy_faults
 from slurm_rules.others import elsewhere, ingress_faults, release_faults
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
-from slurm_rules.rule import Option, Options, rule, words
+from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
 from slurm_rules.world import GATE_TYPES, World, world_of
 
@@ -33,6 +33,8 @@ OPTIONS: Final = {
     "images": words(
         tuple(HARMLESS["site"]["images"]), "Registries, or folders of them, of the images in a cluster's namespaces."
     ),
+    "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
+    "except": words((), "Images and charts (with *) that needn't be pinned so."),
     "folders": words(
         tuple(HARMLESS["site"]["folders"]), "Folders of a node (with *), and all below them, that pods may mount."
     ),
@@ -113,9 +115,16 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
         _inside(resource, stack, judging, options)
     else:
         judging.faults.extend(elsewhere(resource, stack, judging.world, options))
+    _images(judging, options)
+
+
+def _images(judging: Judging, options: Options) -> None:
     for path, image in judging.images:
         if not from_registry(image, options["images"]):
             judging.add(path, f"takes {image}, of a registry that this site doesn't know (images)")
+        elif lacks := pin_fault(image.removeprefix("oci://"), options["require"], options["except"]):
+            judging.add(path, f"takes {image}, which {lacks}")
+    judging.images.clear()
 
 
 def _declared_in(objects: object) -> Iterator[Resource]:
@@ -172,9 +181,7 @@ def _release(release: Resource, judging: Judging, options: Options) -> None:
     if release.peek("valueYamlFiles"):
         judging.add("valueYamlFiles", "are values that aren't seen; give them as values")
     if charts & {"slurm-operator", "slurm-operator-crds"}:
-        chart = release.text("chart")
-        if not is_folder(release):
-            judging.images.append(("chart", chart.removeprefix("oci://")))
+        judging.images.extend(operator_images(release, options["require"]))
         _fields("helm.sh/Release", release, judging, options)
         return
     if "slurm" in charts or makes_cluster(release):

@@ -12,7 +12,7 @@ from slurm_rules.made import KINDS, MADE, Judging, Path_, images_in, known_below
 from slurm_rules.model import Hidden, Resource, hidden_paths
 from slurm_rules.rule import Options
 from slurm_rules.slurm_files import conf_faults, file_faults, node_faults, sssd_faults
-from slurm_rules.values import CHECKS, VALUED, Asked, check_of, folder_fault, made_so, may_lead
+from slurm_rules.values import VALUED, Asked, check_of, fault_of, folder_fault, made_so, may_lead
 from slurm_rules.world import World
 
 _SKIPPED: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
@@ -122,7 +122,7 @@ class Fields:
             self._file(path[-1], str(value), shown)
         else:
             before = len(judging.images)
-            if fault := CHECKS[check](Asked(value, path[-1], judging, self.options)):
+            if fault := fault_of(check, Asked(value, path[-1], judging, self.options)):
                 judging.add(shown, fault)
             judging.images[before:] = [(f"{shown}.{where}".rstrip("."), image) for where, image in judging.images[before:]]
 

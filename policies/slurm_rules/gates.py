@@ -4,42 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.gate_shape import GATES, scaler_gate
+from slurm_rules.gate_shape import GATES
 from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
-
-_SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
-
-
-@rule("one-owner-of-replicas", slinky("NodeSet"))
-def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Either this stack or an autoscaler sets a NodeSet's replicas, never both.
-
-    Why: an autoscaler that lowers replicas while a gate drains other pods makes the operator delete pods that are not
-    drained; and each update of the stack would set the number back under running jobs.
-
-    Source: Slinky autoscaling guide (scale subresource); slurm-operator internal/controller/nodeset/utils/sort.go.
-
-    Do: with an HPA or ScaledObject set owner: autoscaler and maxReplicas, and ignoreChanges on spec.replicas; else
-    remove it.
-
-    Level: mandatory, since running jobs are lost.
-    """
-    gate = scaler_gate(nodeset, stack)
-    owner = gate.text("owner") if gate else ""
-    scalers = [scaler for scaler in stack.of_type(*_SCALERS) if _scales(scaler, nodeset)]
-    for scaler in scalers:
-        if owner != "autoscaler":
-            yield f"{nodeset.label} is scaled by {scaler.label} and its gate is driven by the stack; choose one owner"
-        most = scaler.number("spec", "maxReplicas") or scaler.number("spec", "maxReplicaCount")
-        bound = gate.number("maxReplicas") if gate else None
-        if owner == "autoscaler" and most is not None and bound is not None and most > bound:
-            yield f"{scaler.label} may ask for {most:g} pods of {nodeset.label}, whose gate allows {bound:g}"
-
-
-def _scales(scaler: Resource, nodeset: Resource) -> bool:
-    target = [scaler.text("spec", "scaleTargetRef", part) for part in ("kind", "name")]
-    return scaler.namespace == nodeset.namespace and target == ["NodeSet", nodeset.in_cluster_name]
+from slurm_rules.rule import Options, flag, number, rule, typed, words
 
 
 @rule(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 
-from slurm_rules.charts import HELM_RELEASE, chart_name, is_folder
+from slurm_rules.charts import chart_name, is_folder
 from slurm_rules.cluster import containers, controller_of, is_external, operator_versions
-from slurm_rules.model import Resource, Stack, mappings
-from slurm_rules.rule import Option, Options, rule, slinky, word, words
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Option, Options, rule, slinky, word
 
 _MOVING = frozenset({"latest", "main", "master", "edge", "dev", "nightly", "stable"})
 _RELEASE = re.compile(r"v?(\d\d\.\d\d)\b")
@@ -53,80 +53,13 @@ def from_registry(image: str, registries: Iterable[str]) -> bool:
     return any(name.startswith((f"{each}/", f"{each}:", f"{each}@")) for each in known)
 
 
-_OPERATOR = ("slurm-operator", "slurm-operator-crds")
-
-
-def _of_cluster(resource: Resource) -> bool:
-    return resource.is_slinky or (resource.type == HELM_RELEASE and chart_name(resource) in _OPERATOR)
-
-
-@rule(
-    "images-pinned",
-    _of_cluster,
-    scope="resource",
-    options={
-        "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
-        "except": words((), "Images and charts (with *) that needn't be pinned so."),
-    },
-)
-def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """Images of the cluster and of slurm-operator have a tag that doesn't move and charts a version, or both a digest.
-
-    Why: a tag that moves brings another Slurm release into some pods after a restart; slurmd newer than slurmctld is refused
-    and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today. A registry may move a
-    chart's version too. From which registries they come, cluster-as-made judges.
-
-    Source: Slurm upgrade guide (order of daemons, versions that go together); Kubernetes, "Images".
-
-    Do: write the tag of Slinky's release, and in production tag@sha256:…; for charts, operator.chart.digest and crdsDigest.
-
-    Level: mandatory, since what runs after a restart is what no review has seen.
-    """
-    if resource.type == HELM_RELEASE:
-        yield from _chart(resource, options)
-    for where, image in _of_release(resource, options) if resource.type == HELM_RELEASE else _of_pods(resource):
-        if _DIGEST.fullmatch(image) or any(fnmatch(image, pattern) for pattern in options["except"]):
-            continue
-        if options["require"] == "digest":
-            yield f"{resource.label}: {where} {image} has no digest; this site wants tag@sha256:…"
-        elif tag_of(image) in _MOVING or not tag_of(image):
-            yield f"{resource.label}: {where} {image} isn't pinned; give a tag that doesn't move"
-
-
-def _chart(release: Resource, options: Options) -> Iterator[str]:
-    chart = release.text("chart")
-    if is_folder(release) or any(fnmatch(chart, pattern) for pattern in options["except"]):
-        return
-    if _DIGEST.fullmatch(chart) is None and not release.text("version"):
-        yield f"{release.label}: chart {chart} has no version, so each update takes the newest"
-    if options["require"] == "digest" and _DIGEST.fullmatch(chart) is None:
-        yield f"{release.label}: chart {chart} has no digest; this site wants oci://…@sha256:…, or a folder of the program"
-
-
-def _of_pods(resource: Resource) -> Iterator[tuple[str, str]]:
-    """Field and image of every container of a custom resource, and of every volume that is an image."""
-    for path in containers(resource):
-        if path[:3] != ("spec", "template", "spec") and (image := resource.text(*path, "image")):
-            yield f"{_dotted(path)}.image", image
-    for here, each in mappings(resource.get("spec", "template"), "spec.template"):
-        found = each.get("image")
-        if isinstance(found, str) and "name" in each:
-            yield f"{here}.image", found
-        if isinstance(found, Mapping) and isinstance(found.get("reference"), str):
-            yield f"{here}.image.reference", found["reference"]
-
-
-def _of_release(release: Resource, options: Options) -> Iterator[tuple[str, str]]:
-    """Images of the operator's chart. Without values its own are by tag, which is said where digests are asked for."""
-    if chart_name(release) != "slurm-operator":
-        return
-    for part, own in _OWN.items():
-        image = release.get("values", part, "image") or {}
-        off = part == "webhook" and release.get("values", "webhook", "enabled") is False
-        tag = image.get("tag") or release.text("version") or "(its tag)"
-        whole = f"{image.get('repository') or own}:{tag}" + (f"@{image['digest']}" if image.get("digest") else "")
-        if image or (options["require"] == "digest" and not off):
-            yield f"values.{part}.image" if image else f"values.{part}.image isn't set, so the chart's own,", whole
+def pin_fault(image: str, require: str, exempt: Iterable[str]) -> str:
+    """What an image lacks that pins it; empty for nothing. ``require``: a tag that doesn't move, or a digest."""
+    if _DIGEST.fullmatch(image) or any(fnmatch(image, pattern) for pattern in exempt):
+        return ""
+    if require == "digest":
+        return "has no digest; this site wants tag@sha256:…"
+    return "isn't pinned; give a tag that doesn't move" if tag_of(image) in _MOVING or not tag_of(image) else ""
 
 
 _OWN = {
@@ -134,6 +67,19 @@ _OWN = {
     "webhook": "ghcr.io/slinkyproject/slurm-operator-webhook",
 }
 """Images of slurm-operator's chart (helm/slurm-operator/values.yaml)."""
+
+
+def operator_images(release: Resource, require: str) -> Iterator[tuple[str, str]]:
+    """Chart and images of slurm-operator's release. Without values its own are by tag, which counts where digests do."""
+    chart, version = release.text("chart"), release.text("version")
+    if not is_folder(release):
+        yield "chart", chart if _DIGEST.fullmatch(chart) or not version else f"{chart}:{version}"
+    for part, own in _OWN.items() if chart_name(release) == "slurm-operator" else ():
+        image = release.get("values", part, "image") or {}
+        off = part == "webhook" and release.get("values", "webhook", "enabled") is False
+        if image or (require == "digest" and not off):
+            named = f"{image.get('repository') or own}:{image.get('tag') or version or '(its tag)'}"
+            yield f"values.{part}.image", named + (f"@{image['digest']}" if image.get("digest") else "")
 
 
 _LINES = Option(

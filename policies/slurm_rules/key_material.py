@@ -8,15 +8,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 
 from slurm_rules.cluster import JWT_FIELDS, entry
 from slurm_rules.model import Hidden, Resource, Stack
 
 KEY_FIELDS: Mapping[str, str] = {"slurmKeyRef": "slurm.key", **dict.fromkeys(JWT_FIELDS, "the JWT key")}
 """Fields of Slinky's resources that refer to a key, and what that key is called in messages."""
-KEY_SECRETS = ("*-auth-slurm", "*-auth-jwt", "*-auth-jwths256", "*-token-key")
-"""Names of Secrets that hold keys of daemons and of tokens, also where nothing in the stack refers to them."""
 KEY_ENTRIES = re.compile(r"(?i)(slurm|munge|jwt|jwt_hs256)\.key(\.\w+)?|slurm\.jwks|token\.pem(\.\w+)?")
 """Entries of Secrets that are keys; what follows the dot is a key that comes or goes (``.next``)."""
 _PEM = re.compile(rb"-----BEGIN (?P<what>[A-Z ]*PRIVATE KEY)-----(?P<body>[^-]*)-----END ")
@@ -33,16 +30,6 @@ class Key:
     secret: Resource
     entry: str
     value: bytes | Hidden
-
-
-def referred_to(stack: Stack) -> set[tuple[str, str]]:
-    """Namespace and name of every Secret that the stack's Slinky resources take a key from."""
-    return {(resource.namespace, name) for resource, _, name, _ in _references(stack)}
-
-
-def named_as_key(name: str) -> bool:
-    """Whether a Secret of this name holds a key wherever it is: another stack may have made it."""
-    return any(fnmatch(name, pattern) for pattern in KEY_SECRETS)
 
 
 def _references(stack: Stack) -> Iterator[tuple[Resource, str, str, str]]:

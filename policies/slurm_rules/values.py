@@ -139,10 +139,6 @@ def _offer(asked: Asked) -> str | None:
     return None if _matches(asked.key, _LISTS["offers"]) else "is an annotation that others may act on"
 
 
-def _pull(asked: Asked) -> str | None:
-    return None if asked.value in ("IfNotPresent", "Always", "Never") else f"is {asked.value!r}"
-
-
 VALUED: Final = frozenset(_LISTS["noteValues"])
 """Annotations of which the value counts."""
 _FRAMES: Final = ("PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
@@ -256,10 +252,6 @@ def _sshd(asked: Asked) -> str | None:
     return None
 
 
-def _root_keys(asked: Asked) -> str | None:
-    return "lets people log in as root of the login pods, who reads slurm.key" if str(asked.value).strip() else None
-
-
 def _local(asked: Asked) -> str | None:
     """A path or a name of this machine; never a document."""
     text = str(asked.value)
@@ -318,30 +310,6 @@ def _metric(asked: Asked) -> str | None:
     )
 
 
-def _account(asked: Asked) -> str | None:
-    return f"runs as {asked.value}" if "operator" in str(asked.value) else None
-
-
-def _not_slurmrestd(asked: Asked) -> str | None:
-    return "is slurmrestd's port, which speaks plain HTTP" if asked.value in (6820, "6820", "slurmrestd") else None
-
-
-def _secret_type(asked: Asked) -> str | None:
-    known = ("Opaque", "kubernetes.io/tls", "kubernetes.io/dockerconfigjson")
-    return None if asked.value in known else f"is a Secret of type {asked.value}"
-
-
-def _image(asked: Asked) -> str | None:
-    asked.judging.images.append(("", str(asked.value)))
-    return None
-
-
-def _image_part(asked: Asked) -> str | None:
-    if asked.key == "repository":
-        asked.judging.images.append(("", str(asked.value)))
-    return None
-
-
 CHECKS: Final[Mapping[str, Said]] = {
     "label": _label,
     "namespace-label": _namespace_label,
@@ -351,7 +319,6 @@ CHECKS: Final[Mapping[str, Said]] = {
     "stack-address": _stack_address,
     "note": _note,
     "offer": _offer,
-    "pull": _pull,
     "class": _class,
     "signer": _signer,
     "grace": _grace,
@@ -361,19 +328,24 @@ CHECKS: Final[Mapping[str, Said]] = {
     "mount": _mount,
     "env": _env,
     "sshd": _sshd,
-    "root-keys": _root_keys,
     "local": _local,
     "address": _address,
     "stack-host": _stack_host,
     "own-host": _own_host,
     "metrics-url": _metrics_url,
     "metric": _metric,
-    "account": _account,
-    "not-slurmrestd": _not_slurmrestd,
-    "secret-type": _secret_type,
-    "image": _image,
-    "image-part": _image_part,
 }
+
+
+def fault_of(check: str, asked: Asked) -> str | None:
+    """What a check says of a value. One that begins with ``~`` is a pattern of all that the value may be."""
+    if check == "image":
+        asked.judging.images.append(("", str(asked.value)))
+        return None
+    if not check.startswith("~"):
+        return CHECKS[check](asked)
+    text = f"{asked.value:g}" if isinstance(asked.value, float) else str(asked.value)
+    return None if re.fullmatch(check[1:], text, re.DOTALL) else f"is {text[:60]!r}, which no setting gives"
 
 
 def made_so(kind: str, path: Path_, value: object, judging: Judging) -> bool:

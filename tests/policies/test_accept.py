@@ -42,8 +42,8 @@ def test_a_live_site_is_declared_from_its_own_review(tools: Tools, tmp_path: Pat
     project = plain_project(Engine(tools, tmp_path / "engine"), tmp_path / "project", stack)
     site, review = tmp_path / "site.json", tmp_path / "review.txt"
     levels = json.loads(SITE.read_text())
-    levels["images-pinned"], levels["drain-within-bounds"] = "advisory", "advisory"
-    levels["cluster-as-made"]["declared"] = []
+    levels["drain-within-bounds"] = "advisory"
+    levels["cluster-as-made"] |= {"declared": [], "require": "tag"}
     site.write_text(json.dumps(levels))
 
     first = preview(project, site)

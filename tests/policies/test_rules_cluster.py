@@ -57,7 +57,8 @@ def test_a_reference_to_another_namespace_is_refused() -> None:
 )
 def test_what_pins_an_image(image: str, require: str, fine: bool) -> None:
     change = spec("restapi", slurmrestd={"image": image})
-    found = judged(images.images_pinned, change, {"require": require, "except": ["ghcr.io/*", "charts/*"]})
+    known = {"images": ["ghcr.io/slinkyproject", "docker.io/library", "registry:5000"]}
+    found = judged(cluster_as_made, change, {**known, "require": require, "except": ["ghcr.io/*"]})
     assert (not found.violations) is fine
 
 
@@ -72,14 +73,15 @@ def test_what_pins_an_image(image: str, require: str, fine: bool) -> None:
     ],
 )
 def test_a_chart_is_pinned_by_its_digest_its_folder_or_the_sites_word(chart: str) -> None:
-    options = {"require": "digest", "except": ["ghcr.io/*", "oci://allowed.example.org/*"]}
+    options = {"require": "digest", "except": ["ghcr.io/*", "allowed.example.org/*"]}
     change: Change = {
         "resources": {
             "operator": {"properties": {"chart": chart}},
             "crds": {"properties": {"chart": "/c/slurm-operator-crds"}},
         }
     }
-    assert judged(images.images_pinned, change, options=options).violations == ()
+    options |= {"images": ["ghcr.io/slinkyproject", "r.example.org", "allowed.example.org"]}
+    assert judged(cluster_as_made, change, options=options).violations == ()
 
 
 def test_a_chart_by_a_name_is_of_a_repository_of_the_machine() -> None:
@@ -89,7 +91,7 @@ def test_a_chart_by_a_name_is_of_a_repository_of_the_machine() -> None:
 
 def test_a_chart_from_a_registry_needs_a_version() -> None:
     change = {"resources": {"crds": {"properties": {"chart": "oci://registry.example.org/slurm-operator-crds"}}}}
-    assert "has no version" in messages(judged(images.images_pinned, change))
+    assert "isn't pinned" in messages(judged(cluster_as_made, change, {"images": ["ghcr.io", "registry.example.org"]}))
 
 
 def test_gates_and_chart_of_two_releases_are_found() -> None:

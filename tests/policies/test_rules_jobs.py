@@ -97,12 +97,12 @@ def vars_of(resource: Resource) -> dict[str, Any]:
 
 
 def test_an_autoscaler_within_the_gates_maximum_is_allowed() -> None:
-    assert judged(gates.one_owner_of_replicas, base="outside").violations == ()
+    assert judged(cluster_complete, base="outside").violations == ()
 
 
 def test_an_autoscaler_may_not_ask_for_more_than_the_gate_counts_with() -> None:
-    verdict = judged(gates.one_owner_of_replicas, spec("scaler", maxReplicas=9), base="outside")
-    assert "may ask for 9 pods" in messages(verdict)
+    verdict = judged(cluster_complete, spec("scaler", maxReplicas=9), base="outside")
+    assert "may ask for 9, and NodeSetScale gate allows 8" in messages(verdict)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_the_production_site_of_the_example_asks_for_digests_and_finds_nothing_e
     site["cluster-as-made"]["declared"].append(RENDERED)
     seen = analyze(deployed, written(deployed, saved(deployed), "production"), site)
     assert seen.code != 0
-    assert seen.refused_by == {"images-pinned"}
+    assert seen.refused_by == {"cluster-as-made"}
 
 
 def test_a_setting_that_no_rule_knows_stops_the_analysis(deployed: Project) -> None:
