@@ -370,6 +370,17 @@ def node_props(each: Candidate) -> dict[str, Any]:
     }
 
 
+def waited_for(jobs: Sequence[Job], *, known: bool = True) -> dict[str, Any]:
+    """Jobs that hold a change up, and when the last ends. One that waits has no known end."""
+    ends = [None if each.waits else each.expected_end for each in jobs]
+    sure = known and None not in ends
+    return {
+        "jobs": [{**job_props(each), "waits": each.waits} for each in jobs[:MAX_JOBS]],
+        "jobs_total": len(jobs),
+        "free_at": when(max((end for end in ends if end is not None), default=0) if sure else None),
+    }
+
+
 def job_props(job: Job) -> dict[str, Any]:
     """One job that is waited for."""
     return {

@@ -26,16 +26,14 @@ from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.observe import conf_look
 from slinky_iac.drain.plan import (
-    MAX_JOBS,
     SCHEMA,
     Props,
     Seen,
     frozen,
-    job_props,
     plan_props,
     plan_scale_in,
     unknown_plan,
-    when,
+    waited_for,
 )
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
@@ -275,9 +273,6 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times."""
     going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
-    ends = [None if each.waits else each.expected_end for each in holding]
-    known = [end for end in ends if end is not None]
-    unknown = bool(look.problem) or len(known) < len(ends)
     warnings = [*_warnings(look, going), *named_in_words(going.hosts, look.cluster)]
     if goal.text is not None and not look.problem:
         warnings += kept_back(goal.text, look.fitting(goal.text))
@@ -287,9 +282,7 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
         "hosts": list(going.hosts),
         "changed": list(going.changed),
         "known": not look.problem,
-        "jobs": [{**job_props(each), "waits": each.waits} for each in holding[:MAX_JOBS]],
-        "jobs_total": len(holding),
-        "free_at": when(None if unknown else max(known, default=0)),
+        **waited_for(holding, known=not look.problem),
         "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
         "warnings": [f"unknown, because there was no answer: {look.problem}"] if look.problem else warnings,
     }

@@ -14,15 +14,13 @@ from typing import Any, Final
 
 from slinky_iac.drain import sessions
 from slinky_iac.drain.plan import (
-    MAX_JOBS,
     Props,
     Seen,
-    job_props,
     limit_findings,
     plan_props,
     plan_teardown,
     unknown_plan,
-    when,
+    waited_for,
 )
 from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.session import Session, open_session
@@ -126,15 +124,7 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
     if settings.kind and seen.meta is None:
         return None
     jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
-    ends = [each.expected_end for each in jobs]
-    plain = {
-        **plan_props(unknown_plan(name, 0, 0, "")),
-        "known": True,
-        "jobs": [job_props(each) for each in jobs[:MAX_JOBS]],
-        "jobs_total": len(jobs),
-        "free_at": when(None if None in ends else max((end for end in ends if end is not None), default=0)),
-        "warnings": [],
-    }
+    plain = {**plan_props(unknown_plan(name, 0, 0, "")), "known": True, "warnings": [], **waited_for(jobs)}
     over = () if settings.interrupts else limits_exceeded(seen.lost, settings.policy.limits, seen.now)
     text = f"{settings.what} will be removed; "
     if settings.interrupts and seen.lost:
