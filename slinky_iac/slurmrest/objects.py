@@ -211,6 +211,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     node_names: tuple[str, ...] = field(default=(), name="node_names (ours)")
     """Names of the nodes that it holds, each once, from :attr:`nodes` (no field of Slurm's); none where they can't be
     read."""
+    required: tuple[str, ...] | None = field(default=(), name="required (ours)")
+    """Nodes that its owner named, from :attr:`required_nodes` (no field of Slurm's); None where that can't be read."""
     expected_end: int | None = field(default=None, name="expected_end (ours)")
     """When it leaves its nodes at the latest (no field of Slurm's). None where nothing says so: without a time limit, when
     slurmctld writes an end one year on (job_mgr.c, INFINITE), and while it is suspended, when its clock stands still."""
@@ -225,6 +227,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
             force_setattr(self, name, _same(getattr(self, name)))
         names, why = expanded(self.nodes)
         force_setattr(self, "node_names", names)
+        named, unread = expanded(self.required_nodes) if self.required_nodes else ((), "")
+        force_setattr(self, "required", None if unread else named)
         why = why if _legible(self.job_state) else FOREIGN_BYTES.format("state")
         if why and not self.unreadable:
             force_setattr(self, "unreadable", why)
@@ -264,12 +268,6 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
         """What can't be read and why, for a message; empty where all was read."""
         which = f"job {self.label}" if self.job_id else "a job without a readable id"
         return f"{which} can't be read: {self.unreadable}" if self.unreadable else ""
-
-    @property
-    def required(self) -> tuple[str, ...] | None:
-        """Nodes that its owner named; None where that can't be read."""
-        found, why = expanded(self.required_nodes)
-        return None if why else found
 
     @property
     def partitions(self) -> tuple[str, ...]:
