@@ -1,0 +1,76 @@
+"""What other hands do to a node that a gate drains: a person's drain over it, a slurmctld that starts again, a second run.
+
+A hold ends by itself after a time that the gate renews, so that a gate which died leaves no node drained for ever. Nobody
+else's drain may end by it, and no start of slurmctld may take it away from a drain that goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from lab import slurm as outside
+from tests.e2e.gated import NODES, Gated
+from tests.e2e.slurm import Slurm, await_true
+from tests.faults.mid_drain import Begin, begin, gated, proxy
+
+__all__ = ["begin", "gated", "proxy"]
+
+REASON = "bad DIMM"
+
+
+def until(slurm: Slurm, node: str) -> float | None:
+    """When slurmctld would end the drain by itself; None where it would not."""
+    moment: dict[str, Any] = slurm.nodes()[node]["resume_after"]
+    return float(moment["number"]) if moment["set"] and moment["number"] else None
+
+
+def by_a_person(slurm: Slurm, node: str) -> None:
+    slurm.admin("scontrol", "update", f"nodename={node}", "state=drain", f"reason={REASON}")
+
+
+def test_a_persons_drain_over_ours_has_no_end_and_keeps_the_persons_words(begin: Begin, slurm: Slurm) -> None:
+    case = begin()
+    assert until(slurm, case.chosen) is not None, "a drain of ours ends by itself where its gate dies"
+    by_a_person(slurm, case.chosen)
+    await_true("slurmctld won't end it by itself", lambda: until(slurm, case.chosen) is None, 60)
+    assert slurm.reason(case.chosen).startswith(REASON)
+    case.gated.kill(case.run)
+    case.gated.write(3)
+    case.gated.stack.up()
+    assert "DRAIN" in slurm.states()[case.chosen]
+    assert slurm.reason(case.chosen).startswith(REASON)
+    assert until(slurm, case.chosen) is None
+    assert case.gated.pods() == sorted(NODES)
+    case.await_end_of_the_first_job()
+    case.assert_no_job_lost()
+
+
+def test_a_slurmctld_that_starts_again_under_a_busy_drained_node_gets_the_end_of_the_hold_again(
+    begin: Begin, slurm: Slurm
+) -> None:
+    """A busy dynamic node keeps its drain over a start of slurmctld and loses its timer (watched, 26.05.5)."""
+    case = begin()
+    outside.daemon_stop("ctl", "slurmctld")
+    outside.daemon_start("ctl", "slurmctld")
+    await_true("slurmctld answers", lambda: slurm.admin("squeue", "-h", check=False).strip(), 60)
+    assert "DRAIN" in slurm.states()[case.chosen]
+    await_true("the drain has an end", lambda: (until(slurm, case.chosen) or 0) > time.time(), 90)
+    case.finish()
+    case.settle()
+
+
+def test_of_two_runs_that_live_the_later_goes_on_alone(begin: Begin, gated: Gated) -> None:
+    """`pulumi cancel` takes the lock away and ends nobody: the first run lives until it sees the other's stamp."""
+    case = begin()
+    gated.stack.pulumi("cancel", "--yes")
+    later = gated.start_up()
+    try:
+        first = case.finish(120)
+        assert case.run.returncode != 0
+        assert "began after this run" in first, first[-4000:]
+        out, _ = later.communicate(timeout=240)
+        assert later.returncode == 0, out[-4000:]
+    finally:
+        later.kill()
+    case.settle()
