@@ -128,7 +128,8 @@ class Inside:
 @contextmanager
 def lived(world: World, *, later: bool = True) -> Iterator[Inside]:
     """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
-    later_operator.load(KUBERNETES)
+    if later:
+        later_operator.load(KUBERNETES)
     world.vacate()
     with queue_volume(world), database(DATABASE):
         try:
