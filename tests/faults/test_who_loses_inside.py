@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -47,18 +48,37 @@ def occupied(inside: Inside) -> dict[str, str]:
 
 def end(inside: Inside, *jobs: str) -> None:
     """Let jobs end by themselves, with exit code 0."""
-    inside.slurm("scancel", "--batch", "--signal=USR1", *jobs)
+    asked(inside, "scancel", "--batch", "--signal=USR1", *jobs)
+
+
+def asked(inside: Inside, *argv: str) -> str:
+    """What a command beside slurmctld says, once slurmctld answers: operator 1.2 restarts it over a changed slurm.conf."""
+    found: list[str] = []
+
+    def answered() -> bool:
+        with suppress(subprocess.CalledProcessError):
+            found.append(inside.slurm(*argv))
+        return bool(found)
+
+    await_true(f"slurmctld answers {argv[0]}", answered, 120)
+    return found[0]
 
 
 def drained(inside: Inside) -> set[str]:
     """Nodes that carry a drain of the gate's."""
-    rows = json.loads(inside.slurm("scontrol", "show", "nodes", "--json"))["nodes"]
+    rows = json.loads(asked(inside, "scontrol", "show", "nodes", "--json"))["nodes"]
     return {row["name"] for row in rows if "DRAIN" in row["state"] and row["reason"].startswith("slinky-iac:")}
+
+
+def shown(inside: Inside, job: str) -> dict[str, str]:
+    """A job, as slurmctld tells it."""
+    words = asked(inside, "scontrol", "-o", "show", "job", job).split()
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
 def states(inside: Inside, jobs: dict[str, str]) -> dict[str, tuple[str, str, str]]:
     """State, node and restarts of each job."""
-    found = {node: inside.job(job) for node, job in jobs.items()}
+    found = {node: shown(inside, job) for node, job in jobs.items()}
     return {node: (job["JobState"], job["NodeList"], job["Restarts"]) for node, job in found.items()}
 
 
@@ -68,8 +88,8 @@ def running(nodes: Iterable[str]) -> dict[str, tuple[str, str, str]]:
 
 def accounted(inside: Inside, jobs: dict[str, str]) -> list[str]:
     """slurmdbd's rows of the jobs, one a run."""
-    asked = ("sacct", "-X", "-D", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "JobID,State,ExitCode")
-    return sorted(inside.slurm(*asked).splitlines())
+    rows = asked(inside, "sacct", "-X", "-D", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "JobID,State,ExitCode")
+    return sorted(rows.splitlines())
 
 
 def all_completed(inside: Inside, jobs: dict[str, str]) -> None:
@@ -126,8 +146,8 @@ def test_a_login_set_that_leaves_the_program_stays_while_srun_runs_from_it(insid
     settings["slinky-iac:drain"] = {"deadline": "10s"}
     with subprocess.Popen(["kubectl", *argv], env=inside.world.env, stdout=subprocess.DEVNULL) as srun:
         try:
-            await_true("srun has its job", lambda: inside.slurm("squeue", "-h", "-t", "R", "-o", "%i").split(), 60)
-            (job,) = inside.slurm("squeue", "-h", "-t", "R", "-o", "%i").split()
+            await_true("srun has its job", lambda: asked(inside, "squeue", "-h", "-t", "R", "-o", "%i").split(), 60)
+            (job,) = asked(inside, "squeue", "-h", "-t", "R", "-o", "%i").split()
             inside.write(settings)
             shown = inside.stack.pulumi("preview").stdout
             assert f"1 job ({job} of " in shown, shown
@@ -136,11 +156,11 @@ def test_a_login_set_that_leaves_the_program_stays_while_srun_runs_from_it(insid
             assert job in refused.stdout + refused.stderr
             assert login in inside.uids()
             assert srun.poll() is None
-            assert inside.job(job)["JobState"] == "RUNNING"
+            assert shown(inside, job)["JobState"] == "RUNNING"
         finally:
             srun.kill()
-    inside.slurm("scancel", job)
-    await_true("no job is left", lambda: not inside.slurm("squeue", "-h").strip(), 60)
+    asked(inside, "scancel", job)
+    await_true("no job is left", lambda: not asked(inside, "squeue", "-h").strip(), 60)
     inside.stack.up()
     await_true("the login set is gone", lambda: login not in inside.uids(), 120)
     write(inside)
@@ -159,9 +179,9 @@ def test_a_job_that_is_requeued_in_the_middle_of_a_destroy_keeps_slurmctld(insid
     assert ended.returncode != 0, said[-4000:]
     assert job in said
     assert "inside-controller-0" in inside.uids()
-    assert inside.job(job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
-    inside.slurm("scancel", job)
-    await_true("the queue is empty", lambda: not inside.slurm("squeue", "-h").strip(), 120)
+    assert shown(inside, job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
+    asked(inside, "scancel", job)
+    await_true("the queue is empty", lambda: not asked(inside, "squeue", "-h").strip(), 120)
     settings = all_inside("hs256", later=False)
     settings["slinky-iac:nodesets"]["solo"]["pod"] = GRACE
     inside.write(settings)
