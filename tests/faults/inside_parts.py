@@ -42,6 +42,7 @@ def queue_volume(world: World) -> Iterator[None]:
     }
     volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": VOLUME}, "spec": spec}
     world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(volume))
+    _on_node(["rm", "-rf", FOLDER])  # a run that was killed leaves its queue, which would be taken up
     _on_node(["install", "-d", "-o", "401", "-g", "401", FOLDER])
     try:
         yield
