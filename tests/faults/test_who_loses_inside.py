@@ -137,36 +137,6 @@ def test_slurm_conf_is_changed_by_its_gate_alone(inside: Inside) -> None:
     inside.stack.pulumi("preview", "--expect-no-changes")
 
 
-def test_a_login_set_that_leaves_the_program_stays_while_srun_runs_from_it(inside: Inside) -> None:
-    """Its srun would go, and its job would run on to its time limit with nobody attached."""
-    (login,) = [name for name in inside.uids() if name.startswith("inside-login-main")]
-    argv = ["exec", "-n", INSIDE, login, "-c", "login", "--", "srun", "-w", "solo-0", "-t", "30", "sleep", "1200"]
-    settings = all_inside("hs256", later=False)
-    settings["slinky-iac:logins"] = {}
-    settings["slinky-iac:drain"] = {"deadline": "10s"}
-    with subprocess.Popen(["kubectl", *argv], env=inside.world.env, stdout=subprocess.DEVNULL) as srun:
-        try:
-            await_true("srun has its job", lambda: asked(inside, "squeue", "-h", "-t", "R", "-o", "%i").split(), 60)
-            (job,) = asked(inside, "squeue", "-h", "-t", "R", "-o", "%i").split()
-            inside.write(settings)
-            shown = inside.stack.pulumi("preview").stdout
-            assert f"1 job ({job} of " in shown, shown
-            refused = inside.stack.up(check=False)
-            assert refused.returncode != 0
-            assert job in refused.stdout + refused.stderr
-            assert login in inside.uids()
-            assert srun.poll() is None
-            assert shown(inside, job)["JobState"] == "RUNNING"
-        finally:
-            srun.kill()
-    asked(inside, "scancel", job)
-    await_true("no job is left", lambda: not asked(inside, "squeue", "-h").strip(), 60)
-    inside.stack.up()
-    await_true("the login set is gone", lambda: login not in inside.uids(), 120)
-    write(inside)
-    inside.stack.up()
-
-
 def test_a_job_that_is_requeued_in_the_middle_of_a_destroy_keeps_slurmctld(inside: Inside) -> None:
     """The gate's own requeue puts it back into the queue, which goes with slurmctld's volume."""
     write(inside, drain={"deadline": "20s", "onDeadline": "requeue"})
