@@ -20,6 +20,7 @@ from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import why_not_free
 from slinky_iac.drain.losses import Change, Loss, stays_lost, who_loses
 from slinky_iac.drain.protocol import (
+    WITHOUT_SLURMRESTD,
     ClosePartitions,
     DeleteOwned,
     Done,
@@ -217,10 +218,11 @@ def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
     if not goal.ends or look.controller is None:
         return Stop(f"{over} slurm.conf is as it was", "deadline")
     meta = look.controller.metadata
+    before = f". With NodeSets, these go first: {WITHOUT_SLURMRESTD}" if goal.ends == "first" else ""
     return Stop(
         f"{over} slurmctld may have jobs, so the Controller stays. Repair what doesn't answer, then run the same command"
         " again. If slurmctld never ran, or is gone for good, no job is left to lose, and without its Controller the same"
-        f" command continues: `kubectl delete controllers.{names.GROUP} -n {meta.namespace} {meta.name}`",
+        f" command continues: `kubectl delete controllers.{names.GROUP} -n {meta.namespace} {meta.name}`{before}",
         "deadline",
     )
 

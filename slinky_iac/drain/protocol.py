@@ -93,6 +93,9 @@ class Goal:
         return self.deadline_at + self.policy.overtime_s
 
 
+WITHOUT_SLURMRESTD: Final = (
+    "`slinky docs operations 'Without slurmrestd'` says how to remove NodeSets while Slurm is unreachable"
+)
 NEXT_STEP: Final = "`pulumi up` again continues where this run ended; `slinky drain cancel` undoes it."
 
 

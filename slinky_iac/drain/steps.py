@@ -45,13 +45,12 @@ from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
-from slinky_iac.drain.protocol import Done, Goal, Observation, Step, Stop, Wait
+from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.kube.objects import NodeSet, Pod
 
 FIRST_ANSWER_S: Final = 60
 """How long the first pods of a NodeSet wait for an answer from Slurm."""
-WITHOUT_SLURMRESTD = "`slinky docs operations 'Without slurmrestd'` says how to remove NodeSets while Slurm is unreachable"
 
 
 def next_step(seen: Observation, goal: Goal) -> Step:

@@ -370,6 +370,7 @@ def test_a_destroy_of_a_slurmctld_that_never_answered_says_the_command_with_whic
     with pytest.raises(DrainDeadline, match=r"kubectl delete controllers.slinky.slurm.net -n slurm hpc`") as why:
         conf_run.finish(found, settings(BOTH), ends)
     assert "slurmctld may have jobs, so the Controller stays" in str(why.value)
+    assert ("`slinky docs operations 'Without slurmrestd'`" in str(why.value)) is (ends == "first"), "the fence keeps it"
     assert (found.kube.extra_conf, found.world.set_to) == (text(BOTH), [])
     found.kube.extra_conf = None
     conf_run.finish(found, settings(BOTH), ends)
