@@ -167,6 +167,8 @@ def cases(nodes: int, jobs: int) -> Iterator[tuple[str, Fleet]]:
     yield f"one of {nodes:,}", fleet(nodes, jobs, removed=1)
     yield f"2 of 10, {nodes // 10:,} NodeSets", fleet(nodes, jobs, size=10, removed=2)
     yield f"half of {nodes:,}, {nodes // 2:,} jobs wait with --nodelist", fleet(nodes, jobs, waiting=nodes // 2)
+    many = fleet(nodes, jobs, size=nodes // 20, removed=nodes // 200 or 1, waiting=nodes // 2)
+    yield f"{many.removed} of {nodes // 20:,}, 20 NodeSets, {nodes // 2:,} jobs wait with --nodelist", many
 
 
 def body(kind: str, rows: int) -> bytes:

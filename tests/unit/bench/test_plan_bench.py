@@ -16,7 +16,7 @@ def test_no_plan_is_dearer_than_its_rivals_choice() -> None:
 
 
 def test_the_cases_are_what_their_names_say() -> None:
-    half, one, small, queue = (given for _, given in plan.cases(60, 600))
+    half, one, small, queue, _ = (given for _, given in plan.cases(60, 600))
     assert [len(each.selected) for each in (*plan.ours(half), *plan.ours(one), *plan.ours(small))] == [30, 1, *[2] * 6]
     assert [len(each) for each in small.nodesets] == [10] * 6
     assert sum(job.waits and bool(job.required_nodes) for job in queue.jobs) == 30
