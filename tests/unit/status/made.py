@@ -95,6 +95,7 @@ def resources() -> list[dict[str, Any]]:
             "type": "pulumi-python:dynamic/slurm:OutsideHosts",
             "outputs": {
                 "schema": 1, "stack": "prod", "policy": POLICY, **REACH,
+                "controller": "slurm",
                 "hosts": {"metal-1": "active", "metal-2": "drained"},
             },
         },
