@@ -59,6 +59,8 @@ def _pods(config: StackConfig) -> dict[Part, Sequence[PodSettings]]:
 
 def parts(config: StackConfig) -> tuple[Part, ...]:
     """Whose pods have a policy: those that the stack makes on the pods' network."""
+    if not config.auth.makes_daemons:
+        return ()
     return tuple(part for part, pods in _pods(config).items() if any(not pod.host_network for pod in pods))
 
 

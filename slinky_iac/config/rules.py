@@ -240,8 +240,6 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    if not config.auth.makes_daemons:
-        return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
     if config.slurm_numbers < MINIMUM_SLURM:
         yield at("cluster.slurmVersion").error(
             f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
@@ -304,6 +302,7 @@ def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
+    *rules_keys.OF_DAEMONS,
     *rules_keys.RULES,
     _accounting,
     _controller,
@@ -326,17 +325,36 @@ RULES: tuple[Rule, ...] = (
     *(rule for part in PARTS for rule in part.rules),
     *metrics.RULES,
     *rules_networks.RULES,
+    *rules_networks.OF_DAEMONS,
     *rules_nodes.RULES,
     *rules_secrets.RULES,
+    *rules_secrets.OF_DAEMONS,
     *rules_clients.RULES,
-    *rules_jobs.RULES,
+    *rules_clients.OF_DAEMONS,
+    *rules_jobs.OF_DAEMONS,
     *rules_identity.RULES,
+    *rules_identity.OF_DAEMONS,
 )
+
+
+OF_DAEMONS: frozenset[Rule] = frozenset(
+    {
+        _versions,
+        *rules_keys.OF_DAEMONS,
+        *rules_networks.OF_DAEMONS,
+        *rules_secrets.OF_DAEMONS,
+        *rules_clients.OF_DAEMONS,
+        *rules_jobs.OF_DAEMONS,
+        *rules_identity.OF_DAEMONS,
+    }
+)
+"""Those of stacks that make daemons. A munge cluster's stack makes clients only, of whichever release the cluster has."""
 
 
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
-    found = [each for rule in RULES for each in rule(config, secrets)]
+    passed_over = frozenset() if config.auth.makes_daemons else OF_DAEMONS
+    found = [each for rule in RULES if rule not in passed_over for each in rule(config, secrets)]
     return acknowledged((*found, *_without_cause(config, {each.id for each in found})), config.acknowledged)
 
 

@@ -17,7 +17,7 @@ def clients(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         path = f"clients.{name}"
         yield from _namespace(config, client, path, made)
         yield from _key(config, client, path)
-        yield from _people(config, client, path)
+        yield from _people(client, path)
         yield from _deployment(client, path)
         if client.jupyterhub is not None:
             yield from _hub(config, client, client.jupyterhub, f"{path}.jupyterhub")
@@ -58,7 +58,7 @@ def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
         )
 
 
-def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
+def _people(client: Client, path: str) -> Iterator[Finding]:
     numbers: dict[int, str] = {}
     for person, each in client.people.items():
         where = f"{path}.people.{name_of(person)}"
@@ -75,8 +75,12 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
         if each.uid in numbers:
             yield at(where).error(f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
         numbers.setdefault(each.uid, person)
-    if not client.people and config.auth.makes_daemons:
-        yield at(f"{path}.people").warning(
+
+
+def people(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """sackd in a client's pod names the people of its jobs."""
+    for name in (name for name, client in config.clients.items() if not client.people):
+        yield at(f"clients.{name}.people").warning(
             "is empty: sackd must know each person's name, or slurmctld takes the job and holds it (`slurm_cred_create"
             " failure`). Name them, or use an image that asks your directory",
             id="client-without-people",
@@ -133,3 +137,5 @@ def _set(values: object, *path: str) -> object:
 
 
 RULES = (clients,)
+OF_DAEMONS = (people,)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -58,7 +58,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
                 " Secret whose entry sssd.conf is `[sssd]`, and name it here"
             )
-    if given is None or not config.auth.makes_daemons:
+    if given is None:
         return
     if config.identity.passwd is not None:
         yield at("identity.sssd").error("stands beside passwd: two lists of users could differ. Keep one of them")
@@ -76,7 +76,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.files`."""
     given = config.identity.oidc
-    if given is None or not config.auth.makes_daemons:
+    if given is None:
         return
     if not config.keys.has_token_keys:
         yield at("identity.oidc").error(
@@ -149,4 +149,6 @@ def rendered_size(given: Passwd) -> int:
     return size + sum(len(name) + LINE for name in given.groups)
 
 
-RULES = (passwd, sssd, oidc)
+RULES = (passwd,)
+OF_DAEMONS = (sssd, oidc)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -28,8 +28,6 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Users, partitions, limits and scripts of all jobs."""
     for name, job in config.jobs.items():
         path = f"jobs.{name}"
-        if not config.auth.makes_daemons:
-            continue
         yield from _user(config, f"{path}.user", job.user, _AS_ROOT)
         yield from _partition(config, path, job)
         yield from _script(path, job)
@@ -103,8 +101,6 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Users and lifetimes of tokens that the operator makes, and what its releases do about their renewal."""
     for name, each in config.tokens.items():
         path = f"tokens.{name}"
-        if not config.auth.makes_daemons:
-            continue
         yield from _user(config, f"{path}.user", each.user, "a leaked token can't be revoked")
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
@@ -123,7 +119,7 @@ def _smoke(config: StackConfig) -> Iterator[Finding]:
         return
     if smoke.user is None:
         yield at("smoke.user").error("is missing: name an ordinary user whom slurmctld's host knows")
-    if config.auth.makes_daemons and smoke.user is not None:
+    else:
         for name, job in smoke_jobs(config).items():
             yield from _user(config, "smoke.user", job.user, _AS_ROOT)
             yield from _partition(config, f"smoke.{name}", job)
@@ -176,4 +172,5 @@ def minutes(text: str) -> int | None:
     return int(first) + (1 if int(second or 0) else 0)
 
 
-RULES = (jobs, tokens)
+OF_DAEMONS = (jobs, tokens)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -11,12 +11,10 @@ from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM,
 
 
 def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `keys`."""
+    """Findings about keys that daemons share, what signs tokens, and rotations."""
     keys = config.keys
     yield from _tokens(config, secrets)
-    yield from _secrets(config)
-    if not config.auth.makes_daemons:
-        return
+    yield from _named(config)
     if (config.slurmctld.hosts or config.slurmdbd.hosts) and keys.source == "generated":
         yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
@@ -37,7 +35,7 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def _secrets(config: StackConfig) -> Iterator[Finding]:
+def kept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Two Secrets that this stack makes can't have one name. Those that somebody else makes have the names that they are
     given, and a namespace that is destroyed takes them with it."""
     keys, cluster = config.keys, config.cluster
@@ -49,8 +47,11 @@ def _secrets(config: StackConfig) -> Iterator[Finding]:
             " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
             " cluster.keepNamespace: true"
         )
-    if not config.auth.makes_daemons:
-        return
+
+
+def _named(config: StackConfig) -> Iterator[Finding]:
+    """Secrets of somebody else are named, and what is said of them is said of such alone."""
+    keys = config.keys
     given = {"slurmKeySecret": keys.slurm_key_secret, "jwtKeySecret": keys.jwt_key_secret}
     for setting in (name for name, secret in given.items() if keys.of_others and secret is None):
         yield at(f"keys.{setting}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
@@ -125,8 +126,6 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
 
 def _tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.tokens` and the secrets that go with it."""
-    if not config.auth.makes_daemons:
-        return
     chosen, given = config.keys.tokens, [name for name in TOKEN_SECRETS if name in secrets]
     if not config.keys.has_token_keys:
         if given:
@@ -182,4 +181,6 @@ def _who_verifies(config: StackConfig) -> Iterator[Finding]:
         )
 
 
-RULES = (keys,)
+RULES = (kept,)
+OF_DAEMONS = (keys,)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -30,14 +30,17 @@ _HOST_NETWORK: Final[tuple[tuple[Part, str], ...]] = (
 )
 
 
-def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `networkPolicies`."""
+def unused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Settings of policies that are off."""
     policies = config.network_policies
     if not policies.enabled:
         fields = ("api_server", "nodes", "addresses", "clients", "egress")
         yield from ignored_fields(_PATH, policies, fields, "networkPolicies.enabled is false")
-        return
-    if not config.auth.makes_daemons:
+
+
+def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """What policies that are on must know, and where they don't hold."""
+    if not config.network_policies.enabled:
         return
     yield from _operator(config)
     yield from _slurmrestd(config)
@@ -134,4 +137,6 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
         )
 
 
-RULES = (networks,)
+RULES = (unused,)
+OF_DAEMONS = (networks,)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -154,7 +154,7 @@ def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of 
 def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmrestd speaks plain HTTP, and each token that it is sent may be read on the way and used."""
     kind = config.restapi.service.type
-    if config.auth.makes_daemons and kind != "ClusterIP" and config.restapi.tls is None:
+    if kind != "ClusterIP" and config.restapi.tls is None:
         yield at("restapi.service.type").warning(
             f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who listens on"
             " the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's admin. Gates and"
@@ -174,4 +174,6 @@ def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (database, environment, volumes, offered, given_away)
+RULES = (database, environment, volumes, given_away)
+OF_DAEMONS = (offered,)
+"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

@@ -131,6 +131,21 @@ class ClusterConfig(Section):
         return slurmdbd_of(self.accounting, self.cluster)
 
     @property
+    def installs_operator(self) -> bool:
+        """Whether the stack deploys slurm-operator, which its clients alone don't need."""
+        return self.operator.install and self.auth.makes_daemons
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether the stack makes a fence around its NodeSets."""
+        return self.cluster.fence and self.auth.makes_daemons
+
+    @property
+    def publishes_keys(self) -> bool:
+        """Whether daemons read a set of public keys (jwks.json) that the stack makes."""
+        return self.keys.has_token_keys and self.auth.makes_daemons
+
+    @property
     def operator_version(self) -> OperatorVersion:
         """The operator's release, which decides the shape of every spec."""
         return self.operator.parsed

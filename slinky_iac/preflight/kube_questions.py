@@ -148,7 +148,7 @@ def _of_groups(config: StackConfig, groups: Collection[str]) -> Iterator[Finding
 
 
 def _has_pods(config: StackConfig) -> bool:
-    return config.auth.makes_daemons and bool(parts(config))
+    return bool(parts(config))
 
 
 def _asks_groups(config: StackConfig) -> bool:

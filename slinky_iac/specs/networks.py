@@ -53,7 +53,7 @@ class NetworkPolicy:
 
 def network_policies(config: StackConfig) -> tuple[NetworkPolicy, ...]:
     """The policies of a stack; none where they are off."""
-    if not config.network_policies.enabled or not config.auth.makes_daemons:
+    if not config.network_policies.enabled:
         return ()
     return tuple(_policy(config, part) for part in parts(config))
 

@@ -33,7 +33,7 @@ QUESTIONS: Final = {
         r"|\bexternal(_dbd)? is (not )?None|isinstance\([^)]*(Inside|Outside)|owns_conf|reads_one_key"
         r"|\b(if|elif|not|and|or|bool)\b[ (]*[a-z.]*\.slurm(ctld|dbd)\.(hosts|pods|services)\b"
     ),
-    "auth/munge?": r"auth/munge|\.keys\.auth\b",
+    "auth/munge?": r"auth/munge|\.keys\.auth\b|makes_daemons",
     "whose keys?": r"keys\.source\b|of_others",
     "which tokens?": r"has_token_keys|keys\.tokens\b",
 }

@@ -212,8 +212,7 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         yield _external_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
         row += 1
     if external.login_hosts:
-        speaks = "munged" if not config.auth.makes_daemons else "sackd"
-        lines = (compress(host.name for host in external.login_hosts), speaks)
+        lines = (compress(host.name for host in external.login_hosts), config.auth.client_daemon)
         yield _external_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
     if external.slurmrestd is not None:
@@ -222,13 +221,13 @@ def _outside(config: StackConfig) -> Iterator[Box]:
 
 def _judges(config: StackConfig) -> tuple[str, ...]:
     """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
-    own = ("public",) if config.keys.has_token_keys and config.auth.makes_daemons else ()
+    own = ("public",) if config.publishes_keys else ()
     return (*_held(config), *own)
 
 
 def _held(config: StackConfig) -> tuple[str, ...]:
     """Keys of a daemon outside."""
-    return ("munge",) if not config.auth.makes_daemons else BOTH
+    return tuple(key.name for key in config.auth.keys)
 
 
 def _external_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:

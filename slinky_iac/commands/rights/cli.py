@@ -225,24 +225,24 @@ def notes(
             f" first `pulumi up`, run `{commands}` with the stack's name, then apply these: `pulumi up` takes over a"
             " namespace that has this annotation."
         )
-    workers, fence = config.auth.makes_daemons, config.cluster.fence
-    if use is Use.APPLY and workers and config.operator.install:
+    fence = config.is_fenced
+    if use is Use.APPLY and config.installs_operator:
         yield (
             "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
             " cluster-admin. Install it from a stack of its own, and set operator.install: false here."
         )
-    if use is Use.APPLY and workers and fence:
+    if use is Use.APPLY and fence:
         yield (
             "cluster.fence: preview with the rights of review, and run the first `pulumi up` with --skip-preview. Its own"
             " preview would write the fence's binding as a trial before there is a policy, and for that the API server wants"
             " `get` on all objects of all kinds. The update has the policy by then."
         )
-    if use is Use.APPLY and workers and fence and not config.operator.install:
+    if use is Use.APPLY and fence and not config.operator.install:
         yield (
             "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind"
             " NodeSet isn't known, the API server wants `get` on all objects of all kinds for the fence."
         )
-    if use is Use.REVIEW and workers:
+    if use is Use.REVIEW and config.auth.makes_daemons:
         yield (
             "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"
             " that are in the way of the stack's: these end the `pulumi up`, which leaves them as they are."
@@ -257,7 +257,7 @@ def notes(
 def made_namespaces(config: StackConfig) -> tuple[str, ...]:
     """Namespaces that Roles are in and that the stack itself makes."""
     found = [config.cluster.namespace] if config.cluster.create_namespace else []
-    if config.operator.install and config.operator.create_namespace and config.auth.makes_daemons:
+    if config.installs_operator and config.operator.create_namespace:
         found.append(config.operator.namespace)
     found += [client.namespace for client in config.clients.values() if client.create_namespace]
     return tuple(dict.fromkeys(found))

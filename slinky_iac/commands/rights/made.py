@@ -39,9 +39,9 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     found += [Made("networking.k8s.io", "networkpolicies", each.name, each.namespace) for each in network_policies(config)]
     found += _of_clients(config)
     # A munge cluster whose clients have namespaces of their own has none of its own.
-    if config.cluster.create_namespace and (config.auth.makes_daemons or config.munge.image is not None):
+    if config.cluster.create_namespace and (config.auth.makes_daemons or config.auth.client_image is not None):
         found.append(Made(CORE, "namespaces", namespace, None))
-    if config.cluster.fence and config.auth.makes_daemons:
+    if config.is_fenced:
         kinds = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
         found += [Made(ADMISSION, kind, each.name, None) for each in fence(config) for kind in kinds]
     return tuple(found)

@@ -288,7 +288,7 @@ def _hubs(config: StackConfig) -> Iterator[Right]:
 
 def _fence(config: StackConfig) -> Iterator[Right]:
     """What Kubernetes asks of the writer of a policy that reads NodeSets. It asks itself, so no audit log shows it."""
-    if config.cluster.fence and config.auth.makes_daemons:
+    if config.is_fenced:
         yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
 
 
@@ -307,7 +307,7 @@ def _draining(config: StackConfig) -> Iterator[Right]:
 
 def _operator(config: StackConfig) -> Iterator[Right]:
     operator = config.operator
-    if not operator.install or not config.auth.makes_daemons:
+    if not config.installs_operator:
         return
     why = "slurm-operator's charts"
     webhook = operator.webhook.enabled

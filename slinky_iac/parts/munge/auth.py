@@ -26,6 +26,8 @@ class SlurmAuth:
     """Keys that the daemons share."""
     client_key: ClassVar[Key] = SLURM
     """The key that clients prove themselves with."""
+    client_daemon: ClassVar[str] = "sackd"
+    """The daemon beside a client that proves who asks."""
     client_image: ClassVar[str | None] = None
     """An image that clients have of the stack; None where they have slurmd's or their own."""
     in_clear: ClassVar[str] = "auth/slurm signs and doesn't encrypt; no TLSType is set"
@@ -46,6 +48,7 @@ class MungeAuth:
     makes_daemons: ClassVar[bool] = False
     keys: ClassVar[tuple[Key, ...]] = (MUNGE,)
     client_key: ClassVar[Key] = MUNGE
+    client_daemon: ClassVar[str] = "munged"
     client_file: ClassVar[str] = MUNGE.file
     in_clear: ClassVar[str] = "munge encrypts only its own credential"
 
