@@ -7,7 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
-from slinky_iac.errors import SlinkyError
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.errors import SlinkyError, StateError
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -36,3 +37,15 @@ def _asked(kubeconfig: str | None, context: str | None, _shells: str) -> str:
             return uid_of(way.kube(BUDGET_S, tries=1))
     except SlinkyError:
         return ""
+
+
+def require_recorded(recorded: str, reach: Reach, whose: str) -> None:
+    """Raises StateError where another cluster answers than the one that a state has (``recorded``; empty: it has none)."""
+    live = answering(reach.kubeconfig, reach.context) if recorded else ""
+    if live not in {"", recorded}:
+        raise StateError(
+            f"{whose}: another Kubernetes cluster answers than the one that this stack lives in: its namespace {NAMESPACE}"
+            f" has the UID {live}, and the state has {recorded}. Nothing was changed, and the state keeps all resources. Set"
+            " $KUBECONFIG (or kubernetes.kubeconfig and kubernetes.context) to the stack's own cluster, then run the same"
+            " command again. If that cluster is gone for good, `pulumi stack rm --force` forgets the stack"
+        )

@@ -15,6 +15,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.cluster.which import require_recorded
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
@@ -190,6 +191,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _opened(settings: Settings) -> AbstractContextManager[Session]:
+    require_recorded(settings.kubernetes, settings.reach, settings.owner.text)
     return open_session(settings.reach, settings.urn, report=console_report())
 
 

@@ -230,11 +230,12 @@ def at_work(settings: Settings) -> Iterator[Session]:
     Raises StateError where another Kubernetes cluster answers than the one that the state has, and DrainBlocked where an
     object of Kubernetes can't be read.
     """
+    from slinky_iac.cluster.which import require_recorded
     from slinky_iac.drain.session import open_session
     from slinky_iac.errors import DrainBlocked, KubeError
 
     prepare()
-    _require_recorded(settings)
+    require_recorded(settings.kubernetes, settings.reach, settings.owner.text)
     try:
         with open_session(settings.reach, settings.urn) as session:
             yield session
@@ -245,21 +246,6 @@ def at_work(settings: Settings) -> Iterator[Session]:
             f"{settings.owner.text}: {error}. This gate changes nothing more; what is drained or closed stays so, as `slinky"
             " drain status` shows. Look at the object by `kubectl get … -o yaml`, mend it, then run the same command again"
         ) from error
-
-
-def _require_recorded(settings: Settings) -> None:
-    from slinky_iac.cluster.which import answering
-    from slinky_iac.errors import StateError
-
-    recorded, reach = settings.kubernetes, settings.reach
-    live = answering(reach.kubeconfig, reach.context) if recorded else ""
-    if live not in {"", recorded}:
-        raise StateError(
-            f"{settings.owner.text}: another Kubernetes cluster answers than the one that this stack lives in: its namespace"
-            f" kube-system has the UID {live}, and the state has {recorded}. Nothing was changed, and the state keeps all"
-            " resources. Set $KUBECONFIG (or kubernetes.kubeconfig and kubernetes.context) to the stack's own cluster, then"
-            " run the same command again. If that cluster is gone for good, `pulumi stack rm --force` forgets the stack"
-        )
 
 
 def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:

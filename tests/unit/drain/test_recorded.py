@@ -3,17 +3,21 @@ with another kubeconfig all would be gone already, the state would be emptied, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slinky_iac.cluster.which import NAMESPACE, answering
+from slinky_iac.commands import cli, drain
 from slinky_iac.drain.conf_gates import ControllerGateProvider, QueueGateProvider
 from slinky_iac.drain.gates import ClusterGate, NodeSetScaleProvider, OutsideHostsProvider, SessionsProvider
 from slinky_iac.engine.provider import Gate
-from slinky_iac.errors import DrainBlocked, StateError
+from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
+from slinky_iac.names import NODESET_SCALE
 from tests.api_server import ApiServer
 from tests.gate_site import AT, NODESETS
 
@@ -115,3 +119,16 @@ def test_a_controller_that_cannot_be_read_is_no_controller_that_is_gone(
     with pytest.raises(DrainBlocked, match=r"dev/slurm-conf: Controller slurm/hpc: .*spec\.extraConf"):
         gate().delete("id", props)
     assert api.written == []
+
+
+@pytest.mark.parametrize("act", ["cancel", "status", "plan"])
+def test_a_command_that_drains_in_another_cluster_stops_too(act: str, api: ApiServer, props: dict[str, Any]) -> None:
+    """It would say that nothing of this stack's is drained."""
+    made = {"type": NODESET_SCALE, "outputs": props | {"kubernetes": "uid-0"}}
+
+    def exported(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 0, json.dumps({"deployment": {"resources": [made]}}), "")
+
+    with pytest.raises(SlinkyError, match="another Kubernetes cluster answers"):
+        drain.run(cli.parser().parse_args(["drain", act]), exported)
+    assert api.asked == [SYSTEM]
