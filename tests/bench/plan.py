@@ -15,7 +15,7 @@ Reading, out of one body of rows as a real slurmrestd wrote them (rows.json: 9 k
 - whole: msgspec on the whole body;
 - json only: the standard library's parser, without looking at what it says.
 
-Aim: a plan in less than 0.5 s. How planning grows is a test, by counted steps: tests/unit/drain/test_growth.py.
+Times are of the processor. Aim: a plan in less than 0.5 s. How planning grows is a test, by counted steps: tests/unit/drain/test_growth.py.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from slinky_iac.slurmrest.controller import RowlessJobs, RowlessNodes
 from slinky_iac.slurmrest.lists import JobRows, NodeRows
 from slinky_iac.slurmrest.objects import Job, Node
 from tests import figures
-from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
+from tests.bench.measure import Aim, Samples, in_turns, lines, machine, median_ratio, peak_mib, worked
 from tests.figures import Measured
 from tests.unit import builders
 
@@ -157,7 +157,7 @@ def check(given: Fleet) -> None:
 
 def planning(given: Fleet, rounds: int) -> Samples:
     """Both planners in turns."""
-    ways = {"ours": lambda: clocked(lambda: ours(given)), RIVAL: lambda: clocked(lambda: ends_only(given))}
+    ways = {"ours": lambda: worked(lambda: ours(given)), RIVAL: lambda: worked(lambda: ends_only(given))}
     return in_turns(ways, rounds)
 
 
@@ -238,7 +238,7 @@ READERS: dict[str, dict[str, Reader]] = {
 
 def reading(kind: str, content: bytes, rounds: int) -> Samples:
     """All readers of a list in turns."""
-    ways = {name: partial(clocked, partial(read, content)) for name, read in READERS[kind].items()}
+    ways = {name: partial(worked, partial(read, content)) for name, read in READERS[kind].items()}
     return in_turns(ways, rounds)
 
 
