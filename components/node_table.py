@@ -8,9 +8,10 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.config.nodes import Nodes, kubernetes_rows
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.node_table.gates import NodeTableProvider
+from slinky_iac.parts.node_table.settings import Nodes
+from slinky_iac.parts.node_table.table import kubernetes_rows
 
 from .connection import Component
 from .gates import Gate, stack_props

@@ -15,10 +15,10 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.nodes import applied
 from slinky_iac.config.shown import SHORT, Refused, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
+from slinky_iac.parts.node_table.table import applied
 
 _KINDS = {
     "missing": "is missing and has no default",

@@ -8,6 +8,7 @@ from typing import Final
 
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
 
@@ -108,12 +109,6 @@ def files(config: StackConfig) -> Iterator[Finding]:
 def _taken(name: str) -> str:
     """The setting that a taken name belongs to; empty for a free name."""
     return TAKEN_FILES.get(name, "keys" if name.endswith(TAKEN_ENDINGS) else "")
-
-
-def partition_parameters(config: StackConfig) -> dict[str, dict[str, str]]:
-    """Parameters of every PartitionName= line, by the path of the setting."""
-    own = {f"nodesets.{name}.partition.config": each.partition.config for name, each in config.nodesets.items()}
-    return own | {f"partitions.{name}.config": each.config for name, each in config.partitions.items()}
 
 
 def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

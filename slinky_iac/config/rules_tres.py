@@ -11,7 +11,7 @@ from typing import Final
 from slinky_iac.config import gres, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import by_node, types_of
-from slinky_iac.config.rules_slurm_conf import partition_parameters
+from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
 from slinky_iac.config.stack import StackConfig

@@ -17,7 +17,6 @@ from slinky_iac.config.findings import GENERAL
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.networks import NetworkPolicies
-from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.shown import Refused
@@ -36,6 +35,7 @@ from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SL
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
 from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
 from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of

@@ -8,6 +8,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.autoscale.part import Autoscale
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
+from slinky_iac.parts.node_table.part import NodeTable
 from slinky_iac.parts.part import Part
 from slinky_iac.specs.shared import Spec
 
@@ -15,6 +16,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Autoscale(),
     Monitoring(),
     Munge(),
+    NodeTable(),
 )
 
 

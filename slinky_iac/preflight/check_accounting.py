@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config.rules_slurm_conf import partition_parameters
+from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_tres import OWN_TRES, QOS_WORDS
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig

@@ -7,7 +7,7 @@ from typing import Final
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.topology import Place, blocks, places_of, switches
+from slinky_iac.parts.node_table.topology import Place, blocks, places_of, switches
 from slinky_iac.preflight.check import INSIDE, OUTSIDE, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.specs.slurm_conf import line, nodeset_lines, parameter, partition_lines

@@ -45,7 +45,7 @@ EXTRA = {
     "slinky_iac/config/chart.py": {"yaml"},
     "slinky_iac/commands/mend.py": {"yaml"},
     "slinky_iac/commands/import_chart.py": {"yaml"},
-    "slinky_iac/config/topology.py": {"yaml"},
+    "slinky_iac/parts/node_table/topology.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
     "slinky_iac/keys/rsa.py": {"cryptography"},
@@ -95,7 +95,7 @@ _PARTS = {
     "slurmrest": "addresses decoders errors hostlist keys kube names several text",
     "cluster": "errors kube names slurmrest",
     "specs.base": "addresses config keys names",
-    "parts": "addresses config demand keys names specs.base",
+    "parts": "addresses config demand errors hostlist keys names specs.base",
     "specs": "addresses config demand keys names parts releases specs.base",
     "config.rules": "addresses config errors keys names parts releases",
     "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
@@ -129,7 +129,7 @@ _PARTS = {
     "commands.drain": "cluster commands.output drain engine errors slurmrest text",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
-        "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
+        "cluster commands.host_shell commands.output commands.stack_config config errors keys names parts reach specs"
     ),
     "commands.rights": (
         "closing cluster commands.output commands.stack_config config drain errors keys names parts reach specs"
@@ -153,7 +153,7 @@ _PARTS = {
         "node_table reach text"
     ),
     "commands.drift": (
-        "closing cluster commands.output commands.status config drain errors fence keys kube names "
+        "closing cluster commands.output commands.status config drain errors fence keys kube names parts "
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
@@ -280,7 +280,7 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 BASE = {"base", "fields", "findings", "gres", "networks", "raw", "resources", "sections", "shown"}
 """Modules of config/ that are below the settings of the parts; the rest of it is above them."""
-RULES = re.compile(r"(rules(_\w+)?|files|reader|slurm_reach|values)$")
+RULES = re.compile(r"(rules(_\w+)?|files|load|reader|slurm_reach|values)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
 SHARED = {"endpoints", "objects", "raw", "shared"}
 """Modules of specs/ that the parts make their objects from."""

@@ -15,7 +15,7 @@ from lab.slurm import cluster
 from lab.slurm.cluster import Cluster
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.config.topology import text_of
+from slinky_iac.parts.node_table.topology import text_of
 from tests.e2e.gated import NODES, Gated
 from tests.e2e.joining import Joining
 from tests.e2e.own_hosts import hosts_up

@@ -16,9 +16,9 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.closing import place
 from slinky_iac.commands.rights.made import ADMISSION, CORE, made
-from slinky_iac.config.nodes import named_nodes
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
+from slinky_iac.parts.node_table.table import named_nodes
 from slinky_iac.reach import reach
 from slinky_iac.specs.operator import service_monitor_stub
 

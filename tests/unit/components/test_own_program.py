@@ -26,7 +26,6 @@ from components import (
 )
 from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
-from slinky_iac.config.nodes import NodeRow, Nodes, kubernetes_rows
 from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
@@ -35,6 +34,8 @@ from slinky_iac.config.workers import Resources
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.node_table.settings import NodeRow, Nodes
+from slinky_iac.parts.node_table.table import kubernetes_rows
 from slinky_iac.parts.slurmctld.settings import Controller, ExternalSlurmctld
 from slinky_iac.parts.slurmdbd.settings import Accounting as AccountingSettings
 from slinky_iac.parts.slurmdbd.settings import ExternalSlurmdbd

@@ -10,7 +10,7 @@ import pytest
 from slinky_iac.commands.handoff.forms import render
 from slinky_iac.commands.handoff.model import Role
 from slinky_iac.commands.handoff.role_sheets import handoff
-from slinky_iac.config.topology import text_of
+from slinky_iac.parts.node_table.topology import text_of
 from tests.stacks import form
 from tests.unit.handoff.made import KNOWN, texts
 from tests.unit.handoff.scratch import Scratch, scratch

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
-from slinky_iac.config.nodes import FEATURE, kubernetes_rows, labels_of, members, named_nodes
+from slinky_iac.parts.node_table.table import FEATURE, kubernetes_rows, labels_of, members, named_nodes
 from slinky_iac.specs.slurm_conf import host_lines
 from slinky_iac.specs.workers import nodeset_spec
 from tests.stacks import minimal

@@ -9,50 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Any, Final
 
 import yaml
-from pydantic import Field
 
-from slinky_iac.config.base import Section
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
-
-if TYPE_CHECKING:
-    from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.node_table.settings import BlockTopology, Topology
 
 FILE: Final = "topology.yaml"
 MARK: Final = "# by slinky-iac, from nodes.topologies and the places of nodes"
 """First line of the file; by it a hand-off knows a file of ours from an admin's own."""
-TopologyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
-UnitName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
-"""A switch or a block."""
-BlockSize = Annotated[int, Field(ge=1)]
-
-
-class BlockTopology(Section):
-    """Blocks of nodes (topology/block)."""
-
-    block_sizes: tuple[BlockSize, ...] = Field(min_length=1)
-    """Nodes of a block, then those of the groups of blocks above it: each is the first one times a power of two, e.g.
-    [4, 16]."""
-    blocks: tuple[str, ...] = ()
-    """Blocks in their order, as hostlists: b[1-4]. By default those that nodes have a place in."""
-
-
-class Topology(Section):
-    """One topology of topology.yaml: a tree, blocks, or none (flat)."""
-
-    default: bool = False
-    """Holds for partitions that name no topology. One of several must have it."""
-    tree: dict[UnitName, tuple[str, ...]] | None = None
-    """Switches (topology/tree): those above others, each with the switches below it as hostlists, e.g. {core: ["s[1-2]"]};
-    nodes are below the lowest. {} takes the switches that nodes have a place in, and what is above them from places such as
-    topo-switch:core:s1."""
-    block: BlockTopology | None = None
-    """Blocks (topology/block)."""
-    flat: bool = False
-    """All nodes alike (topology/flat)."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.config.topology import MARK, entries, text_of
+from slinky_iac.parts.node_table.topology import MARK, entries, text_of
 from slinky_iac.specs.daemons import script_maps
 from slinky_iac.specs.slurm_conf import host_lines
 from tests.stacks import merged, minimal, outside

@@ -338,3 +338,5 @@ TOPOLOGIES_TOLD = [
         {"nodes": {"table": []}},
     ),
 ]
+CASES = NODES + TOPOLOGIES
+TOLD = TOPOLOGIES_TOLD

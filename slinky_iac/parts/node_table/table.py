@@ -1,72 +1,19 @@
-"""The section nodes: one table that says the same of nodes to Kubernetes and to Slurm."""
+"""The node table: what its rows say of Kubernetes nodes, NodeSets and hosts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-from pydantic import Field
-
-from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Gres, SlurmName
-from slinky_iac.config.topology import FILE, Topology, TopologyName, text_of
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import ANNOTATION_TOPOLOGY
+from slinky_iac.parts.node_table.settings import NodeRow, Nodes
+from slinky_iac.parts.node_table.topology import FILE, text_of
 
-if TYPE_CHECKING:
-    from slinky_iac.config.stack import StackConfig
-
-LabelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")]
-LabelValue = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
-SelectorName = Annotated[
-    str, Field(pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
-]
-Prefix = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 FEATURE = "true"
 """Value of the label that a feature becomes."""
-
-
-class NodeRow(Section):
-    """Nodes, and what is so of them on both sides."""
-
-    names: tuple[str, ...] = ()
-    """Kubernetes nodes, as hostlists: worker-[1-8]. They get the labels, and a label for each feature."""
-    selector: dict[SelectorName, LabelValue] = Field(default_factory=dict)
-    """Kubernetes nodes that have all these labels when `pulumi up` runs, e.g. {node.kubernetes.io/instance-type: hpc}. Each
-    preview and update asks the API server which they are."""
-    nodesets: tuple[SlurmName, ...] = ()
-    """NodeSets that have these features and GRES in Slurm. In a row with names or a selector their pods run on Kubernetes
-    nodes with these labels only."""
-    hosts: tuple[SlurmName, ...] = ()
-    """Hosts of external.slurmdHosts. Their NodeName= lines get these features and GRES."""
-    labels: dict[LabelName, LabelValue] = Field(default_factory=dict)
-    """Labels of the Kubernetes nodes, each under `nodes.prefix`, e.g. {cuda: "12.6"}."""
-    features: tuple[SlurmName, ...] = ()
-    """Words that jobs ask for (sbatch -C). Each becomes a label `<prefix>/<word>: "true"` too, so that pods can."""
-    gres: tuple[Gres, ...] = ()
-    """Generic resources in Slurm, e.g. gpu:a100:8."""
-    topology: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.,:=-]+$")
-    """Place in Slurm's topology, e.g. topo-switch:s1,topo-block:b1: an annotation of the Kubernetes nodes, which
-    slurm-operator 1.1 and newer gives to slurmctld, and Topology= of the hosts' NodeName= lines. topology.yaml must have
-    these units: `nodes.topologies` makes it so."""
-
-    @property
-    def on_kubernetes(self) -> bool:
-        """Whether it means Kubernetes nodes."""
-        return bool(self.names or self.selector)
-
-
-class Nodes(Section):
-    """One table of nodes for Kubernetes and Slurm."""
-
-    prefix: Prefix = "slurm.slinky-iac"
-    """Prefix of the labels. They are this stack's alone: one that somebody else has set is refused, never overwritten."""
-    table: tuple[NodeRow, ...] = ()
-    """Rows. A node, a host or a NodeSet may be in several, a NodeSet in one with names or without."""
-    topologies: dict[TopologyName, Topology] = Field(default_factory=dict)
-    """Slurm's topologies, by name. The stack makes topology.yaml from them and from the places of its nodes: a file of
-    slurmctld in Kubernetes, or one for the external slurmctld's host."""
 
 
 def labels_of(nodes: Nodes, row: NodeRow) -> dict[str, str]:

@@ -11,16 +11,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.nodes import NodeRow, fault, labels_of, members
-from slinky_iac.config.rules_slurm_conf import partition_parameters
+from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.topology import (
+from slinky_iac.parts.node_table.settings import BlockTopology, NodeRow, Topology
+from slinky_iac.parts.node_table.table import fault, labels_of, members
+from slinky_iac.parts.node_table.topology import (
     FILE,
     MARK,
-    BlockTopology,
     Placed,
-    Topology,
     blocks,
     default_of,
     has_place,

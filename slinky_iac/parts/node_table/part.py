@@ -1,0 +1,13 @@
+"""The node table as a part. components/node_table.py registers the gate that labels Kubernetes nodes."""
+
+from __future__ import annotations
+
+from slinky_iac.parts.node_table.rules import RULES
+from slinky_iac.parts.part import Part
+
+
+class NodeTable(Part):
+    """Rules; what else it says, NodeSets, hosts and slurm.conf have from the configuration."""
+
+    name = "node_table"
+    rules = RULES
