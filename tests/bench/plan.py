@@ -15,7 +15,8 @@ Reading, out of one body of rows as a real slurmrestd wrote them (rows.json: 9 k
 - whole: msgspec on the whole body;
 - json only: the standard library's parser, without looking at what it says.
 
-Times are of the processor. Aim: a plan in less than 0.5 s. How planning grows is a test, by counted steps: tests/unit/drain/test_growth.py.
+Times are of the processor. Aim: a plan in less than 0.5 s. How planning grows is a test, by counted steps:
+tests/unit/drain/test_growth.py.
 """
 
 from __future__ import annotations
