@@ -122,7 +122,7 @@ class Fields:
             self._file(path[-1], str(value), shown)
         else:
             before = len(judging.images)
-            if fault := fault_of(check, Asked(value, path[-1], judging, self.options)):
+            if fault := fault_of(check, Asked(value, path[-1], judging, self.options, self.kind)):
                 judging.add(shown, fault)
             judging.images[before:] = [(f"{shown}.{where}".rstrip("."), image) for where, image in judging.images[before:]]
 

@@ -71,6 +71,7 @@ class Asked:
     key: str
     judging: Judging
     options: Mapping[str, Any]
+    kind: str = ""
 
 
 Said = Callable[[Asked], str | None]
@@ -151,8 +152,8 @@ def _class(asked: Asked) -> str | None:
     with suppress(ValueError, IndexError, OverflowError):
         steps = [(op.name, arg) for op, arg, _ in genops(b64decode(str(asked.value), validate=True))]
     found = [step for step in steps if step[0] not in _FRAMES]
-    known = [name for name, _ in found] == _SHAPE and f"{found[0][1]}.{found[1][1]}" in MADE["classes"]
-    return None if known else "is code of another class than this program's gates"
+    known = [name for name, _ in found] == _SHAPE and f"{found[0][1]}.{found[1][1]}" == MADE["classes"].get(asked.kind)
+    return None if known else "is the code of another class than this kind of resource has"
 
 
 def _signer(asked: Asked) -> str | None:

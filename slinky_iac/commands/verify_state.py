@@ -32,7 +32,7 @@ from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import REACH_PROPS, reach_props
-from slinky_iac.engine.provider_pickle import reference
+from slinky_iac.engine.provider_pickle import is_whole, reference
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.reach import reach
@@ -63,6 +63,20 @@ _COMPARED: Final = (
     *("secret", "entry", "otherSecret", "otherEntry", "controller", "resourceName", "cluster", "clusterName"),
 )
 """Properties of a gate that say where it goes, whom it asks there, which keys it reads, whose nodes it drains."""
+_OF_TYPE: Final = {
+    "ClusterIdentity": "slinky_iac.identity.IdentityProvider",
+    "ControllerGate": "slinky_iac.drain.conf_gates.ControllerGateProvider",
+    "ExternalKey": "slinky_iac.external_keys.ExternalKeyProvider",
+    "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
+    "NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider",
+    "NodeSetScale": "slinky_iac.drain.gates.NodeSetScaleProvider",
+    "OutsideHosts": "slinky_iac.drain.gates.OutsideHostsProvider",
+    "QueueGate": "slinky_iac.drain.conf_gates.QueueGateProvider",
+    "Removals": "slinky_iac.drain.gates.RemovalsProvider",
+    "SessionsGate": "slinky_iac.drain.gates.SessionsProvider",
+    "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+}
+"""The class of each of this program's own resources, by the end of their type: another one's would do something else."""
 _UNASKED: Final = {
     "retainOnDelete": "Pulumi drops it without a call, and nothing drains",
     "deletedWith": "Pulumi drops it without a call where the other goes, and nothing drains",
@@ -89,7 +103,7 @@ def project_classes() -> frozenset[str]:
 def _classes(module: ModuleType) -> Iterable[str]:
     for name, value in vars(module).items():
         own = isinstance(value, type) and value.__module__ == module.__name__ and hasattr(value, "diff")
-        if own and not name.startswith("_"):
+        if own and is_whole(value) and not name.startswith("_"):
             yield f"{module.__name__}.{name}"
 
 
@@ -168,7 +182,7 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
             # The engine gives the provider of dynamic resources the whole configuration, each value as NAMESPACE:NAME.
             inputs = {key: value for key, value in props.items() if package != "pulumi-python" or ":" not in key}
             yield from _of_plugin(resource, side, inputs, allowed, ours=package in PACKAGES)
-        elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes)):
+        elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes, _OF_TYPE.get(kind.rpartition(":")[2]))):
             yield f"{PROVIDER} in its {side} {why}"
         if kind.startswith(_DYNAMIC):
             yield from _of_gate(side, props)
@@ -216,14 +230,18 @@ def _of_gate(side: str, props: Json) -> Iterable[str]:
         yield f"its {side} name another NodeSet's resource than {plain(nodeset, 40)!r} has"
 
 
-def _of_pickle(value: object, classes: frozenset[str]) -> str:
-    """What is wrong with a ``__provider``; empty where nothing is."""
+def _of_pickle(value: object, classes: frozenset[str], own: str | None = None) -> str:
+    """What is wrong with a ``__provider``; empty where nothing is. ``own``: the class that a resource of this type has."""
     if _is_secret(value) and isinstance(value, Mapping) and isinstance(value.get("ciphertext"), str):
         return ""
     text = _decrypted(value)
     name = reference(text) if isinstance(text, str) else None
     if name is None:
         return _UNLIKE
+    if own is not None and name.startswith("slinky_iac.") and name != own:
+        return (
+            f"is the code of another kind of resource, {plain(name, 80)!r}: what its own does at the end would not be done"
+        )
     return "" if name in classes else f"{_UNLIKE}: it names {plain(name, 80)!r}"
 
 

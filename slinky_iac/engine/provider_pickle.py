@@ -43,4 +43,12 @@ def is_ours(name: str) -> bool:
         found = getattr(importlib.import_module(module), own, None)
     except ImportError:
         return False
-    return isinstance(found, type) and issubclass(found, ResourceProvider) and found.__module__ == module
+    return isinstance(found, type) and issubclass(found, ResourceProvider) and found.__module__ == module and is_whole(found)
+
+
+def is_whole(provider: type) -> bool:
+    """Whether a provider's class is one that a resource may have. What several have in common is none: its deletion is the
+    SDK's, which does nothing, and a gate of that class would drain nobody."""
+    from pulumi.dynamic import ResourceProvider  # noqa: PLC0415 - as above
+
+    return getattr(provider, "create", None) is not ResourceProvider.create

@@ -12,8 +12,8 @@ import yaml
 from slurm_rules.made import FILE, Path_
 from slurm_rules.values import check_of
 
-from slinky_iac.commands import verify_state
 from slinky_iac.config import slurm_reach
+from slinky_iac.engine.provider_pickle import reference
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
@@ -99,6 +99,7 @@ def made() -> dict[str, Any]:
     """The whole file."""
     kinds: dict[str, dict[str, Any]] = {}
     files: dict[str, list[Any]] = {}
+    classes: dict[str, str] = {}
     for _, recording in programs():
         for found in recording.resources:
             kind = kind_of(found)
@@ -110,6 +111,8 @@ def made() -> dict[str, Any]:
             meta = found.inputs.get("metadata")
             name = template(str(meta.get("name") if isinstance(meta, Mapping) else found.inputs.get("name", "")))
             _add(entry["names"], name)
+            if isinstance(provider := found.inputs.get("__provider"), Secret):
+                classes[kind] = reference(provider.value) or ""
             for each in found.ignore_changes:
                 _add(entry["ignoreChanges"], each)
             for path, value in leaves(kind, found.inputs):
@@ -117,7 +120,7 @@ def made() -> dict[str, Any]:
                     _add(entry["fields"].setdefault(" ".join(path), []), value)
     return {
         "conf": slurm_reach.table(),
-        "classes": sorted(verify_state.project_classes()),
+        "classes": dict(sorted(classes.items())),
         "texts": files,
         "kinds": {kind: _sorted(entry) for kind, entry in sorted(kinds.items())},
     }

@@ -20,8 +20,10 @@ from pulumi.dynamic.dynamic import serialize_provider
 import slinky_iac
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands import cli, verify_state
-from slinky_iac.drain.gates import NodeSetScaleProvider
-from slinky_iac.engine.provider_pickle import reference
+from slinky_iac.drain.conf_gates import QueueGateProvider
+from slinky_iac.drain.gates import ClusterGate, NodeSetScaleProvider
+from slinky_iac.engine.provider import Gate
+from slinky_iac.engine.provider_pickle import is_ours, is_whole, reference
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.contract.test_wire_formats import JOBS, STORE, TABLE
@@ -67,12 +69,27 @@ def below(kind: type) -> set[type]:
 
 def test_every_provider_of_this_project_is_known_and_passes() -> None:
     """A provider in another module has to be told to verify_state.project_classes."""
-    usable = {each for each in all_providers() if not each.__name__.startswith("_")}
+    usable = {each for each in all_providers() if not each.__name__.startswith("_") and is_whole(each)}
     assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
     for each in usable:
         text = serialize_provider(each())
         assert reference(text) == f"{each.__module__}.{each.__qualname__}"
-        assert found(resource(__provider=text)) == ()
+        named = f"{each.__module__}.{each.__qualname__}"
+        (kind,) = (kind for kind, own in verify_state._OF_TYPE.items() if own == named)
+        assert found(resource(f"pulumi-python:dynamic/slurm:{kind}", __provider=text)) == ()
+
+
+def test_what_gates_have_in_common_is_no_gate() -> None:
+    """Its deletion is the SDK's own, which drains nobody."""
+    for base in (Gate, ClusterGate):
+        (said,) = {each.partition("outputs")[2] for each in found(resource(__provider=serialize_provider(base())))} - {""}
+        assert "the code of another kind of resource" in said
+        assert not is_ours(f"{base.__module__}.{base.__qualname__}")
+
+
+def test_the_class_of_another_gate_is_foreign_to_a_gate() -> None:
+    (said, _) = found(resource(__provider=serialize_provider(QueueGateProvider())))
+    assert "QueueGateProvider" in said
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
@@ -375,7 +392,7 @@ def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str, more: str)
     ]
     gates = [each for each in looked if "dynamic/" in each["type"]]
     for each in gates:
-        each["inputs"]["__provider"] = each["outputs"]["__provider"] = OURS
+        each["inputs"]["__provider"] = each["outputs"]["__provider"] = each["inputs"]["__provider"].value
     assert gates
     assert any(each["type"] == KUBERNETES for each in looked)
     assert verify_state.foreign(looked, CLASSES, known=lambda: verify_state.known_of(settings)) == ()
