@@ -188,6 +188,10 @@ def _widen_pool() -> None:
     executor = reference() if callable(reference) else None
     if isinstance(executor, ThreadPoolExecutor) and getattr(executor, "_max_workers", WORKERS) < WORKERS:
         executor._max_workers = WORKERS
+        # An executor adds a thread only when it is given work: for what waits already, nothing else would.
+        with executor._shutdown_lock:
+            for _ in range(executor._work_queue.qsize()):
+                executor._adjust_thread_count()
 
 
 def cancel() -> None:

@@ -11,8 +11,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -184,3 +186,20 @@ def _until(true: object) -> None:
     while not true():
         assert time.monotonic() < end, f"not within {BOUND_S} s"
         time.sleep(0.05)
+
+
+def test_calls_that_came_before_the_pool_was_widened_begin_too() -> None:
+    """Ten gates: four calls run and six wait in the pool's queue when the first of them widens it. An executor adds threads
+    only as it is given work, so these six would wait for the next call, which may never come."""
+    begun, all_given = threading.Barrier(10), threading.Event()
+
+    def call() -> None:
+        all_given.wait(10)
+        plugin_process._widen_pool()
+        begun.wait(10)
+
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(call) for _ in range(10)]
+        all_given.set()
+        for each in calls:
+            each.result(20)
