@@ -16,10 +16,10 @@ from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
-from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
+from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.listed import PARTS
 from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF

@@ -8,10 +8,10 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from slinky_iac.config.jobs import Job
-from slinky_iac.config.rules_jobs import own_partitions
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.jobs.gates import JobLifeProvider, SlurmJobProvider
+from slinky_iac.parts.jobs.rules import own_partitions
+from slinky_iac.parts.jobs.settings import Job
 
 from .gates import Gate, stack_props
 

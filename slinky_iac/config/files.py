@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.jobs import Job
-from slinky_iac.config.rules_jobs import script
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.provider import Jwk, parsed, public_keys
+from slinky_iac.parts.jobs.rules import script
+from slinky_iac.parts.jobs.settings import Job
 
 MOST: Final = 1 << 18
 """Bytes of a file: certificates and key sets, a hundred keys with their certificates included, have fewer."""

@@ -13,7 +13,6 @@ from slinky_iac import names
 from slinky_iac.config import (
     rules_clients,
     rules_identity,
-    rules_jobs,
     rules_keys,
     rules_kubernetes,
     rules_namespace,
@@ -321,7 +320,7 @@ RULES: tuple[Rule, ...] = (
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,
-    *(rule for part in PARTS for rule in part.rules),
+    *(rule for part in PARTS for rule in (*part.rules, *part.daemon_rules)),
     *metrics.RULES,
     *rules_networks.RULES,
     *rules_networks.OF_DAEMONS,
@@ -329,7 +328,6 @@ RULES: tuple[Rule, ...] = (
     *rules_secrets.OF_DAEMONS,
     *rules_clients.RULES,
     *rules_clients.OF_DAEMONS,
-    *rules_jobs.OF_DAEMONS,
     *rules_identity.RULES,
     *rules_identity.OF_DAEMONS,
 )
@@ -342,7 +340,7 @@ OF_DAEMONS: frozenset[Rule] = frozenset(
         *rules_networks.OF_DAEMONS,
         *rules_secrets.OF_DAEMONS,
         *rules_clients.OF_DAEMONS,
-        *rules_jobs.OF_DAEMONS,
+        *(rule for part in PARTS for rule in part.daemon_rules),
         *rules_identity.OF_DAEMONS,
     }
 )

@@ -15,7 +15,6 @@ from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
 from slinky_iac.config.findings import GENERAL
 from slinky_iac.config.identity import Identity
-from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Cluster, Keys, Operator
@@ -32,6 +31,7 @@ from slinky_iac.config.workers import (
     SlurmrestdAddress,
 )
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
+from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
 from slinky_iac.parts.munge.settings import Munge

@@ -6,6 +6,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.autoscale.part import Autoscale
+from slinky_iac.parts.jobs.part import Jobs
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
@@ -14,6 +15,7 @@ from slinky_iac.specs.shared import Spec
 
 PARTS: Final[tuple[Part, ...]] = (
     Autoscale(),
+    Jobs(),
     Monitoring(),
     Munge(),
     NodeTable(),

@@ -39,6 +39,8 @@ class Part:
     component: ClassVar[str] = ""
     """Type of the component that its objects are children of, as URNs have it; empty where it makes none."""
     rules: ClassVar[tuple[Rule, ...]] = ()
+    daemon_rules: ClassVar[tuple[Rule, ...]] = ()
+    """Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
 
     def objects(self, config: StackConfig, document: Document) -> Iterable[Object]:  # noqa: ARG002
         """The Kubernetes objects that it makes, in their order."""

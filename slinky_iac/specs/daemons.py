@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.jobs import UserToken
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT
+from slinky_iac.parts.jobs.settings import UserToken
 from slinky_iac.parts.listed import reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
 from slinky_iac.releases import OperatorVersion

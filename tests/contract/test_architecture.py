@@ -138,7 +138,7 @@ _PARTS = {
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
         "reach slurmrest specs"
     ),
-    "commands.token": "cluster commands.output commands.stack_config config errors reach slurmrest",
+    "commands.token": "cluster commands.output commands.stack_config config errors parts reach slurmrest",
     "commands.init": (
         "auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases "
         "safe_yaml text"

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.stacks import minimal
 from tests.unit.config.rule_cases import KEYS, Case
-from tests.unit.config.rule_cases_jobs import HELLO
+from tests.unit.parts.jobs.rule_cases import HELLO
 
 CAROL = {"uid": 3001, "gid": 3001}
 

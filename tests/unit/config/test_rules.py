@@ -15,7 +15,6 @@ from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
-from tests.unit.config.rule_cases_jobs import JOBS, JOBS_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
@@ -24,14 +23,13 @@ from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 FILES = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in FILES]
 """Each part has its own cases beside its tests: errors, and what is only told."""
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + JOBS + IDENTITY + FIELD + REACH + REACH_RAW
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW
 ERRORS += [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
     + NETWORKS_TOLD
     + CLIENTS_TOLD
-    + JOBS_TOLD
     + IDENTITY_TOLD
     + FIELD_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]

@@ -148,3 +148,5 @@ JOBS_TOLD = [
         SECRETS,
     ),
 ]
+CASES = JOBS
+TOLD = JOBS_TOLD

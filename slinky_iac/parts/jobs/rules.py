@@ -11,9 +11,9 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.jobs import Job
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.jobs.settings import Job
 
 _AS_ROOT: Final = "a job of that user could do all that root can"
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
