@@ -109,7 +109,7 @@ def table(name: str, head: str, figures: Sequence[Figure], marked: Mapping[str, 
     if not mine:
         return "No figure is on record.\n"
     columns = list(dict.fromkeys(each.column for each in mine))
-    rows = list(dict.fromkeys(each.row for each in mine))
+    rows = sorted(dict.fromkeys(each.row for each in mine), key=_size)
     lines = [f"| {head} | {' | '.join(columns)} | Measured (UTC) | Commit | On | Code |"]
     lines.append("|" + "---|" * (len(columns) + 5))
     for row in rows:
@@ -119,6 +119,12 @@ def table(name: str, head: str, figures: Sequence[Figure], marked: Mapping[str, 
         on = f"{oldest.cores} cores, load {oldest.load:g}, Python {oldest.python}"
         lines.append(f"| {row} | {cells} | {said(oldest)} | {on} | {marked.get(f'{name}: {row}', OLD)} |")
     return "\n".join([*lines, ""])
+
+
+def _size(row: str) -> int:
+    """A row that is a number comes by its size; others as they came."""
+    text = row.replace(",", "")
+    return int(text) if text.isdigit() else 0
 
 
 def told(each: Figure | Measured) -> str:

@@ -46,6 +46,18 @@ def test_a_table_has_values_ratios_and_what_they_were_measured_on() -> None:
     assert figures.page(made, given, {"planning: half": "as it is"}) == made
 
 
+def test_a_bench_covers_what_it_measures_and_not_what_writes_it_down() -> None:
+    files = {str(each) for each in covered(BENCH)}
+    assert {str(BENCH), "slinky_iac/drain/cost.py", "slinky_iac/slurmrest/rows.py"} <= files
+    assert not {"tests/figures.py", "tests/ledger.py", "slinky_iac/commands/listing.py"} & files
+
+
+def test_rows_that_are_numbers_come_by_their_size() -> None:
+    given = [replace(FIGURE, row=row) for row in ("50,000", "1,000", "other", "200")]
+    made = figures.page(PAGE, given, {})
+    assert re.findall(r"(?m)^\| ([\w,]+) \| 0", made) == ["other", "200", "1,000", "50,000"]
+
+
 def test_a_figure_whose_code_has_changed_since_makes_its_row_old() -> None:
     current = replace(FIGURE, code=digest(covered(BENCH)))
     assert figures.marks([current]) == {"planning: half": "as it is"}
