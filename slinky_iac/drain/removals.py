@@ -51,8 +51,14 @@ class Removal:
 
 
 def gone(olds: Mapping[str, Any], news: Mapping[str, Any]) -> dict[str, Props]:
-    """What stands by the state and not by the program, and what an earlier removal has left."""
-    before = {**(olds.get(PENDING) or {}), **(olds.get(STANDS) or {})}
+    """What stands by the state and not by the program, and what an earlier removal may have left.
+
+    Of the latter only what is in the cluster's own namespace: in a client's the account may have no rights any more.
+    """
+    space = news["namespace"]
+    earlier = (olds.get(PENDING) or {}).items()
+    left = {name: each for name, each in earlier if each.get("podNamespace", space) == space}
+    before = {**left, **(olds.get(STANDS) or {})}
     return {name: dict(each) for name, each in sorted(before.items()) if name not in news[STANDS]}
 
 

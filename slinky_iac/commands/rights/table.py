@@ -226,8 +226,8 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
         if client.create_namespace:
             yield Right(CORE, "namespaces", ("get",), why, (client.namespace,), seldom=True)
     base, leaves = config.cluster.resource_name, "whether one that leaves the program is still there"
-    if logins := tuple(names.loginset_resource(base, each) for each in config.logins):
-        yield Right(names.GROUP, "loginsets", ("get",), leaves, logins, config.cluster.namespace, seldom=True)
+    for kind in ("loginsets", "nodesets"):  # also of earlier settings, so without names
+        yield Right(names.GROUP, kind, ("get",), leaves, (), config.cluster.namespace, seldom=True)
     for name, client in config.clients.items():
         if client.deployment is not None:
             own = (names.client(base, name),)

@@ -125,6 +125,14 @@ def test_a_removal_that_failed_is_planned_again_until_it_has_left_the_cluster():
     assert (done.plan, none) == ({}, {})
 
 
+def test_pods_in_a_namespace_of_their_own_are_planned_once():
+    """Rights in a client's namespace end with the client, so a later preview would be refused there."""
+    away = {**LOGIN, "podNamespace": "notebooks"}
+    assert removals.gone(props({"clients.nb": away}), props({})) == {"clients.nb": away}
+    left = props({}, pending={"clients.nb": away, "logins.main": LOGIN})
+    assert removals.gone(left, props({})) == {"logins.main": LOGIN}
+
+
 def test_interrupted_sessions_are_named_and_not_waited_for():
     site = Site()
     seen, _ = site.plan(props({"logins.main": {**LOGIN, "interrupts": True}}), props({}))
