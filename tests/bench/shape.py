@@ -28,12 +28,16 @@ FEATURES: Final = {
 }
 """Features, and the words by which a line of code speaks of them."""
 QUESTIONS: Final = {
-    "slurmctld or slurmdbd inside or outside?": (
-        r"(controller|accounting|section)\.(external|inside|outside)\b|(settings|after|before)\.(inside|outside)\b"
-        r"|\bexternal(_dbd)? is (not )?None|isinstance\([^)]*(Inside|Outside)|owns_conf|reads_one_key"
-        r"|\b(if|elif|not|and|or|bool)\b[ (]*[a-z.]*\.slurm(ctld|dbd)\.(hosts|pods|services)\b"
+    "where slurmctld or slurmdbd is, of the settings": (
+        r"(controller|accounting|section)\.(external|inside|outside)\b|\bexternal(_dbd)? is (not )?None"
+        r"|isinstance\([^)]*(Inside|Outside)"
     ),
-    "auth/munge?": r"auth/munge|\.keys\.auth\b|makes_daemons",
+    "the same of a gate's props": r"(settings|after|before)\.(inside|outside)\b",
+    "a yes or no of a place": (
+        r"owns_conf|reads_one_key|\b(if|elif|not|and|or|bool)\b[ (]*[a-z.]*\.slurm(ctld|dbd)\.(hosts|pods|services)\b"
+    ),
+    "auth/munge, of the settings": r"auth/munge|\.keys\.auth\b",
+    "a yes or no of auth": r"makes_daemons",
     "whose keys?": r"keys\.source\b|of_others",
     "which tokens?": r"has_token_keys|keys\.tokens\b",
 }
@@ -75,6 +79,37 @@ def spoken(pattern: str) -> dict[Path, int]:
     return {path: count for path, count in found.items() if count}
 
 
+def circles() -> list[list[str]]:
+    """Modules that import each other, directly or through others; lines below ``TYPE_CHECKING`` count."""
+    files = [path for path in modules() if path.name != "__init__.py"]
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in files}
+    arrows = {name: set(_imported(name, path) & names.keys()) - {name} for name, path in names.items()}
+    reached = {name: _reached(name, arrows) for name in arrows}
+    found = {frozenset(other for other in reached[name] if name in reached[other]) for name in arrows}
+    return sorted(sorted(each) for each in found if len(each) > 1)
+
+
+def _imported(name: str, path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in tree.nodes(path):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = f"{name.rpartition('.')[0]}.{node.module or ''}".strip(".") if node.level else node.module or ""
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+            found.add(module)
+    return found
+
+
+def _reached(start: str, arrows: dict[str, set[str]]) -> set[str]:
+    seen, todo = set[str](), [start]
+    while todo:
+        for each in arrows[todo.pop()] - seen:
+            seen.add(each)
+            todo.append(each)
+    return seen
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -88,6 +123,8 @@ def main() -> None:
             if names:
                 print("\n".join(f"    {path.relative_to(ROOT)} {count}" for path, count in found.items()))
         print()
+    for each in circles():
+        print(f"circle of {len(each)}: {', '.join(each)}")
     paths = list(modules())
     print(f"{sum(len(each.read_text().splitlines()) for each in paths)} lines in {len(paths)} modules")
 
