@@ -11,10 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from slinky_iac.keys.rsa import TokenKey
+from typing import Any, Protocol
 
 
 def kid(raw: bytes) -> str:
@@ -46,7 +43,19 @@ def of_slurm_jwks(document: bytes) -> list[bytes]:
         raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
 
 
-def public_set(found: Iterable[TokenKey], provider: Iterable[Mapping[str, str]] = ()) -> bytes:
+class Public(Protocol):
+    """What a token key shows: its name and its public half."""
+
+    @property
+    def kid(self) -> str:
+        """RFC 7638 thumbprint."""
+
+    @property
+    def jwk(self) -> Iterable[tuple[str, str]]:
+        """The pairs of a JWK."""
+
+
+def public_set(found: Iterable[Public], provider: Iterable[Mapping[str, str]] = ()) -> bytes:
     """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
     it is. ``provider``: keys of an identity provider, none of which has the kid of one of these.
 
