@@ -61,7 +61,10 @@ def _readable(resource: Resource) -> bool:
 def _plain(resource: Resource) -> Mapping[str, Any]:
     """The part of a resource that is stored in plain text."""
     hidden = _SECRET_FIELDS if resource.is_a("", "Secret") else ()
-    return {key: part for key, part in resource.peek().items() if key not in hidden and not key.startswith("__")}
+    plain = {key: part for key, part in resource.peek().items() if key not in hidden and not key.startswith("__")}
+    if resource.is_a("bitnami.com", "SealedSecret") and isinstance(spec := plain.get("spec"), Mapping):
+        plain["spec"] = {key: part for key, part in spec.items() if key != "encryptedData"}
+    return plain
 
 
 @rule(

@@ -49,6 +49,7 @@ class Fields:
         check = check_of(self.kind, path)
         shown = ".".join(map(str, place))
         if path in _SKIPPED or check == "free":
+            self._one_line(place, shown)
             return
         if check == "sealed":
             self._sealed(place, shown)
@@ -56,6 +57,12 @@ class Fields:
             self._checked(check, path, self.resource.peek(*place) if path[-1] in VALUED else None, shown)
         elif not self._is_sealed(path):
             self._value(check, path, place, shown)
+
+    def _one_line(self, place: Place, shown: str) -> None:
+        """The operator writes a spec's words into daemons' files as they are: after a line break comes a line of its own."""
+        value = self.resource.peek(*place)
+        if self.resource.is_slinky and isinstance(value, str) and not value.isprintable():
+            self.judging.add(shown, "has a line break or another control character")
 
     def _is_sealed(self, path: Path_) -> bool:
         """Whether a part is hidden as a whole, and may hold whatever it does."""

@@ -22,7 +22,12 @@ _CLIENTS: Final = tuple(_LISTS["clients"])
 _ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
-_DOORS: Final = ("hostPID", "hostIPC")
+_DOORS: Final = {
+    "hostPID": "is the way to the processes of the node, slurmctld's among them",
+    "hostIPC": "is the way to the processes of the node, slurmctld's among them",
+    "privileged": "is root of the node",
+    "adminAccess": "opens devices that jobs use",
+}
 
 
 def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
@@ -34,8 +39,10 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
         yield from _admission(resource, stack, world)
     elif judge := _BY_GROUP.get(group):
         yield from judge(resource, world)
-    elif group == "templates.gatekeeper.sh" or kind in _LISTS["clusterWide"]:
+    elif group == "templates.gatekeeper.sh":
         return
+    elif kind in _LISTS["clusterWide"]:
+        yield from _of_drivers(resource, world)
     elif group in _GROUPS:
         yield from _ordinary(resource, world, options)
     else:
@@ -47,6 +54,15 @@ def _definition(crd: Resource, _: World) -> Iterator[Fault]:
     group = crd.text("spec", "group")
     if group in ("", API_GROUP) or (hooked and group.endswith("k8s.io")):
         yield Fault("spec", "is a CustomResourceDefinition of Slinky's group, which its own chart makes")
+
+
+def _chaos(experiment: Resource, world: World) -> Iterator[Fault]:
+    selectors = [
+        part["selector"] for _, part in mappings(experiment.get("spec"), "") if isinstance(part.get("selector"), Mapping)
+    ]
+    spaces = [each.get("namespaces") or ("",) for each in selectors] or [("",)]
+    if any(not space or space in world.closed for each in spaces for space in each):
+        yield Fault("spec.selector", f"may harm pods in {_listed(world.slurm)}; name other namespaces")
 
 
 def _service(api: Resource, _: World) -> Iterator[Fault]:
@@ -69,7 +85,8 @@ def _listed(names: frozenset[str]) -> str:
 
 def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     kind = resource.base_kind
-    if kind in _LISTS["crossing"] or any(word in kind for word in _LISTS["clusterWideWords"]):
+    wide = kind in _LISTS["crossing"] or any(word in kind for word in _LISTS["clusterWideWords"])
+    if wide and not _spared(resource.get("spec", "subject", "namespaces"), world):
         yield Fault("spec", "reaches into every namespace")
     if kind == "Service" and resource.get("spec", "externalIPs"):
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
@@ -109,20 +126,18 @@ def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterato
 def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
     """What takes pods of others out to their nodes, where every pod's Secrets are."""
     for path, part in mappings(value, root):
-        for door in _DOORS:
+        for door, why in _DOORS.items():
             if part.get(door) is True:
-                yield Fault(f"{path}.{door}", "is the way to the processes of the node, slurmctld's among them")
+                yield Fault(f"{path}.{door}", why)
         if part.get("hostNetwork") is True and re.search(r"'(?:CAP_)?(?:NET_RAW|NET_ADMIN)'", str(part)):
             yield Fault(f"{path}.hostNetwork", "reads what passes on the node's network, tokens in plain HTTP among it")
-        if part.get("privileged") is True:
-            yield Fault(f"{path}.privileged", "is root of the node")
         added = part.get("capabilities")
         for each in (added.get("add") if isinstance(added, Mapping) else None) or ():
             if str(each).upper().removeprefix("CAP_") in _LISTS["strongCapabilities"]:
                 yield Fault(f"{path}.capabilities", f"has {each}, the way to the node")
         if "operator" in str(part.get("serviceAccountName") or part.get("serviceAccount") or "") and "slurm" in str(part):
             yield Fault(f"{path}.serviceAccountName", "runs as slurm-operator")
-        for field in ("hostPath", "local"):
+        for field in ("hostPath", "local", "hostDisk"):
             if isinstance(found := part.get(field), Mapping) and "path" in found:
                 folder = normpath("/" + str(found["path"]).strip().lstrip("/"))
                 looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
@@ -189,13 +204,22 @@ def _node(node: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("spec", f"sets {', '.join(sorted(more))} of a node")
 
 
-def _volume(volume: Resource, _: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     for field in ("hostPath", "local"):
         if field in volume.names("spec") and (fault := folder_fault(volume.get("spec", field, "path"), options)):
             yield Fault(f"spec.{field}", fault)
     claim = volume.text("spec", "claimRef", "name")
     if claim.startswith("statesave"):
         yield Fault("spec.claimRef", "takes slurmctld's state to itself")
+    yield from _of_drivers(volume, world)
+
+
+def _of_drivers(resource: Resource, world: World) -> Iterator[Fault]:
+    """Secrets that a storage driver is given from a cluster's namespace: Kubernetes reads them whoever asks."""
+    for root in ("spec", "parameters"):
+        for path, text in texts(resource.get(root), root):
+            if text in world.closed and re.search(r"secret.*namespace", path, re.IGNORECASE):
+                yield Fault(path, f"gives a driver a Secret of {text}")
 
 
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
@@ -299,6 +323,7 @@ def _kyverno(policy: Resource, world: World) -> Iterator[Fault]:
 
 _BY_GROUP: Final[Mapping[str, Callable[[Resource, World], Iterator[Fault]]]] = {
     "kyverno.io": _kyverno,
+    "chaos-mesh.org": _chaos,
     "apiextensions.k8s.io": _definition,
     "apiregistration.k8s.io": _service,
     "constraints.gatekeeper.sh": _constraint,

@@ -54,6 +54,8 @@ def node_faults(text: str, which: str) -> Iterator[str]:
     """The same for the parameters of a node or of a partition."""
     for line in lines(text):
         yield from _of_line(line, which)
+        if which == "node":
+            yield from (f"{name} is the operator's" for name, _ in line.pairs if name in _TABLE["nodeOwned"])
 
 
 def _of_line(line: Line, which: str) -> Iterator[str]:
@@ -83,7 +85,7 @@ def _parameter(name: str, value: str, which: str) -> Iterator[str]:
         if not all(below(part, _TABLE["programFolders"]) for part in value.split(":")) or not _PLAIN.fullmatch(value):
             yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
     elif name in _TABLE["writes"]:
-        if not below(value, _TABLE["writeFolders"]):
+        if not below(value, _TABLE["writes"][name]):
             yield f"{name} writes to {value}"
     else:
         yield from _bounds(name, value)

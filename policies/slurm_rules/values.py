@@ -247,8 +247,9 @@ def _env(asked: Asked) -> str | None:
 
 def _sshd(asked: Asked) -> str | None:
     for line in str(asked.value).splitlines():
-        word = re.split(r"[\s=]", line.strip(), maxsplit=1)[0].lower()
-        if word and not word.startswith("#") and word not in _LISTS["sshd"]:
+        word, _, value = re.sub(r"[\s=]+", " ", line.strip().lower()).partition(" ")
+        off = word in _LISTS["sshdOff"] and value.strip() == "no"
+        if word and not word.startswith("#") and word not in _LISTS["sshd"] and not off:
             return f"sets {word} of sshd"
     return None
 

@@ -59,7 +59,7 @@ SCRIPT_ENDINGS: Final = frozenset({"", ".bash", ".pl", ".py", ".sh"})
 """Endings of a prolog's or epilog's name: nothing that a daemon opens has one of them."""
 _PASSED_OVER: Final = frozenset({"reconfigflags"})
 """Parameters of which slurmctld 26.05.5 reports an unknown word in its log and starts (run), against its own manual."""
-_OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
+OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
 
@@ -116,7 +116,7 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         path = f"nodesets.{name}"
         keys = {key.lower() for key in nodeset.extra_conf}
         for key in nodeset.extra_conf:
-            if key.lower() in _OPERATOR_NODE_KEYS:
+            if key.lower() in OPERATOR_NODE_KEYS:
                 yield at(f"{path}.extraConf.{key}").error(
                     "is set by the operator from the pod; another value splits the node in two"
                 )

@@ -46,8 +46,9 @@ def of_parameter(name: str, value: str) -> Fault | None:
         own = all(_below(part, tables.PROGRAM_FOLDERS) for part in text.split(":")) and _PLAIN.fullmatch(text)
         return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({images})")
     if key in tables.FILES:
-        folders = ", ".join(tables.FILE_FOLDERS)
-        return None if _below(text, tables.FILE_FOLDERS) else (WRITES, f"is {shown(value)}: daemons write below {folders}")
+        folders = tables.FILES[key]
+        named = ", ".join(folders)
+        return None if _below(text, folders) else (WRITES, f"is {shown(value)}: daemons write this below {named}")
     if key in tables.VALUES:
         allowed = tables.VALUES[key]
         keeps = " or ".join(allowed)

@@ -12,7 +12,14 @@ from typing import Final
 
 from slinky_iac.config import slurm_words
 from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
-from slinky_iac.config.rules_slurm_conf import OWNED, SCRIPT_ENDINGS, SLURM_FILES, TAKEN_ENDINGS, TAKEN_FILES
+from slinky_iac.config.rules_slurm_conf import (
+    OPERATOR_NODE_KEYS,
+    OWNED,
+    SCRIPT_ENDINGS,
+    SLURM_FILES,
+    TAKEN_ENDINGS,
+    TAKEN_FILES,
+)
 
 
 def _words(names: str) -> frozenset[str]:
@@ -29,12 +36,16 @@ unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir p
 """Parameters whose value is a program or a folder of libraries."""
 PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
 """Where an image has its programs and libraries."""
-FILES: Final = _words("""
-slurmctldlogfile slurmdlogfile slurmschedlogfile slurmctldpidfile slurmdpidfile slurmdspooldir tmpfs logfile
-pidfile archivedir jobcomploc
-""")
-"""Parameters whose value is a file or folder that a daemon writes."""
+_OWN_FOLDERS: Final = ("/var/spool", "/run", "/var/run", "/var/lib")
 FILE_FOLDERS: Final = ("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/scratch", "/local", "/dev/null")
+FILES: Final = {
+    **dict.fromkeys(_words("slurmctldpidfile slurmdpidfile slurmdspooldir pidfile"), _OWN_FOLDERS),
+    **dict.fromkeys(
+        _words("slurmctldlogfile slurmdlogfile slurmschedlogfile tmpfs logfile archivedir jobcomploc"), FILE_FOLDERS
+    ),
+}
+"""Parameters whose value is a file or folder that a daemon writes, and below which folders it may be: what a daemon later
+runs or trusts, in none where users may rename and write."""
 ELSEWHERE: Final = _words("""
 accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass accountingstorageuser
 backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
@@ -87,6 +98,7 @@ def table() -> dict[str, object]:
         "owned": sorted(OWNED.keys() - WRITTEN),
         "known": _known("slurm.conf"),
         "node": _known("NodeName"),
+        "nodeOwned": sorted(OPERATOR_NODE_KEYS),
         "partition": _known("PartitionName"),
         "taken": sorted(TAKEN_FILES),
         "takenEndings": sorted(TAKEN_ENDINGS),
@@ -94,7 +106,7 @@ def table() -> dict[str, object]:
         "scriptEndings": sorted(SCRIPT_ENDINGS),
         "programs": sorted(PROGRAMS),
         "programFolders": list(PROGRAM_FOLDERS),
-        "writes": sorted(FILES),
+        "writes": {key: list(folders) for key, folders in sorted(FILES.items())},
         "writeFolders": list(FILE_FOLDERS),
         "elsewhere": sorted(ELSEWHERE),
         "values": {key: list(values) for key, values in VALUES.items()},

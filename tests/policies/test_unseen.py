@@ -19,6 +19,9 @@ PASS = {
     "files-map-twice": "a prolog as any other: beside the program's own of that name, which its base hasn't, it is refused",
     "gate-deleted-with": "the engine doesn't show deletedWith to policies; verify-state and plan refuse it",
     "gate-hides-diffs": "the engine doesn't show hideDiffs to policies; verify-state refuses it",
+    "controller-jwt-key-of-web": "a site may name a key that others make, by any name",
+    "gate-ca-in-tmp": "whose a file of the machine is that runs `pulumi`, no preview shows",
+    "node-kured-force": "what the values of another chart mean is not known to the pack",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
 }
 """Evil stacks that pass, and why."""
