@@ -215,7 +215,7 @@ def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Itera
 
 
 def _of_drivers(resource: Resource, world: World) -> Iterator[Fault]:
-    """Secrets that a storage driver is given from a cluster's namespace: Kubernetes reads them whoever asks."""
+    """Secrets that a storage driver is given from a cluster's namespace: Kubernetes reads them for it."""
     for root in ("spec", "parameters"):
         for path, text in texts(resource.get(root), root):
             if text in world.closed and re.search(r"secret.*namespace", path, re.IGNORECASE):
