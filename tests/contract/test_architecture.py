@@ -436,3 +436,25 @@ def test_tests_are_where_they_are_found() -> None:
     elsewhere = [path for path in MODULES if path.startswith("tests/") and not Path(path).name.startswith("test_")]
     holders = {path for path in elsewhere if re.search(r"^\s*def test_", (ROOT / path).read_text(), re.MULTILINE)}
     assert holders == set()
+
+
+CHOOSING = {("controller", "external"), ("accounting", "external"), ("section", "external"), ("keys", "auth")}
+"""Settings that say where a daemon is and how daemons know each other: the section's name in code, and the field."""
+
+
+def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> None:
+    """All other code asks the place, which is one of several classes with the same attributes (docs/reading-the-code.md)."""
+    library = [path for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))]
+    assert {path for path in library if any(map(chooses, nodes(path)))} == {
+        "slinky_iac/parts/munge/auth.py",
+        "slinky_iac/parts/slurmctld/place.py",
+        "slinky_iac/parts/slurmdbd/place.py",
+    }
+
+
+def chooses(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Attribute):
+        return False
+    of = node.value
+    section = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+    return (section, node.attr) in CHOOSING

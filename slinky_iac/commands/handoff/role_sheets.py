@@ -39,7 +39,7 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
     """
     if not config.auth.makes_daemons:
         raise HandoffError(
-            f"keys.auth: {config.keys.auth}: outside hosts of such a cluster keep the munge.key and slurm.conf they have,"
+            "keys.auth: auth/munge: outside hosts of such a cluster keep the munge.key and slurm.conf they have,"
             " and none of this stack's NodeSets could work with them. Move the cluster to auth/slurm first"
         )
     there = roles_of(config)
