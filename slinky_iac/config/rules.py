@@ -351,12 +351,13 @@ def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tupl
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
     passed_over = frozenset() if config.auth.makes_daemons else OF_DAEMONS
     found = [each for rule in RULES if rule not in passed_over for each in rule(config, secrets)]
-    return acknowledged((*found, *_without_cause(config, {each.id for each in found})), config.acknowledged)
+    of_a_look = (api.missing.id for part in PARTS for api in part.apis(config))
+    return acknowledged((*found, *_without_cause(config, {*(each.id for each in found), *of_a_look})), config.acknowledged)
 
 
-def _without_cause(config: StackConfig, present: set[str]) -> Iterator[Finding]:
+def _without_cause(config: StackConfig, possible: set[str]) -> Iterator[Finding]:
     for name in config.acknowledged:
-        if name in KINDS and name not in present and name not in NOT_OF_RULES:
+        if name in KINDS and name not in possible and name not in NOT_OF_RULES:
             said = "acknowledges a finding that this stack doesn't have; remove the line"
             yield at(f"acknowledged.{name}").info(said, id="nothing-to-acknowledge")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,21 @@ def test_what_is_refused_with_an_id_warns_once_it_is_accepted_with_a_reason(case
         require_sound((one,))
     after = require_sound(findings(load(merged(case.bad, {"acknowledged": {one.id: REASON}})), case.secrets))
     assert [(each.level, each.reason) for each in after if each.path == case.path] == [(Level.WARNING, REASON)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({"monitoring": {"rules": True}}, "monitoring-without-prometheus-operator"),
+        (
+            {"nodesets": {"gpu": {"replicas": 1, "owner": "autoscaler", "maxReplicas": 2, "autoscale": {}}}},
+            "autoscale-without-keda",
+        ),
+    ],
+)
+def test_what_a_look_at_the_cluster_may_find_can_be_accepted(settings: dict[str, Any], kind: str) -> None:
+    accepting = minimal(**settings, acknowledged={kind: REASON})
+    assert [each for each in findings(load(accepting)) if each.id == "nothing-to-acknowledge"] == []
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - NOT_OF_RULES))
