@@ -48,7 +48,7 @@ def of_parameter(name: str, value: str) -> Fault | None:
     if key in tables.FILES:
         folders = tables.FILES[key]
         named = ", ".join(folders)
-        return None if _below(text, folders) else (WRITES, f"is {shown(value)}: daemons write this below {named}")
+        return None if _below(text, folders) else (WRITES, f"is {shown(value)}: daemons write below {named}")
     if key in tables.VALUES:
         allowed = tables.VALUES[key]
         keeps = " or ".join(allowed)

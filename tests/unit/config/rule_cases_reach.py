@@ -25,6 +25,12 @@ REACH = [
     _of("a way of telling it", "JobCompType", "jobcomp/elasticsearch", ("jobcomp/filetxt",)),
     _of("messages of daemons in a log", "DebugFlags", "NetRaw", ("netraw", "credentials")),
     _of("a log beside the state", "SlurmctldLogFile", "/etc/cron.d/x", ("daemons write below", "slurm-writes")),
+    _of(
+        "a spool where users write",
+        "SlurmdSpoolDir",
+        "/scratch/spool/%n",
+        ("daemons write below /var/spool", "slurm-writes"),
+    ),
     _of("a timeout below an answer", "SlurmdTimeout", "10", ("jobs are lost below 60", "slurm-bounds")),
     Case(
         "records that go after a day",
