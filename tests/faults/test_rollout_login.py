@@ -90,11 +90,13 @@ def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
 
 def test_a_removal_is_planned_and_waits_for_srun(inside: Inside) -> None:
     """Review of 25 November, 8: "2 to delete" and no word, and the job went on with nobody attached."""
+    settings = all_inside("hs256", later=False)
+    settings["slinky-iac:drain"] = {**settings.get("slinky-iac:drain", {}), "deadline": 20}
+    inside.write(settings)
+    inside.stack.up()  # a removal goes by the deadline that was applied before
     before = login_pod(inside)
     with srun_in(inside, before) as number:
-        settings = all_inside("hs256", later=False)
         del settings["slinky-iac:logins"]
-        settings["slinky-iac:drain"] = {**settings.get("slinky-iac:drain", {}), "deadline": 20}
         inside.write(settings)
         preview = inside.stack.pulumi("preview")
         assert (
