@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
-from slinky_iac.commands.listing import COMMANDS, MODULE, no_command, overview
+from slinky_iac.commands.listing import COMMANDS, MODULE, no_command, no_package, overview
 from slinky_iac.commands.output import INTERRUPTED, UNREAD
 from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
@@ -123,7 +123,14 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
     if (known := _listed(argv[0] if argv else "", prog)) is not None:
         return known
-    top = parser(prog, argv[:1])
+    try:
+        top = parser(prog, argv[:1])
+    except ModuleNotFoundError as missing:
+        package = (missing.name or "").partition(".")[0]
+        if package in ("", "slinky_iac"):
+            raise
+        sys.stderr.write(no_package(prog, package))
+        return 1
     arguments = top.parse_args(argv)
     code = 0
     try:

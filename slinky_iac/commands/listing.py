@@ -130,3 +130,11 @@ def no_command(prog: str, typed: str) -> str:
     near = difflib.get_close_matches(typed, COMMANDS, n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     return f"{prog}: there is no command {printable(typed)}; {meant}`{prog} --help` lists all\n"
+
+
+def no_package(prog: str, package: str) -> str:
+    """What to say where this Python lacks a package of the program's: mostly another Python than the project's own."""
+    return (
+        f"{prog}: this Python has no package {package}. In your project's folder run `pulumi install`, which makes"
+        " venv, and `. venv/bin/activate`; then the same command again\n"
+    )

@@ -76,3 +76,14 @@ def test_a_part_ends_at_the_next_heading_of_its_rank() -> None:
     assert part(text, "D", "x") == "## d\nfour\n"
     with pytest.raises(ProjectError, match="no heading"):
         part(text, "e", "x")
+
+
+@pytest.mark.parametrize("asked", [["status", "--help"], ["preflight"], ["init", "prod"]])
+def test_a_python_without_the_program_s_packages_is_told_in_one_line(asked: list[str]) -> None:
+    """Before `pulumi install`, or beside the project's venv."""
+    bare = [sys.executable, "-S", "-m", "slinky_iac", *asked]
+    done = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "this Python has no package" in done.stderr
+    assert "`pulumi install`" in done.stderr
+    assert done.stderr.count("\n") == 1
