@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from lab import given_operator, tools
 from tests import figures, settings_used
 from tests.covers import named_by_tests
 from tests.ledger import EVIDENCE, Ledger, LedgerRefused, Origin, head, is_current, said
@@ -181,7 +182,9 @@ def main(argv: Sequence[str]) -> int:
             runs = RUNS.known()
             modules = [each for folder in wanted.folders for each in sorted(folder.glob("test_*.py"))]
             if wanted.known:
-                passed = last_passed(runs)
+                given = given_operator.given()
+                operator = tools.OPERATOR if given is None else given.version  # a pass on another says nothing of this lab
+                passed = last_passed(run for run in runs if run.operator == operator)
                 modules = [each for each in modules if str(each) in passed and not named_by_tests(each) & PREPARED]
             found = stale(modules, runs, head())
             print(*(found if wanted.minutes is None else within(wanted.minutes, found, seconds(runs))), sep="\n")
