@@ -13,7 +13,7 @@ from slinky_iac.drain.gates import RemovalsProvider
 from slinky_iac.drain.settings import plain_policy
 
 from .gates import Gate, drain_policy, policy_of, stack_props
-from .gates_sessions import client_hosts, login_hosts, notebook_hosts, stands
+from .gates_sessions import client_hosts, login_hosts, notebook_hosts
 
 
 class Removals(Gate, module="slurm", name="Removals"):
@@ -41,5 +41,5 @@ def removal_props(config: StackConfig) -> dict[str, Any]:
         "cluster": config.cluster.name,
         "operatorVersion": config.operator.version,
         "policy": plain_policy(policy_of(config)),
-        "stands": {**standing, **{each.name: stands(each) for each in hosts}},
+        "stands": {**standing, **{each.name: each.props() for each in hosts}},
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
@@ -13,6 +12,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.drain.gates import SessionsProvider
+from slinky_iac.drain.session_hosts import SessionHosts
 from slinky_iac.drain.settings import plain_policy
 from slinky_iac.reach import reach
 from slinky_iac.specs.clients import client_labels
@@ -20,25 +20,6 @@ from slinky_iac.specs.jupyterhub import NOTEBOOKS
 
 from .first_look import Inputs, look_before
 from .gates import Gate, policy_of, stack_props
-
-
-@dataclass(frozen=True, kw_only=True)
-class SessionHosts:
-    """Pods in which people run srun and salloc."""
-
-    name: str
-    """The setting that they come from, ``logins.main``."""
-    namespace: str
-    selector: str
-    kind: str = ""
-    """What makes them, ``LoginSet`` or ``Deployment``; ``""``: nothing that the gate could delete."""
-    resource: str = ""
-    interrupts: bool = False
-
-    @property
-    def or_else(self) -> str:
-        """What to do instead of waiting, in words."""
-        return f", or set {self.name}.interruptSessions: true" if self.kind == "LoginSet" else ""
 
 
 class SessionsGate(Gate, module="slurm", name="SessionsGate"):
@@ -82,21 +63,10 @@ def notebook_hosts(config: ClusterConfig, name: str, client: Client) -> SessionH
     return SessionHosts(name=f"clients.{name}.jupyterhub", namespace=client.namespace, selector=NOTEBOOKS)
 
 
-def stands(hosts: SessionHosts) -> dict[str, Any]:
-    """Which pods they are, as props (:class:`slinky_iac.drain.sessions.SessionSettings` reads them back)."""
-    return {
-        "podNamespace": hosts.namespace,
-        "podSelector": hosts.selector,
-        "kind": hosts.kind,
-        "resource": hosts.resource,
-        "interrupts": hosts.interrupts,
-    }
-
-
 def session_props(config: ClusterConfig, hosts: SessionHosts) -> dict[str, Any]:
     """Props of the gate."""
     own = {"cluster": config.cluster.name, "host": hosts.name, "policy": plain_policy(policy_of(config))}
-    return {**stack_props(config), **own, **stands(hosts)}
+    return {**stack_props(config), **own, **hosts.props()}
 
 
 def sessions_first(

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from slinky_iac import names
+from slinky_iac.drain.session_hosts import SessionHosts
 from slinky_iac.drain.settings import KUBERNETES, LEAVING, GateSettings, OutsideSettings, Settings
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
@@ -168,7 +169,8 @@ slurm-operator gives its annotations to the pods (login_app.go), which are then 
 
 
 def _makes(props: Props) -> tuple[str, str, str]:
-    return str(props["podNamespace"]), str(props["kind"]), str(props["resource"] or props["host"])
+    hosts = SessionHosts(**SessionHosts.fields_of(props))
+    return hosts.namespace, hosts.kind, hosts.resource or hosts.name
 
 
 class RemovalsProvider(Gate):

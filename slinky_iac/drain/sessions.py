@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain import waiting
 from slinky_iac.drain.driver import drive
@@ -22,47 +23,20 @@ from slinky_iac.drain.losses import Change, Loss, who_loses
 from slinky_iac.drain.observe import jobs_view, prove
 from slinky_iac.drain.protocol import DeleteOwned, Done, Step, Wait
 from slinky_iac.drain.session import Session
+from slinky_iac.drain.session_hosts import SessionHosts
 from slinky_iac.drain.settings import DrainPolicy, Settings
 from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.pods import hosts_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionSettings(Settings):
+class SessionSettings(SessionHosts, Settings):
     """Props of the gate of such pods."""
-
-    namespace: str
-    """Of the pods, which may be a client's own."""
-    selector: str
-    """Labels of the pods."""
-    kind: str = ""
-    """What makes them, and is deleted by the gate: ``LoginSet``, ``Deployment``; ``""``: nothing that it could delete."""
-    resource: str = ""
-    interrupts: bool = False
-    """Its sessions are not waited for (``interruptSessions``)."""
-
-    @property
-    def what(self) -> str:
-        """What ends, in words."""
-        return f"{self.kind} {self.resource}" if self.kind else f"pods of {self.owner.nodeset}"
-
-    @property
-    def again(self) -> str:
-        """What to do where its end is refused."""
-        by_hand = f"kubectl delete -n {self.namespace} {self.kind.lower()} {self.resource}"
-        return "Run the same command again" + (f"; `{by_hand}` ends it all the same" if self.kind else "")
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> SessionSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
-        return cls(
-            **cls.common(props, str(props["host"])),
-            namespace=str(props["podNamespace"]),
-            selector=str(props["podSelector"]),
-            kind=str(props.get("kind") or ""),
-            resource=str(props.get("resource") or ""),
-            interrupts=props.get("interrupts") is True,
-        )
+        return cls(**cls.common(props, str(props["host"])), **cls.fields_of(props))
 
 
 @pulumi_state.as_written()
@@ -100,9 +74,18 @@ def look(session: Session, settings: SessionSettings) -> SessionLook:
     kind, space = settings.kind, settings.namespace
     meta = session.kube.meta(kind, space, settings.resource) if kind else None
     gone = bool(kind) and meta is None
-    ending = Change() if gone else Change.of_hosts(hosts_of(session.kube, space, settings.selector))
-    lost = who_loses(ending, jobs_view(session, settings.cluster, settings.hide)) if ending else ()
+    lost = () if gone else ending_with(session, space, settings.selector, settings.cluster, settings.hide)
     return SessionLook(session.now(), meta, lost)
+
+
+def ending_with(session: Connection, namespace: str, selector: str, cluster: str, hide: str) -> tuple[Loss, ...]:
+    """Jobs whose srun or salloc ends with the pods of a selector; Slurm is not asked where there is no pod. ``cluster``:
+    ClusterName of the stack's slurmctld. ``hide``: of :attr:`slinky_iac.drain.settings.Settings.hide`.
+
+    Raises what the clients raise, and SlurmrestElsewhere.
+    """
+    ending = Change.of_hosts(hosts_of(session.kube, namespace, selector))
+    return who_loses(ending, jobs_view(session, cluster, hide)) if ending else ()
 
 
 def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -> Step:
