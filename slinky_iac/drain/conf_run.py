@@ -47,8 +47,8 @@ def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
     return ConfGoal(
         settings.owner,
         going,
-        settings.policy,
-        now + settings.policy.deadline_s,
+        policy=settings.policy,
+        deadline_at=now + settings.policy.deadline_s,
         by_hand=where,
         text=None if settings.outside else settings.text,
         forgets=settings.forgets,

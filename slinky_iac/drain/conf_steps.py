@@ -25,12 +25,13 @@ from slinky_iac.drain.protocol import (
     DeleteOwned,
     Done,
     Drain,
+    Patience,
     Step,
     Stop,
     Wait,
     WriteConf,
 )
-from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
+from slinky_iac.drain.settings import Owner, Settings
 from slinky_iac.drain.words import counted, iso, jobs_in_words
 from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
@@ -123,17 +124,13 @@ class ConfLook:
 
 
 @dataclass(frozen=True)
-class ConfGoal:
+class ConfGoal(Patience):
     """What one run wants."""
 
     owner: Owner
     leaving: Leaving
-    policy: DrainPolicy
-    deadline_at: int
     by_hand: str = "scontrol"
     """How an admin runs scontrol there."""
-    signalled: Mapping[int | str, int] = field(default_factory=dict)
-    """When this run signalled jobs, by their handles."""
     forget_at: int | None = None
     """When this run stops waiting for slurmctld to forget ended jobs; None before it has begun to."""
     limited: bool = False
@@ -155,11 +152,6 @@ class ConfGoal:
         if self.ends:
             return replace(self, leaving=Leaving(partitions=tuple(sorted(look.partitions))))
         return self
-
-    @property
-    def ends_at(self) -> int:
-        """End of the run, past the deadline where the policy acts then."""
-        return self.deadline_at + self.policy.overtime_s
 
 
 class WaitToForget(Wait):

@@ -50,17 +50,30 @@ class Observation:
         return frozenset(pod.name for pod in self.pods if latest and pod.revision and pod.revision != latest)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How long one run waits for jobs, and what it did to them."""
+
+    policy: DrainPolicy
+    deadline_at: int
+    """End of the wait for jobs, in seconds since the epoch."""
+    signalled: Mapping[int | str, int] = field(default_factory=dict)
+    """When this run signalled jobs, by their handles."""
+
+    @property
+    def ends_at(self) -> int:
+        """End of the run itself, in seconds since the epoch: past the deadline where the policy acts at the deadline."""
+        return self.deadline_at + self.policy.overtime_s
+
+
 @dataclass(frozen=True)
-class Goal:
+class Goal(Patience):
     """What one run of the gate wants."""
 
     owner: Owner
     current: int
     """Replicas that this run set out from: any third value means that somebody else writes them."""
     target: int
-    policy: DrainPolicy
-    deadline_at: int
-    """End of this run's wait for jobs, in seconds since the epoch."""
     why: str
     """For the reason of our drains, e.g. ``scale-in 3->1``."""
     teardown: bool = False
@@ -74,8 +87,6 @@ class Goal:
     """Who asked for this run, for the reason (:mod:`slinky_iac.actor`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
-    signalled: Mapping[int | str, int] = field(default_factory=dict)
-    """When this run signalled jobs, by their handles."""
     rolls: int = 0
     """Pods of an earlier template that the gate replaces at once; 0: it replaces none, and what is ours on them is given
     back like all else."""
@@ -86,11 +97,6 @@ class Goal:
         plain = self.owner.reason(f"{self.why} (run {self.run})" if self.run else self.why)
         named = f"{plain} by {self.by}" if self.by else plain
         return named if len(named) <= MAX_REASON else plain
-
-    @property
-    def ends_at(self) -> int:
-        """End of the run itself, in seconds since the epoch: past the deadline where the policy acts at the deadline."""
-        return self.deadline_at + self.policy.overtime_s
 
 
 WITHOUT_SLURMRESTD: Final = (

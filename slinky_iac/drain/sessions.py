@@ -10,7 +10,7 @@ login pod to people and keep the sessions in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.cluster import pulumi_state
@@ -21,10 +21,10 @@ from slinky_iac.drain.driver import drive
 from slinky_iac.drain.losing import LosingTask
 from slinky_iac.drain.losses import Change, Loss, who_loses
 from slinky_iac.drain.observe import jobs_view, prove
-from slinky_iac.drain.protocol import DeleteOwned, Done, Step, Wait
+from slinky_iac.drain.protocol import DeleteOwned, Done, Patience, Step, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.session_hosts import SessionHosts
-from slinky_iac.drain.settings import DrainPolicy, Settings
+from slinky_iac.drain.settings import Settings
 from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.pods import hosts_of
 
@@ -55,20 +55,6 @@ class SessionLook:
     lost: tuple[Loss, ...]
 
 
-@dataclass(frozen=True)
-class SessionGoal:
-    """What one run wants, and did."""
-
-    policy: DrainPolicy
-    deadline_at: int
-    signalled: Mapping[int | str, int] = field(default_factory=dict)
-
-    @property
-    def ends_at(self) -> int:
-        """End of the run, past the deadline where the policy acts then."""
-        return self.deadline_at + self.policy.overtime_s
-
-
 def look(session: Session, settings: SessionSettings) -> SessionLook:
     """One look: pods, then jobs; Slurm is not asked where there are no pods. Raises what the clients raise."""
     kind, space = settings.kind, settings.namespace
@@ -88,7 +74,7 @@ def ending_with(session: Connection, namespace: str, selector: str, cluster: str
     return who_loses(ending, jobs_view(session, cluster, hide)) if ending else ()
 
 
-def next_step(seen: SessionLook, goal: SessionGoal, settings: SessionSettings) -> Step:
+def next_step(seen: SessionLook, goal: Patience, settings: SessionSettings) -> Step:
     """Wait until nothing would be lost, then delete."""
     if settings.kind and seen.meta is None:
         return Done()
@@ -124,7 +110,8 @@ class SessionTask(LosingTask[SessionLook]):
 
     def decide(self, seen: SessionLook) -> Step:
         self.meet(seen.lost)
-        return next_step(seen, SessionGoal(self.policy, self.deadline_at, self.signalled), self.settings)
+        goal = Patience(policy=self.policy, deadline_at=self.deadline_at, signalled=self.signalled)
+        return next_step(seen, goal, self.settings)
 
     def act(self, step: Step) -> None:
         settings = self.settings

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
 
 from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.plan import job_findings
-from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import LAST_RESORT_S, DrainPolicy, Limits
+from slinky_iac.drain.protocol import Cancel, Patience, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.settings import LAST_RESORT_S, Limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
-
-
-class Patience(Protocol):
-    """How long one run waits, and what it did to jobs."""
-
-    @property
-    def policy(self) -> DrainPolicy: ...
-    @property
-    def deadline_at(self) -> int: ...
-    @property
-    def signalled(self) -> Mapping[int | str, int]:
-        """When this run signalled jobs, by their handles."""
-
-    @property
-    def ends_at(self) -> int:
-        """End of the run, past the deadline where the policy acts then."""
 
 
 def _never(_job: Job) -> bool:
