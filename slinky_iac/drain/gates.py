@@ -193,8 +193,10 @@ class RemovalsProvider(Gate):
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """That something has left the cluster since is no difference."""
+        from slinky_iac.drain import removals
+
         own = own_inputs(_news)
-        kept = own if own.get("pending") else {key: own[key] for key in own.keys() - {"plan", "pending"}}
+        kept = own if own.get(removals.PENDING) else {key: own[key] for key in own.keys() - {"plan", removals.PENDING}}
         return super().diff(_id, _olds, kept)
 
     def create(self, props: Props) -> CreateResult:

@@ -25,7 +25,7 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
-from slinky_iac.drain.settings import GateSettings, Settings
+from slinky_iac.drain.settings import GateSettings, Limits, Settings
 from slinky_iac.drain.waiting import limits_exceeded
 from slinky_iac.drain.words import counted, jobs_in_words
 from slinky_iac.errors import DrainBlocked, SlinkyError
@@ -90,15 +90,10 @@ def judge(session: Session, props: Mapping[str, Any]) -> None:
         found = _looked(session, props, name, entry)
         if found is None:
             continue
-        unknown = not found.plan["known"] and _limited(settings_of(props, name, entry))
+        unknown = not found.plan["known"] and settings_of(props, name, entry).policy.limits != Limits()
         if unknown or found.over:
             why = "; ".join(found.over) or f"{found.text}; and drain.limits can't be judged"
             raise DrainBlocked(f"{name} leaves the program, and nothing of it was drained or removed: {why}")
-
-
-def _limited(settings: Gone) -> bool:
-    limits = settings.policy.limits
-    return (limits.max_share, limits.max_jobs, limits.max_job_age_s) != (None, None, None)
 
 
 def _looked(session: Session, props: Mapping[str, Any], name: str, entry: Mapping[str, Any]) -> Removal | None:

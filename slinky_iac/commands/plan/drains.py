@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import name_of, type_of
+from slinky_iac.cluster.pulumi_state import dynamic, name_of, type_of
 from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
 from slinky_iac.commands.plan.wire import GatePlan, Inputs, Json, Step, fresh
 from slinky_iac.text import moment
 
-SESSIONS: Final = "pulumi-python:dynamic/slurm:SessionsGate"
-REMOVALS: Final = "pulumi-python:dynamic/slurm:Removals"
-HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
+SESSIONS: Final = dynamic("SessionsGate")
+REMOVALS: Final = dynamic("Removals")
+HOSTS: Final = dynamic("OutsideHosts")
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
 GOING: Final = ("delete", "delete-replaced", "replace")
@@ -191,7 +191,7 @@ def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
     return tuple(sorted({name for plan in plans for name in plan.gives_back}))
 
 
-CONF: Final = "pulumi-python:dynamic/slurm:ControllerGate"
+CONF: Final = dynamic("ControllerGate")
 ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
 
 
