@@ -1,7 +1,7 @@
 """What other hands do to a node that a gate drains: a person's drain over it, a slurmctld that starts again, a second run.
 
-A hold ends by itself after a time that the gate renews, so that a gate which died leaves no node drained for ever. Nobody
-else's drain may end by it, and no start of slurmctld may take it away from a drain that goes on.
+The gate's drain has a `resume_after`, which the gate renews, so a gate that died leaves no node drained for ever. This time
+must not end another person's drain, and a restart of slurmctld must not remove it while the gate still drains.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ REASON = "bad DIMM"
 
 
 def until(slurm: Slurm, node: str) -> float | None:
-    """When slurmctld would end the drain by itself; None where it would not."""
+    """When slurmctld returns the node by `resume_after`; None where none is set."""
     moment: dict[str, Any] = slurm.nodes()[node]["resume_after"]
     return float(moment["number"]) if moment["set"] and moment["number"] else None
 
@@ -31,9 +31,9 @@ def by_a_person(slurm: Slurm, node: str) -> None:
 
 def test_a_persons_drain_over_ours_has_no_end_and_keeps_the_persons_words(begin: Begin, slurm: Slurm) -> None:
     case = begin()
-    assert until(slurm, case.chosen) is not None, "a drain of ours ends by itself where its gate dies"
+    assert until(slurm, case.chosen) is not None, "the gate's drain has a resume_after"
     by_a_person(slurm, case.chosen)
-    await_true("slurmctld won't end it by itself", lambda: until(slurm, case.chosen) is None, 60)
+    await_true("the drain has no resume_after", lambda: until(slurm, case.chosen) is None, 60)
     assert slurm.reason(case.chosen).startswith(REASON)
     case.gated.kill(case.run)
     case.gated.write(3)
@@ -61,7 +61,7 @@ def test_a_slurmctld_that_starts_again_under_a_busy_drained_node_gets_the_end_of
 
 
 def test_of_two_runs_that_live_the_later_goes_on_alone(begin: Begin, gated: Gated) -> None:
-    """`pulumi cancel` takes the lock away and ends nobody: the first run lives until it sees the other's stamp."""
+    """`pulumi cancel` removes the lock and stops no process: the first run continues until it sees the other's stamp."""
     case = begin()
     gated.stack.pulumi("cancel", "--yes")
     later = gated.start_up()

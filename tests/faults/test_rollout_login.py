@@ -89,7 +89,7 @@ def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
 
 
 def test_a_removal_is_planned_and_waits_for_srun(inside: Inside) -> None:
-    """Review of 25 November, 8: "2 to delete" and no word, and the job went on with nobody attached."""
+    """Review of 25 November, 8: the preview said only "2 to delete", and the job continued with no one attached."""
     settings = all_inside("hs256", later=False)
     settings["slinky-iac:drain"] = {**settings.get("slinky-iac:drain", {}), "deadline": 20}
     inside.write(settings)

@@ -7,7 +7,7 @@ from slinky_iac.parts.part import Part
 
 
 class NodeTable(Part):
-    """Rules; what else it says, NodeSets, hosts and slurm.conf have from the configuration."""
+    """Rules alone: NodeSets, hosts and slurm.conf read the table from the configuration."""
 
     name = "node_table"
     rules = RULES
