@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import yaml
 
@@ -13,7 +13,7 @@ from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import cluster, daemons
 from tests.e2e.slurm import await_true
-from tests.e2e.test_two_stacks import INSIDE
+from tests.e2e.test_two_stacks import INSIDE, exec_in
 from tests.e2e.world import World, ready
 
 NODE = layout.NODES[0]
@@ -75,6 +75,24 @@ def await_login(world: World) -> None:
         return len(pods) == 1 and ready(pods[0])
 
     await_true("the login pod is ready", there, 120)
+
+
+def answered(world: World, *argv: str) -> str:
+    """What a command beside slurmctld says, once slurmctld answers: operator 1.2 restarts it over a changed slurm.conf."""
+    found: list[str] = []
+
+    def said() -> bool:
+        with suppress(subprocess.CalledProcessError):
+            found.append(exec_in(world, *argv))
+        return bool(found)
+
+    await_true(f"slurmctld's pod runs {argv[0]}", said, 120)
+    return found[0]
+
+
+def pairs(row: str) -> dict[str, str]:
+    """The parameters of one row of `scontrol -o show`."""
+    return dict(word.partition("=")[::2] for word in row.split())
 
 
 def _on_node(argv: list[str]) -> None:

@@ -18,7 +18,7 @@ from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings, encrypted
-from tests.faults.inside_parts import bring_login, database, queue_volume
+from tests.faults.inside_parts import bring_login, database, pairs, queue_volume
 from tests.integration import leaks
 
 DATABASE = "slurm_acct_db_inside"
@@ -95,8 +95,7 @@ class Inside:
 
     def job(self, number: str) -> dict[str, str]:
         """A job, as slurmctld tells it."""
-        words = self.slurm("scontrol", "-o", "show", "job", number).split()
-        return {name: value for name, _, value in (word.partition("=") for word in words)}
+        return pairs(self.slurm("scontrol", "-o", "show", "job", number))
 
     def await_running(self, *jobs: str) -> None:
         """Wait until all these jobs run."""

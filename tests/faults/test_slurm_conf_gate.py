@@ -12,7 +12,6 @@ import copy
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -29,7 +28,7 @@ from tests.e2e.joining import Joining
 from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, started
 from tests.e2e.world import Settings, World, dev_settings, encrypted
-from tests.faults.inside_parts import database, queue_volume
+from tests.faults.inside_parts import answered, database, pairs, queue_volume
 from tests.faults.test_planned_stop import settings as all_inside
 
 METAL = "metal-3"
@@ -81,17 +80,7 @@ class Cluster:
 
     def slurm(self, *argv: str) -> str:
         """A command in slurmctld's pod, once that is there."""
-        found: list[str] = []
-
-        def answered() -> bool:
-            with suppress(subprocess.CalledProcessError):
-                found.append(exec_in(self.world, *argv))
-            return bool(found)
-
-        if not RESTARTS:
-            return exec_in(self.world, *argv)
-        await_true(f"slurmctld's pod runs {argv[0]}", answered, 120)
-        return found[0]
+        return answered(self.world, *argv) if RESTARTS else exec_in(self.world, *argv)
 
     def submit(self, *options: str, seconds: int | None = None) -> str:
         """A job that sleeps, or without ``seconds`` runs until :meth:`end`."""
@@ -142,12 +131,11 @@ class Cluster:
 
     def partitions(self) -> dict[str, str]:
         rows = self.slurm("scontrol", "-o", "show", "partition").splitlines()
-        pairs = [dict(word.partition("=")[::2] for word in row.split()) for row in rows]
-        return {row["PartitionName"]: row["State"] for row in pairs}
+        return {each["PartitionName"]: each["State"] for each in map(pairs, rows)}
 
     def node(self, name: str) -> dict[str, str]:
         row = self.slurm("scontrol", "-o", "show", "node", name)
-        return dict(word.partition("=")[::2] for word in row.split())
+        return pairs(row)
 
     def plan(self) -> dict[str, Any]:
         """What the preview shows on the gate."""

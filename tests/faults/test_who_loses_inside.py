@@ -5,9 +5,7 @@ ends by them: numbers that are lowered together, a queue that fills again in the
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, INSIDE, started
 from tests.e2e.world import World
+from tests.faults.inside_parts import answered, pairs
 from tests.faults.later_operator import Inside, all_inside, lived
 
 NODES = ("solo-0", "solo-1", "solo-2")
@@ -40,7 +39,7 @@ def write(
 
 
 def occupied(inside: Inside) -> dict[str, str]:
-    """A job on each node that runs until it is told to end, and that nobody may requeue."""
+    """A job on each node that runs until it gets a signal, and that can't be requeued."""
     jobs = {node: inside.submit(node, HELD, "--no-requeue", "-p", "main") for node in NODES}
     inside.await_running(*jobs.values())
     return jobs
@@ -48,32 +47,18 @@ def occupied(inside: Inside) -> dict[str, str]:
 
 def end(inside: Inside, *jobs: str) -> None:
     """Let jobs end by themselves, with exit code 0."""
-    asked(inside, "scancel", "--batch", "--signal=USR1", *jobs)
-
-
-def asked(inside: Inside, *argv: str) -> str:
-    """What a command beside slurmctld says, once slurmctld answers: operator 1.2 restarts it over a changed slurm.conf."""
-    found: list[str] = []
-
-    def answered() -> bool:
-        with suppress(subprocess.CalledProcessError):
-            found.append(inside.slurm(*argv))
-        return bool(found)
-
-    await_true(f"slurmctld answers {argv[0]}", answered, 120)
-    return found[0]
+    answered(inside.world, "scancel", "--batch", "--signal=USR1", *jobs)
 
 
 def drained(inside: Inside) -> set[str]:
     """Nodes that carry a drain of the gate's."""
-    rows = json.loads(asked(inside, "scontrol", "show", "nodes", "--json"))["nodes"]
+    rows = json.loads(answered(inside.world, "scontrol", "show", "nodes", "--json"))["nodes"]
     return {row["name"] for row in rows if "DRAIN" in row["state"] and row["reason"].startswith("slinky-iac:")}
 
 
 def shown(inside: Inside, job: str) -> dict[str, str]:
-    """A job, as slurmctld tells it."""
-    words = asked(inside, "scontrol", "-o", "show", "job", job).split()
-    return {name: value for name, _, value in (word.partition("=") for word in words)}
+    """A job, as slurmctld tells it once it answers."""
+    return pairs(answered(inside.world, "scontrol", "-o", "show", "job", job))
 
 
 def states(inside: Inside, jobs: dict[str, str]) -> dict[str, tuple[str, str, str]]:
@@ -88,7 +73,9 @@ def running(nodes: Iterable[str]) -> dict[str, tuple[str, str, str]]:
 
 def accounted(inside: Inside, jobs: dict[str, str]) -> list[str]:
     """slurmdbd's rows of the jobs, one a run."""
-    rows = asked(inside, "sacct", "-X", "-D", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "JobID,State,ExitCode")
+    rows = answered(
+        inside.world, "sacct", "-X", "-D", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "JobID,State,ExitCode"
+    )
     return sorted(rows.splitlines())
 
 
@@ -150,8 +137,8 @@ def test_a_job_that_is_requeued_in_the_middle_of_a_destroy_keeps_slurmctld(insid
     assert job in said
     assert "inside-controller-0" in inside.uids()
     assert shown(inside, job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
-    asked(inside, "scancel", job)
-    await_true("the queue is empty", lambda: not asked(inside, "squeue", "-h").strip(), 120)
+    answered(inside.world, "scancel", job)
+    await_true("the queue is empty", lambda: not answered(inside.world, "squeue", "-h").strip(), 120)
     settings = all_inside("hs256", later=False)
     settings["slinky-iac:nodesets"]["solo"]["pod"] = GRACE
     inside.write(settings)
