@@ -9,7 +9,7 @@ from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.observe import jobs_view
-from slinky_iac.drain.sessions import ending_with
+from slinky_iac.drain.sessions import ending
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.errors import SlinkyError
 
@@ -25,7 +25,8 @@ def session_jobs(way: Reach, namespace: str, selector: str, hide: str, cluster: 
     """
     try:
         with connected(way, budget_s=BUDGET_S) as session:
-            found = [each.job for each in ending_with(session, namespace, selector, cluster, hide)]
+            change = ending(session, namespace, selector)
+            found = losers(change, jobs_view(session, cluster, hide)) if change else ()
     except SlinkyError as error:
         return f"its pods would be replaced, and it is unknown which jobs run from them: {error}"
     return f"its pods would be replaced, which ends {jobs_in_words(found)} of srun and salloc" if found else ""

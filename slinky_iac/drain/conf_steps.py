@@ -18,7 +18,7 @@ from slinky_iac.drain import waiting
 from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines, unjudged
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import why_not_free
-from slinky_iac.drain.losses import Change, Loss, stays_lost, who_loses
+from slinky_iac.drain.losses import Change, Loss, who_loses
 from slinky_iac.drain.protocol import (
     WITHOUT_SLURMRESTD,
     ClosePartitions,
@@ -278,10 +278,10 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
         losses(look, goal),
         look.now,
         goal,
+        goal.change,
         then="the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}",
         late=_late(goal),
         more=_unfree(look, goal),
-        movable=lambda job: not stays_lost(job, goal.change),
     )
 
 

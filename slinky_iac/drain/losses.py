@@ -130,9 +130,9 @@ def _lost(job: Job, change: Change, cluster: ClusterView) -> Iterator[str]:
 
 def stays_lost(job: Job, change: Change) -> bool:
     """Whether a job that runs would lose all the same once it is requeued: it then waits in the same partitions, with the
-    same ``--nodelist``."""
+    same ``--nodelist``, and nothing requeues an srun or salloc."""
     named = change.records if job.required is None else change.records.intersection(job.required)
-    return change.slurmctld or bool(named) or _loses_partition(job, change.partitions)
+    return change.slurmctld or bool(change.sessions or named) or _loses_partition(job, change.partitions)
 
 
 def _loses_partition(job: Job, going: frozenset[str]) -> bool:

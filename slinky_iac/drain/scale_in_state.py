@@ -12,6 +12,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
+from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.waiting import last_resort
 from slinky_iac.drain.words import iso, jobs_in_words, waiting_line
@@ -260,16 +261,11 @@ def stopped(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
     return Stop("\n  ".join((f"{why}, and {what}", *progress)), "deadline", undo=undo)
 
 
-def _tied(job: Job) -> bool:
-    """Whether its ``--nodelist`` names a node, or can't be read. Where nodes go for good, such a job would be requeued to
-    nodes that never come back, and end with slurmctld's next start (watched, slurm-operator 1.0.1)."""
-    return job.required != ()
-
-
 def deadline_step(stage: ScaleInState) -> Step:
     """The policy's next act for jobs that still hold selected nodes."""
     goal, progress = stage.goal, stage.progress()
-    step = last_resort(stage.held_jobs, stage.seen.now, goal, lambda job: not (goal.teardown and _tied(job)), progress)
+    change = Change(records=frozenset(each.node for each in stage.selected))
+    step = last_resort(stage.held_jobs, stage.seen.now, goal, change, progress)
     if isinstance(step, Step):
         return step
     acts, soon = goal.policy.on_deadline in {"requeue", "cancel"}, stage.seen.now < goal.ends_at

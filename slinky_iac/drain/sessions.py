@@ -52,6 +52,7 @@ class SessionLook:
     now: int
     meta: WrittenMeta | None
     """Of what makes the pods; None where there is none (any more)."""
+    change: Change
     lost: tuple[Loss, ...]
 
 
@@ -59,19 +60,14 @@ def look(session: Session, settings: SessionSettings) -> SessionLook:
     """One look: pods, then jobs; Slurm is not asked where there are no pods. Raises what the clients raise."""
     kind, space = settings.kind, settings.namespace
     meta = session.kube.meta(kind, space, settings.resource) if kind else None
-    gone = bool(kind) and meta is None
-    lost = () if gone else ending_with(session, space, settings.selector, settings.cluster, settings.hide)
-    return SessionLook(session.now(), meta, lost)
+    change = Change() if kind and meta is None else ending(session, space, settings.selector)
+    lost = who_loses(change, jobs_view(session, settings.cluster, settings.hide)) if change else ()
+    return SessionLook(session.now(), meta, change, lost)
 
 
-def ending_with(session: Connection, namespace: str, selector: str, cluster: str, hide: str) -> tuple[Loss, ...]:
-    """Jobs whose srun or salloc ends with the pods of a selector; Slurm is not asked where there is no pod. ``cluster``:
-    ClusterName of the stack's slurmctld. ``hide``: of :attr:`slinky_iac.drain.settings.Settings.hide`.
-
-    Raises what the clients raise, and SlurmrestElsewhere.
-    """
-    ending = Change.of_hosts(hosts_of(session.kube, namespace, selector))
-    return who_loses(ending, jobs_view(session, cluster, hide)) if ending else ()
+def ending(session: Connection, namespace: str, selector: str) -> Change:
+    """The end of the pods of a selector; empty where there is none. Raises what Kubernetes raises."""
+    return Change.of_hosts(hosts_of(session.kube, namespace, selector))
 
 
 def next_step(seen: SessionLook, goal: Patience, settings: SessionSettings) -> Step:
@@ -84,6 +80,7 @@ def next_step(seen: SessionLook, goal: Patience, settings: SessionSettings) -> S
         seen.lost,
         seen.now,
         goal,
+        seen.change,
         then=f"{settings.what} ends" if settings.kind else f"{settings.what} may end",
         late=(
             f"{settings.what} can't end yet, since these would lose their srun or salloc",

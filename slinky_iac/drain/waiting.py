@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from slinky_iac.drain.losses import Loss
+from slinky_iac.drain.losses import Change, Loss, stays_lost
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, Patience, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, Limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
-
-def _never(_job: Job) -> bool:
-    return False
+_NEED: Final = "which need what goes (a node of --nodelist, their partition, slurmctld, or their srun or salloc)"
 
 
 def until_none(
     lost: Sequence[Loss],
     now: int,
     goal: Patience,
+    change: Change,
     *,
     then: str,
     late: tuple[str, str],
     more: Sequence[str] = (),
-    movable: Callable[[Job], bool] = _never,
 ) -> Step | None:
-    """The next step while jobs would be lost; None where none would.
+    """The next step while jobs would be lost by ``change``; None where none would.
 
     ``then``: what comes after. ``late``: what can't be at the deadline, and what stays. ``more``: what is waited for
-    besides. ``movable``: whether a requeue takes a job out of the way.
+    besides.
     """
     if not lost and not more:
         return None
     why = "; ".join([*lines(lost), *more])
     if now < goal.deadline_at:
         return Wait(f"waiting for {why}; then {then}")
-    step = last_resort([each.job for each in lost], now, goal, movable) if now < goal.ends_at else ""
+    step = last_resort([each.job for each in lost], now, goal, change) if now < goal.ends_at else ""
     if isinstance(step, Step):
         return step
     cannot, stays = late
@@ -55,27 +54,31 @@ def last_resort(
     jobs: Sequence[Job],
     now: int,
     goal: Patience,
-    movable: Callable[[Job], bool] = lambda _: True,
+    change: Change,
     progress: tuple[str, ...] = (),
 ) -> Step | str:
     """What the policy does after the deadline to jobs that are in the way; a text where it does nothing more, which says why
     where it began. ``progress``: lines of a wait."""
     working = [job for job in distinct(jobs) if "COMPLETING" not in job.job_state]
     if goal.policy.on_deadline == "requeue" and jobs:
-        return _requeue(working, now, goal, movable, progress)
+        return _requeue(working, now, goal, change, progress)
     return _cancel(working, now, goal, progress) if goal.policy.on_deadline == "cancel" and jobs else ""
 
 
-def _requeue(
-    working: Sequence[Job], now: int, goal: Patience, movable: Callable[[Job], bool], progress: tuple[str, ...]
-) -> Step | str:
+def _requeue(working: Sequence[Job], now: int, goal: Patience, change: Change, progress: tuple[str, ...]) -> Step | str:
+    """Only jobs that are out of the way then: one that would still be lost by the change runs on."""
     if now >= goal.ends_at:
         return "jobs are still there though they were requeued"
-    if able := [job for job in working if not job.waits and job.requeue and movable(job)]:
+    allowed = [job for job in working if not job.waits and job.requeue]
+    bound = [job for job in allowed if stays_lost(job, change)]
+    if able := [job for job in allowed if job not in bound]:
         return Requeue(_handles(able))
-    if working:
-        return f"these jobs may not be requeued: {jobs_in_words(working)}"
-    return Wait("requeued jobs are leaving their nodes", progress)
+    if not working:
+        return Wait("requeued jobs are leaving their nodes", progress)
+    fixed = [job for job in working if job not in bound]
+    parts = [f"these jobs may not be requeued: {jobs_in_words(fixed)}"] if fixed else []
+    parts += [f"a requeue would not save these, {_NEED}: {jobs_in_words(bound)}"] if bound else []
+    return "; ".join(parts)
 
 
 def _cancel(working: Sequence[Job], now: int, goal: Patience, progress: tuple[str, ...]) -> Step | str:

@@ -11,10 +11,19 @@ STANDS_ON = STACK
 
 
 def occupy(slurm: Slurm, *options: str, seconds: int = 600) -> list[int]:
-    """A job on each of the three nodes."""
+    """A job on each of the three nodes, which it names."""
     jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "30", *options, seconds=seconds) for node in NODES]
     slurm.await_running(*jobs)
     return jobs
+
+
+def fill(slurm: Slurm, *options: str, seconds: int = 600) -> list[int]:
+    """The same, where Slurm chooses the node of each: none names one."""
+    jobs = [slurm.submit("-p", "gpu", "-N1", "--exclusive", "-t", "30", *options, seconds=seconds) for _ in NODES]
+    slurm.await_running(*jobs)
+    found = {slurm.job_nodes(job): job for job in jobs}
+    assert sorted(found) == sorted(NODES), found
+    return [found[node] for node in NODES]
 
 
 def drained(slurm: Slurm) -> list[str]:
@@ -65,7 +74,7 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
 
 def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entry(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
-    jobs = occupy(slurm, "--requeue")
+    jobs = fill(slurm, "--requeue")
     gated.write(2, {"deadline": "6s", "onDeadline": "requeue"})
     gated.stack.up()
 
@@ -75,6 +84,21 @@ def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entr
     assert slurm.jobs()[moved]["restart_cnt"] == 1
     kept = [job for name, job in zip(NODES, jobs, strict=True) if name in left]
     assert all("RUNNING" in slurm.job_state(job) for job in kept)
+
+
+def test_with_on_deadline_requeue_a_job_that_names_its_node_runs_on(gated: Gated, slurm: Slurm) -> None:
+    """slurm-operator 1.0 deletes the node's record with its pod, and slurmctld's next start would end the requeued job."""
+    gated.reset()
+    jobs = occupy(slurm, "--requeue")
+    gated.write(2, {"deadline": "6s", "onDeadline": "requeue"})
+
+    failed = gated.try_up()
+    assert failed.returncode != 0
+    assert "a requeue would not save these" in failed.stdout, failed.stdout
+    assert gated.pods() == list(NODES)
+    assert len(drained(slurm)) == 1
+    assert [slurm.jobs()[job]["restart_cnt"] for job in jobs] == [0, 0, 0]
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
 
 
 def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_and_cancelled(

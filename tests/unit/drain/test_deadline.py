@@ -43,6 +43,27 @@ def test_job_that_may_not_be_requeued_ends_the_run_and_is_named():
     assert "may not be requeued: 1 job (2 of alice)" in found.why
 
 
+@pytest.mark.parametrize("teardown", [False, True])
+@pytest.mark.parametrize(("required", "requeued"), [((), True), (("gpu-0",), False), (None, False)])
+def test_a_job_that_names_a_node_whose_record_goes_is_not_requeued(required, requeued, teardown):
+    """It would wait for a node that isn't there, and end with slurmctld's next start."""
+    look = seen([given_up(0)], [held(0, "MIXED+DRAIN")], [job(1, 0, required=required, requeue=True)])
+    policy = DrainPolicy(on_deadline="requeue")
+    found = next_step(look, goal(1, 0, policy=policy, deadline_at=NOW - 1, teardown=teardown))
+    assert isinstance(found, Requeue) is requeued
+    assert requeued or "a requeue would not save these" in found.why
+
+
+def test_only_the_names_of_nodes_that_go_keep_a_job_from_a_requeue():
+    """gpu-0 stays, so a job that names it waits there for its second run. One on gpu-0 that names gpu-2 stays as it is."""
+    names_one_that_stays, names_one_that_goes = (
+        job(1, 0, 2, required=["gpu-0"], requeue=True),
+        job(2, 0, required=["gpu-0", "gpu-2"], requeue=True),
+    )
+    assert at_deadline("requeue", names_one_that_stays, names_one_that_goes) == Requeue((1,))
+    assert isinstance(at_deadline("requeue", names_one_that_goes), Stop)
+
+
 def test_jobs_that_are_leaving_after_a_requeue_are_waited_for_but_not_for_ever():
     ending = job(1, 2, state="PENDING+COMPLETING", requeue=True)
     assert isinstance(at_deadline("requeue", ending), Wait)

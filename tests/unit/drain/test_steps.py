@@ -17,7 +17,6 @@ from slinky_iac.drain.protocol import (
     Observation,
     Release,
     RenewHold,
-    Requeue,
     SetCosts,
     SetReason,
     SetReplicas,
@@ -173,15 +172,6 @@ def test_a_host_network_pod_that_slurm_knows_by_another_name_is_not_free(record,
     found = step(seen([there], [busy], jobs), current=1, target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert f"one of {record}, which may be the same host" in found.progress[0]
-
-
-@pytest.mark.parametrize(("required", "requeued"), [((), True), (("gpu-0",), False), (None, False)])
-def test_a_job_that_names_its_node_is_not_requeued_where_the_node_goes_for_good(required, requeued):
-    """It would wait for a node that never comes back, and end with slurmctld's next start."""
-    look = seen([given_up(0)], [held(0, "MIXED+DRAIN")], [job(1, 0, required=required, requeue=True)])
-    late = {"target": 0, "current": 1, "policy": DrainPolicy(on_deadline="requeue"), "deadline_at": NOW - 1}
-    assert isinstance(step(look, **late, teardown=True), Requeue) is requeued
-    assert isinstance(step(look, **late), Requeue), "a scale-in may be taken back, and the node comes again"
 
 
 @pytest.mark.parametrize("limits", [Limits(max_share=0.5), Limits(max_jobs=0), Limits(max_job_age_s=60)])
