@@ -19,6 +19,7 @@ from lab import given_operator, tools
 from tests import figures, settings_used
 from tests.covers import named_by_tests
 from tests.ledger import EVIDENCE, Ledger, LedgerRefused, Origin, head, is_current, said
+from tests.matrix import CORE
 
 PAGE: Final = EVIDENCE / "runs.md"
 UNWATCHED: Final = EVIDENCE / "settings.md"
@@ -102,7 +103,33 @@ def page(runs: Sequence[Run], marks: dict[str, str]) -> str:
         f" {marks[run.module]} |"
         for _, run in sorted({run.module: run for run in runs}.items())
     ]
-    return "\n".join([*_HEAD, *rows, ""])
+    return "\n".join([*_HEAD, *rows, "", *_matrix(runs), ""])
+
+
+def _matrix(runs: Sequence[Run]) -> list[str]:
+    """The last run of each core module on each release of slurm-operator, a column a release and language host."""
+    last = {(run.module, _cell(run)): run for run in runs if run.operator}
+    columns = sorted({cell for module, cell in last if Path(module) in CORE})
+    head = ["| Module |" + "".join(f" {each} |" for each in columns), "|---|" + "---|" * len(columns)]
+    rows = []
+    for module in map(str, CORE):
+        found = [last.get((module, column)) for column in columns]
+        shown = ("" if run is None else f"{run.result}, {run.at[:10]}, {run.commit[:8]}" for run in found)
+        rows.append(f"| `{module}` |" + "".join(f" {each} |" for each in shown))
+    return [*_MATRIX, *head, *rows]
+
+
+_MATRIX: Final = (
+    "## Core modules by release of slurm-operator",
+    "",
+    "`./tests/run matrix` runs these modules on the lab's own slurm-operator and on each that `--operator-source` names.",
+    "A cell is the last run on that release, with Pulumi's official language host or the lab's stand-in.",
+    "",
+)
+
+
+def _cell(run: Run) -> str:
+    return f"{run.operator}, {run.host}"
 
 
 _HEAD: Final = (
