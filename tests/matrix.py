@@ -1,7 +1,7 @@
 """The core modules on each slurm-operator that is at hand: ``python -m tests.matrix [--operator-source DIR …]``.
 
 A cell is the lab's own operator, or one that you have built (lab/given_operator.py). Cells run one after the other,
-each over the lanes of tests.lanes; the ledger has a line a module, and ``python -m tests.runs page`` makes the table of them. The
+each over the lanes of tests.lanes; the ledger has a line a module, and ``python -m tests.runs page`` makes their table. The
 language host is the stand-in, or the one that ``SLINKY_LAB_LANGUAGE_HOST`` names. Exit code: 0 if every cell passed, else 1;
 2 where a folder isn't an operator's, and nothing was run.
 """
@@ -24,10 +24,7 @@ CORE: Final = tuple(
     Path("tests", name)
     for name in (
         *(f"e2e/test_{each}.py" for each in ("drain_jobs", "drain_policy", "drain_teardown", "stack_life")),
-        *(
-            f"faults/test_{each}.py"
-            for each in ("drain_faults", "fence", "nodeset_faults", "operator_faults", "other_hands")
-        ),
+        *(f"faults/test_{each}.py" for each in ("drain_faults", "fence", "nodeset_faults", "operator_faults")),
         *(f"faults/test_{each}.py" for each in ("other_hands", "rollout", "rollout_login", "slurm_conf_gate")),
         "faults/test_who_loses_inside.py",
     )
