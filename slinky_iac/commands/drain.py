@@ -238,7 +238,7 @@ def _row(row: NodeStatus) -> Iterable[str]:
 def _plan(plan: DrainPlan) -> Iterable[str]:
     yield f"{plan.nodeset}: {counted(plan.removes, 'node')}"
     yield from (f"    {line}" for line in plan_lines(plan))
-    yield from (f"    {finding.text}" for finding in (*plan.blocks, *plan.warnings))
+    yield from (f"    {text}" for text in (*plan.blocks, *plan.warnings))
 
 
 def plan_lines(plan: DrainPlan) -> tuple[str, ...]:

@@ -178,7 +178,7 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
         return Stop(why, "blocked")
     if look.problem:
         return _unanswered(look, goal)
-    over = waiting.limits_exceeded(losses(look, goal), goal.policy.limits, look.now) if goal.limited else ()
+    over = limits_exceeded(look, goal) if goal.limited else ()
     if over:
         return Stop(f"{'; '.join(over)}. Nothing was changed", "blocked")
     emptied = None
@@ -255,6 +255,11 @@ def losses(look: ConfLook, goal: ConfGoal) -> tuple[Loss, ...]:
     """Jobs that would be lost now, running ones first."""
     found = who_loses(goal.change, look.cluster)
     return tuple(each for each in found if each.job.waits) if goal.ends == "first" else found
+
+
+def limits_exceeded(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
+    """A sentence for each limit that these jobs exceed."""
+    return waiting.over_limits(goal.policy.limits, look.now, (each.job for each in losses(look, goal)))
 
 
 def opened(look: ConfLook, going: Leaving) -> dict[str, str]:

@@ -164,16 +164,15 @@ def named_in_words(leaving: Iterable[str], cluster: ClusterView) -> tuple[str, .
     )
 
 
-def queue_losses(cluster: ClusterView, leaving: Collection[str]) -> Iterator[tuple[str, str]]:
-    """A word for programs and a sentence for each way in which jobs of the queue lose by the end of these nodes."""
-    yield from (("nodelist", text) for text in named_in_words(leaving, cluster))
-    yield from (("stranded", text) for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, leaving)))
+def queue_losses(cluster: ClusterView, leaving: Collection[str]) -> Iterator[str]:
+    """A sentence for each way in which jobs of the queue lose by the end of these nodes."""
+    yield from named_in_words(leaving, cluster)
+    yield from stranded_in_words(stranded(cluster.queue, cluster.nodes, leaving))
     if leaving and cluster.queue_left_out:
         yield (
-            "queue-not-read",
             f"{cluster.queue_left_out} jobs and array tasks wait, too many to read for a plan: whether one names a selected"
             " node by --nodelist, or could run on no other, is not known. `squeue -t pending -o '%i %u %P %n'` lists the"
-            " nodes that they name",
+            " nodes that they name"
         )
 
 

@@ -17,8 +17,9 @@ from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, clas
 from slinky_iac.drain.free import queue_losses
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.tags import cost_below, foreign_tags
+from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
@@ -29,15 +30,6 @@ SCHEMA = 1
 MAX_JOBS = 200
 """Jobs listed by name. A plan is in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
 MAX_JOBS_OF_A_NODE = 16
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something to know (a warning) or to remove first (a block)."""
-
-    code: str
-    """Stable word for programs, e.g. ``rollout``."""
-    text: str
 
 
 Props = dict[str, Any]
@@ -69,9 +61,11 @@ class DrainPlan:
     selected: tuple[Candidate, ...] = ()
     """Pods selected, in the order in which they are. Empty when Slurm could not be asked."""
     retained: tuple[Candidate, ...] = ()
-    blocks: tuple[Finding, ...] = ()
+    blocks: tuple[str, ...] = ()
     """What forbids the scale-in as things stand; nothing is drained while there is one."""
-    warnings: tuple[Finding, ...] = ()
+    over: tuple[str, ...] = ()
+    """Limits that it exceeds, which forbid it too."""
+    warnings: tuple[str, ...] = ()
     deletion_cost: int | None = None
     """Set on every selected pod, so that the operator deletes exactly these."""
     known: bool = True
@@ -99,7 +93,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     blocks, warnings = [*frozen(state), *state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
     plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
-        blocks += share_findings(plan.removes, current, policy.limits)
+        plan = replace(plan, over=over_limits(policy.limits, seen.now, (), plan.removes, current))
         warnings.append(_unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
@@ -108,9 +102,9 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
         retained = tuple(candidate for candidate in candidates if candidate.name not in names_selected)
         cost = cost_below(candidate.pod for candidate in retained)
         blocks += _choice_blocks(selected, retained, cost, target, seen.version)
-        blocks += limit_findings(selected, current, policy.limits, seen.now)
         warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
         plan = replace(plan, selected=selected, retained=retained, deletion_cost=cost)
+        plan = replace(plan, over=over_limits(policy.limits, seen.now, plan.jobs, len(selected), current))
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
@@ -134,21 +128,21 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
-def _own_partition(cluster: ClusterView, state: NodeSet, owner: Owner) -> Iterable[Finding]:
+def _own_partition(cluster: ClusterView, state: NodeSet, owner: Owner) -> Iterable[str]:
     """The queue of the NodeSet's own partition, which slurmctld in Kubernetes loses with it."""
     going = Change(partitions=frozenset([owner.nodeset] if state.spec.partition.enabled else []))
     if waiting := [job for job in losers(going, cluster) if job.waits]:
-        yield Finding("own-partition", f"{jobs_in_words(waiting)} wait in its own partition, and are waited for first")
+        yield f"{jobs_in_words(waiting)} wait in its own partition, and are waited for first"
 
 
 def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan:
     """The plan where nothing could be asked."""
-    warning = Finding("unknown", f"unknown, because there was no answer: {why}")
+    warning = f"unknown, because there was no answer: {why}"
     return DrainPlan(nodeset, current, target, max(current - target, 0), warnings=(warning,), known=False)
 
 
-def _unasked(seen: Observation) -> Finding:
-    return Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
+def _unasked(seen: Observation) -> str:
+    return f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}"
 
 
 def is_forced(pod: Pod) -> bool:
@@ -156,183 +150,134 @@ def is_forced(pod: Pod) -> bool:
     return class_of(pod) < HEALTHY
 
 
-def frozen(state: NodeSet) -> Iterable[Finding]:
+def frozen(state: NodeSet) -> Iterable[str]:
     """A person has forbidden all changes: the update will refuse."""
     if state.frozen_in_words:
-        yield Finding("frozen", f"{state.frozen_in_words}. Until then the update changes nothing of it")
+        yield f"{state.frozen_in_words}. Until then the update changes nothing of it"
 
 
-def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[Finding]:
+def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[str]:
     """What in Kubernetes forbids a scale-in."""
     pods = seen.pods
     if seen.autoscalers:
-        yield Finding(
-            "autoscaler",
+        yield (
             f"replicas of {state.name} are written by {', '.join(seen.autoscalers)}, so this program doesn't: lower the "
-            "autoscaler's maximum, or remove it, or set `owner: autoscaler`",
+            "autoscaler's maximum, or remove it, or set `owner: autoscaler`"
         )
     if state.rolling(len(pods)):
-        yield Finding(
-            "rollout",
+        yield (
             f"a rolling update of {state.name} is on ({state.status.updated_replicas} of {len(pods)} pods are up to date)"
-            " and picks pods by rules of its own: wait for its end, then run `pulumi up` again",
+            " and picks pods by rules of its own: wait for its end, then run `pulumi up` again"
         )
     yield from foreign_gates(pods, owner)
 
 
-def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[Finding]:
+def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[str]:
     """Pods that another gate is at work on."""
     foreign = foreign_tags(pods, owner)
     if foreign:
-        yield Finding(
-            "foreign-gate",
+        yield (
             f"{_pods(foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in or cancel it "
             "with `slinky drain cancel` in its stack; if that stack is gone for good, remove the annotation "
-            f"{names.ANNOTATION_GATE} from the pods",
+            f"{names.ANNOTATION_GATE} from the pods"
         )
 
 
-def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[Finding]:
+def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[str]:
     """Chosen nodes that can't be made free by us."""
     for candidate in selected:
         if candidate.kind is Kind.BLOCKED:
-            yield Finding(
-                "blocked-node",
+            yield (
                 f"{candidate.node} would have to be removed, and can't be made free: {candidate.trouble}. Drain"
-                " it yourself (scontrol update nodename=… state=drain) or return it to service",
+                " it yourself (scontrol update nodename=… state=drain) or return it to service"
             )
 
 
 def _choice_blocks(
     selected: Sequence[Candidate], retained: Sequence[Candidate], cost: int | None, target: int, version: OperatorVersion
-) -> Iterable[Finding]:
+) -> Iterable[str]:
     """What about the selected pods forbids it."""
     yield from blocked_nodes(selected)
     if cost is None:
-        yield Finding(
-            "deletion-cost",
+        yield (
             "a retained pod has the lowest deletion cost there is, so the operator would delete it before any selected one: "
-            "remove its annotation nodeset.slinky.slurm.net/pod-deletion-cost",
+            "remove its annotation nodeset.slinky.slurm.net/pod-deletion-cost"
         )
         return
     pods = [candidate.pod for candidate in (*selected, *retained)]
     victims = [candidate.name for candidate in selected]
     if not predicted_victims(pods, target, version, dict.fromkeys(victims, cost)).is_exactly(victims):
-        yield Finding("prediction", "the operator would not delete exactly the selected pods: nothing will be drained")
+        yield "the operator would not delete exactly the selected pods: nothing will be drained"
 
 
-def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterable[Finding]:
+def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterable[str]:
     if len(pods) != state.spec.replicas:
-        yield Finding(
-            "pod-count",
+        yield (
             f"{state.name} asks for {state.spec.replicas} pods and has {len(pods)}: the operator will delete "
-            f"{max(len(pods) - target, 0)} to come to {target}",
+            f"{max(len(pods) - target, 0)} to come to {target}"
         )
 
 
-def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[Finding]:
+def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[str]:
     """What the reader of the plan should know."""
     forced = [candidate.pod for candidate in selected if is_forced(candidate.pod)]
     if forced:
-        yield Finding("forced", f"{_pods(forced)}: unscheduled or not ready, so the operator takes them first in any case")
+        yield f"{_pods(forced)}: unscheduled or not ready, so the operator takes them first in any case"
     unregistered = [candidate.pod for candidate in selected if candidate.kind is Kind.UNREGISTERED]
     if unregistered:
-        yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
+        yield f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained"
     for candidate in selected:
         if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
-            yield Finding("seen-elsewhere", f"{candidate.node} is not called free: {why}")
+            yield f"{candidate.node} is not called free: {why}"
     for part, members in (("selected", selected), ("retained", retained)):
         yield from _foreign_holds(part, members)
     for candidate in retained:
         if candidate.kind is Kind.BLOCKED:
-            yield Finding("odd-node", f"{candidate.node} is retained: {candidate.trouble}")
+            yield f"{candidate.node} is retained: {candidate.trouble}"
     for candidate in selected:
         if candidate.endless:
             endless = [job for job in candidate.jobs if job.expected_end is None]
-            yield Finding("endless", f"{candidate.node}: unknown when it becomes free: {jobs_in_words(endless)}")
+            yield f"{candidate.node}: unknown when it becomes free: {jobs_in_words(endless)}"
         if candidate.reservations:
-            yield Finding(
-                "reservation", f"{candidate.node} is counted on by reservation {', '.join(candidate.reservations)}"
-            )
+            yield f"{candidate.node} is counted on by reservation {', '.join(candidate.reservations)}"
     yield from _split_jobs(selected, retained)
 
 
-def queue_warnings(cluster: ClusterView, selected: Sequence[Candidate]) -> Iterable[Finding]:
+def queue_warnings(cluster: ClusterView, selected: Sequence[Candidate]) -> Iterable[str]:
     """Jobs that are on none of the selected nodes, and lose by their end."""
     nodes = [candidate.node for candidate in selected if candidate.record is not None]
-    for code, text in queue_losses(cluster, nodes):
-        yield Finding(code, text)
+    return queue_losses(cluster, nodes)
 
 
-def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:
+def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[str]:
     """Drains of people and of the operator, on nodes selected or retained."""
     for candidate in members:
         if candidate.foreign_hold and candidate.record is not None:
             who = "slurm-operator" if candidate.record.held_by_operator else marked_by(candidate.record)
-            yield Finding(
-                f"foreign-drain-{part.replace(' ', '-')}",
+            yield (
                 f"{candidate.node} ({part}) is drained by {who}: "
-                f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone",
+                f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone"
             )
 
 
-def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[Finding]:
+def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[str]:
     """Multi-node jobs that run on both sides: they end as a whole."""
     wide = {job.job_id for candidate in selected for job in candidate.jobs if len(job.node_names) > 1}
     split = distinct(job for candidate in retained for job in candidate.jobs if job.job_id in wide)
     if split:
-        yield Finding("split-jobs", f"on retained nodes too, and waited for as a whole: {jobs_in_words(split)}")
+        yield f"on retained nodes too, and waited for as a whole: {jobs_in_words(split)}"
 
 
 def _pods(pods: Sequence[Pod]) -> str:
     return some(pod.name for pod in pods)
 
 
-def share_findings(removed: int, current: int, limits: Limits) -> Iterable[Finding]:
-    """The limit that needs no word of Slurm's: how many pods of how many."""
-    if limits.max_share is not None and current > 0 and removed / current > limits.max_share:
-        yield Finding(
-            "limit-share",
-            f"{removed} of {current} pods would be removed, more than the share {limits.max_share:g} that "
-            "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
-        )
-
-
-def limit_findings(selected: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[Finding]:
-    """Each limit that ``selected`` exceeds."""
-    yield from share_findings(len(selected), current, limits)
-    if limits.max_jobs is None and limits.max_job_age_s is None:
-        return
-    jobs = distinct(job for each in selected for job in each.jobs)
-    yield from job_findings(jobs, limits, now)
-
-
-def job_findings(jobs: Sequence[Job], limits: Limits, now: int) -> Iterable[Finding]:
-    """Limits that these jobs exceed. One that waits has no age; one that runs and whose start isn't known is older than any
-    limit."""
-    if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
-        yield Finding(
-            "limit-jobs",
-            f"{jobs_in_words(jobs)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs",
-        )
-    if limits.max_job_age_s is not None:
-        oldest = now - limits.max_job_age_s
-        running = (job for job in jobs if not job.waits)
-        old = [job for job in running if job.start_time.value is None or job.start_time.value < oldest]
-        if old:
-            yield Finding(
-                "limit-age",
-                f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; "
-                "wait for its end, or raise maxJobAge",
-            )
-
-
-def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[Finding]:
+def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[str]:
     """What is waited out before the first drain."""
     if state.rolling(len(pods)):
-        yield Finding("rollout", f"a rolling update of {state.name} is on, and its end is waited for first")
+        yield f"a rolling update of {state.name} is on, and its end is waited for first"
     if len(pods) > state.spec.replicas:
-        yield Finding("in-flight", f"an earlier scale-in of {state.name} isn't over, and its end is waited for first")
+        yield f"an earlier scale-in of {state.name} isn't over, and its end is waited for first"
 
 
 def plan_props(plan: DrainPlan) -> dict[str, Any]:
@@ -348,8 +293,8 @@ def plan_props(plan: DrainPlan) -> dict[str, Any]:
         "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
         "jobs_total": len(jobs),
         "free_at": when(plan.free_at if plan.known else None),
-        "blocks": [block.text for block in plan.blocks],
-        "warnings": [warning.text for warning in plan.warnings],
+        "blocks": [*plan.blocks, *plan.over],
+        "warnings": list(plan.warnings),
     }
 
 

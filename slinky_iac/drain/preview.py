@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
-from slinky_iac.drain import conf_run, conf_steps, maintenance, waiting
+from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.closed import held_of
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
@@ -75,7 +75,7 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)
     for each in frozen(seen.nodeset):
-        session.report(each.text, severity="warning", keep=True)
+        session.report(each, severity="warning", keep=True)
     if settings.target < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
@@ -144,8 +144,7 @@ def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone is no difference.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
-    limits = tuple(block.text for block in plan.blocks if block.code.startswith("limit-"))
-    return Seen(plan_props(plan), limits, due if settings.scaler == "stack" else "")
+    return Seen(plan_props(plan), plan.over, due if settings.scaler == "stack" else "")
 
 
 def _without_drain(settings: GateSettings, seen: Observation, current: int, kept: Props) -> Seen:
@@ -242,8 +241,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     if seen.problem:
         more = "The update will ask again and stop if it gets no answer"
         session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
-    limits = waiting.limits_exceeded(conf_steps.losses(seen, goal), settings.policy.limits, seen.now)
-    return Seen(conf_props(seen, goal), limits, due)
+    return Seen(conf_props(seen, goal), conf_steps.limits_exceeded(seen, goal), due)
 
 
 def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any], kept: Props) -> Props:

@@ -16,7 +16,6 @@ from slinky_iac.drain import sessions
 from slinky_iac.drain.plan import (
     Props,
     Seen,
-    limit_findings,
     plan_props,
     plan_teardown,
     unknown_plan,
@@ -26,7 +25,7 @@ from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Limits, Settings
-from slinky_iac.drain.waiting import limits_exceeded
+from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import counted, jobs_in_words
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.slurmrest.objects import Job
@@ -115,8 +114,8 @@ def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
     what = f"{counted(len(seen.pods), 'node')} will be drained and removed"
     if not found.known:
         return Removal(name, plan_props(found), f"{what}; whose jobs are waited for is not known: {seen.problem}")
-    over = limit_findings(found.selected, state.spec.replicas, settings.policy.limits, seen.now)
-    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", tuple(each.text for each in over))
+    over = over_limits(settings.policy.limits, seen.now, found.jobs, len(found.selected), state.spec.replicas)
+    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", over)
 
 
 def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
@@ -126,7 +125,7 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
         return None
     jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
     plain = {**plan_props(unknown_plan(name, 0, 0, "")), "known": True, "warnings": [], **waited_for(jobs)}
-    over = () if settings.interrupts else limits_exceeded(seen.lost, settings.policy.limits, seen.now)
+    over = () if settings.interrupts else over_limits(settings.policy.limits, seen.now, jobs)
     text = f"{settings.what} will be removed; "
     if settings.interrupts and seen.lost:
         return Removal(name, plain, f"{text}interruptSessions ends {jobs_in_words([each.job for each in seen.lost])}")

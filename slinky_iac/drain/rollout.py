@@ -11,7 +11,7 @@ record with its pod, and the drain with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -22,25 +22,23 @@ from slinky_iac.drain.free import Free, names_in_use, registered_wrongly
 from slinky_iac.drain.members import fault_of, stale_records
 from slinky_iac.drain.plan import (
     DrainPlan,
-    Finding,
     Props,
     Seen,
     foreign_gates,
     frozen,
-    limit_findings,
     plan_props,
-    share_findings,
     when,
 )
 from slinky_iac.drain.protocol import DeletePods, Done, Goal, Observation, Replaced, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import tag_of
+from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.names import SLURM_USER
 from slinky_iac.several import AT_ONCE
-from slinky_iac.slurmrest.objects import STANDS_STILL
+from slinky_iac.slurmrest.objects import STANDS_STILL, Job
 
 CONDEMNED: Final = "pending termination"
 """In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""
@@ -102,7 +100,7 @@ def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
             "blocked",
         )
     foreign = tuple(foreign_gates(seen.pods, goal.owner))
-    return Stop(foreign[0].text, "blocked") if foreign else None
+    return Stop(foreign[0], "blocked") if foreign else None
 
 
 def _held(each: Candidate) -> bool:
@@ -148,7 +146,7 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
     if not batch:
         told = "; ".join(fault for _, fault in away[:3]) or "the operator makes new pods"
         return Wait(f"{len(old.ours)} pods are still to be replaced; {told}")
-    over = [] if begun else limits_exceeded(old.ours, batch, state, goal.policy, seen.now)
+    over = [] if begun else over_limits(goal.policy.limits, seen.now, _jobs(old), len(batch), state.spec.replicas)
     if over:
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
     used = names_in_use(seen, goal.owner, state.spec.replicas, {each.name for each in batch})
@@ -170,13 +168,9 @@ def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
     return max(min(bounds), 0)
 
 
-def limits_exceeded(
-    old: Sequence[Candidate], batch: Sequence[Candidate], state: NodeSet, policy: DrainPolicy, now: int
-) -> list[str]:
-    """Limits of the site that replacing ``old`` would exceed: the share by one batch, jobs by all."""
-    jobs_only = replace(policy.limits, max_share=None)
-    share = share_findings(len(batch), state.spec.replicas, policy.limits)
-    return [each.text for each in (*share, *limit_findings(old, state.spec.replicas, jobs_only, now))]
+def _jobs(old: Members) -> Iterable[Job]:
+    """Jobs by which limits are judged: those of all batches, where the share is one batch's."""
+    return (job for each in old.ours for job in each.jobs)
 
 
 def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
@@ -237,23 +231,23 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     if seen.cluster is None:
         names = sorted(pod.name for pod in old)
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
-        unasked = Finding("slurm-unknown", f"Slurm could not be asked whose jobs are waited for: {seen.problem}")
+        unasked = f"Slurm could not be asked whose jobs are waited for: {seen.problem}"
         return Seen({**plan_props(replace(plan, warnings=(unasked,), known=False)), "rolls": rolls})
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
         return None
     names = [each.name for each in found.ours]
     held = [in_words(each) for each in found.held]
-    warnings = tuple(Finding("rollout", text) for text in (*held, *_keeps_records(found), *_new_operator(settings, olds)))
-    plan = replace(plan, selected=found.ours, warnings=warnings)
+    warnings = (*held, *_keeps_records(found), *_new_operator(settings, olds))
+    batch = choose(found.ours, max(len(found.ours) - most, 0))
+    over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), state.spec.replicas)
+    blocks = (*frozen(state), *foreign_gates(seen.pods, settings.owner))
+    plan = replace(plan, selected=found.ours, blocks=blocks, over=over, warnings=warnings)
     text = _text(sorted(names), seen, most, plan)
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
-    batch = choose(found.ours, max(len(found.ours) - most, 0))
-    over = limits_exceeded(found.ours, batch, state, settings.policy, seen.now)
-    blocks = [*over, *(each.text for each in (*frozen(state), *foreign_gates(seen.pods, settings.owner)))]
     live = [name for name in names if name in seen.outdated]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
-    return Seen({**plan_props(plan), "blocks": blocks, "rolls": rolls}, tuple(over), due)
+    return Seen({**plan_props(plan), "rolls": rolls}, over, due)
 
 
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:

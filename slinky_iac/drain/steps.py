@@ -44,9 +44,10 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
-from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
+from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
+from slinky_iac.drain.waiting import over_limits
 from slinky_iac.kube.objects import NodeSet, Pod
 
 FIRST_ANSWER_S: Final = 60
@@ -146,7 +147,8 @@ def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     goal = stage.goal
     if any(each.kind is Kind.OURS or tags.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
-    found = [each.text for each in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
+    jobs = (job for each in stage.selected for job in each.jobs)
+    found = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), state.spec.replicas)
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
@@ -156,7 +158,7 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
         return _other_writer(goal, state)
     blocks = tuple(state_blocks(seen, state, goal.owner))
     if blocks:
-        return Stop("; ".join(block.text for block in blocks), "blocked")
+        return Stop("; ".join(blocks), "blocked")
     moving = ", ".join(pod.name for pod in unsettled(seen))
     why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state)
     why = why or (f"not settled yet: {moving} (not ready, and only for a short time)" if moving else "")
@@ -193,7 +195,7 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
         return wait(seen, goal, f"{state.name} is being deleted")
     blocks = tuple(foreign_gates(seen.pods, goal.owner))
     if blocks:
-        return Stop(blocks[0].text, "blocked")
+        return Stop(blocks[0], "blocked")
     why = another_slurm(goal, cluster) or in_flight(seen, state)
     if why:
         return wait(seen, goal, why)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from slinky_iac.drain.losses import Change, Loss, stays_lost
-from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, Patience, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, Limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, whose
@@ -45,9 +44,32 @@ def until_none(
     return Stop(text, cause="deadline", undo=goal.policy.on_deadline == "undo")
 
 
-def limits_exceeded(lost: Sequence[Loss], limits: Limits, now: int) -> tuple[str, ...]:
-    """A sentence for each limit that these jobs exceed."""
-    return tuple(each.text for each in job_findings([each.job for each in lost], limits, now))
+def over_limits(limits: Limits, now: int, jobs: Iterable[Job], removed: int = 0, of: int = 0) -> tuple[str, ...]:
+    """A sentence for each limit that a change exceeds by the pods that it removes, ``of`` so many, or by these jobs.
+
+    One that waits has no age; one that runs and whose start isn't known is older than any limit.
+    """
+    found = []
+    if limits.max_share is not None and of > 0 and removed / of > limits.max_share:
+        found.append(
+            f"{removed} of {of} pods would be removed, more than the share {limits.max_share:g} that drain.limits allows: go"
+            " in smaller steps, or raise maxShare on purpose"
+        )
+    if limits.max_jobs is None and limits.max_job_age_s is None:
+        return tuple(found)
+    every = distinct(jobs)
+    if limits.max_jobs is not None and len(every) > limits.max_jobs:
+        found.append(
+            f"{jobs_in_words(every)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs"
+        )
+    oldest = now - (limits.max_job_age_s or 0)
+    old = [job for job in every if not job.waits and (job.start_time.value is None or job.start_time.value < oldest)]
+    if old and limits.max_job_age_s is not None:
+        found.append(
+            f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; wait for"
+            " its end, or raise maxJobAge"
+        )
+    return tuple(found)
 
 
 def last_resort(

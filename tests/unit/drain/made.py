@@ -93,3 +93,37 @@ def goal(current, target, **changes):
         "why": f"scale-in {current}->{target}",
     }
     return Goal(**{**plain, **changes})
+
+
+SAYS = {
+    "frozen": "the update changes nothing of it",
+    "autoscaler": "so this program doesn't: lower the autoscaler's maximum",
+    "rollout": "a rolling update of ",
+    "foreign-gate": "the tag of another gate",
+    "blocked-node": "would have to be removed, and can't be made free",
+    "deletion-cost": "a retained pod has the lowest deletion cost",
+    "prediction": "would not delete exactly the selected pods",
+    "slurm-unknown": "Slurm could not be asked",
+    "pod-count": "the operator will delete",
+    "forced": "so the operator takes them first in any case",
+    "unregistered": "slurmctld has no record of them",
+    "seen-elsewhere": "is not called free",
+    "odd-node": " is retained: ",
+    "endless": "unknown when it becomes free",
+    "reservation": "is counted on by reservation",
+    "foreign-drain-selected": " (selected) is drained by ",
+    "foreign-drain-retained": " (retained) is drained by ",
+    "split-jobs": "on retained nodes too",
+    "in-flight": "an earlier scale-in of ",
+    "nodelist": "is named by --nodelist of",
+    "stranded": "could run on no node that is left",
+    "limit-share": "raise maxShare",
+    "limit-jobs": "raise maxJobs",
+    "limit-age": "raise maxJobAge",
+}
+
+
+def codes(texts):
+    """A word for each sentence of a plan: the one whose own words are in it."""
+    found = [[code for code, says in SAYS.items() if says in text] for text in texts]
+    return [code for (code,) in found]

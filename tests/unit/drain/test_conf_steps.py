@@ -15,11 +15,10 @@ from slinky_iac.drain.conf_steps import (
     next_step,
 )
 from slinky_iac.drain.conf_text import Leaving
-from slinky_iac.drain.losses import Loss
 from slinky_iac.drain.preview import conf_props
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteOwned, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
-from slinky_iac.drain.waiting import limits_exceeded
+from slinky_iac.drain.waiting import over_limits
 from tests.unit import builders
 from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW, job
@@ -194,11 +193,11 @@ def test_a_partition_that_starts_nothing_is_told_with_what_waits_there():
 
 
 def test_limits_count_waiting_jobs_and_ask_only_running_ones_for_their_age():
-    jobs = [Loss(each, "") for each in (running(start_time=NOW - 100), waiting(start_time=None))]
-    assert limits_exceeded(jobs, Limits(), NOW) == ()
-    assert "more than the 1" in limits_exceeded(jobs, Limits(max_jobs=1), NOW)[0]
-    assert limits_exceeded(jobs, Limits(max_jobs=2, max_job_age_s=100), NOW) == ()
-    assert "no job that has run longer than 99 s" in limits_exceeded(jobs, Limits(max_job_age_s=99), NOW)[0]
+    jobs = [running(start_time=NOW - 100), waiting(start_time=None)]
+    assert over_limits(Limits(), NOW, jobs) == ()
+    assert "more than the 1" in over_limits(Limits(max_jobs=1), NOW, jobs)[0]
+    assert over_limits(Limits(max_jobs=2, max_job_age_s=100), NOW, jobs) == ()
+    assert "no job that has run longer than 99 s" in over_limits(Limits(max_job_age_s=99), NOW, jobs)[0]
 
 
 POLICIES = st.sampled_from(["keep", "undo", "requeue", "cancel"])

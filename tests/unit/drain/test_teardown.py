@@ -4,17 +4,13 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.plan import plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.tags import Tag
-from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod
+from tests.unit.drain.made import NOW, OWNER, V110, codes, given_up, job, node, nodeset, pod
 
 
 def plan(pods, nodes, jobs=(), **state):
     cluster = None if nodes is None else ClusterView.of(nodes, jobs)
     shown = nodeset(**{"replicas": len(pods), **state})
     return plan_teardown(Observation(NOW, V110, tuple(pods), cluster=cluster, problem="timed out"), shown, OWNER)
-
-
-def codes(findings):
-    return [finding.code for finding in findings]
 
 
 def test_every_node_is_removed_and_every_job_waited_for():
@@ -39,4 +35,4 @@ def test_without_slurm_nothing_is_claimed():
     found = plan([pod(0)], None)
     assert not found.known
     assert found.selected == ()
-    assert "timed out" in found.warnings[0].text
+    assert "timed out" in found.warnings[0]
