@@ -10,7 +10,6 @@ from .client import Client, ClientArgs
 from .connection import kubernetes_provider
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
-from .fence import Fence, FenceArgs
 from .hybrid_cluster import HybridCluster, HybridClusterArgs
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs
@@ -18,6 +17,7 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
+from .part_objects import PartObjects, PartObjectsArgs
 from .rest_api import RestApi, RestApiArgs
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
     "ControllerArgs",
     "ExternalEndpoints",
     "ExternalEndpointsArgs",
-    "Fence",
-    "FenceArgs",
     "HybridCluster",
     "HybridClusterArgs",
     "LoginSet",
@@ -47,6 +45,8 @@ __all__ = [
     "NodeTableArgs",
     "Operator",
     "OperatorArgs",
+    "PartObjects",
+    "PartObjectsArgs",
     "RestApi",
     "RestApiArgs",
     "kubernetes_provider",

@@ -20,7 +20,8 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.parts.jobs.rules import smoke_jobs
-from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.listed import parts_of
+from slinky_iac.parts.part import Document
 from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
@@ -35,7 +36,6 @@ from .cluster_identity import ClusterIdentity, cluster_props
 from .connection import ClusterProvider, Component
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
-from .fence import Fence, FenceArgs
 from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
@@ -46,7 +46,7 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
-from .part_objects import PartObjects
+from .part_objects import PartObjects, PartObjectsArgs
 from .resources import HIDDEN, child, custom_resource, metadata, namespace
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
@@ -139,9 +139,7 @@ class HybridCluster(Component):
         space = self._namespace(name, config)
         keys = AuthKeys(f"{name}-keys", AuthKeysArgs(config=config, keys=settings.keys), self._child(space))
         endpoints = ExternalEndpoints(f"{name}-endpoints", ExternalEndpointsArgs(config=config), self._child(space))
-        fence = None
-        if config.cluster.fence:
-            fence = Fence(f"{name}-fence", FenceArgs(config=config), self._child(operator, space))
+        guards = self._parts(name, config, (operator, space), first=True)
         networks = None
         if config.network_policies.enabled:
             networks = NetworkPolicies(f"{name}-networks", NetworkPoliciesArgs(config=config), self._child(operator, space))
@@ -150,7 +148,7 @@ class HybridCluster(Component):
             meta = metadata(config, names.resource_quota(config.cluster.resource_name))
             quota = ResourceQuota(f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=self._child(space))
         users = self._users(name, settings, authority, space)
-        first = (operator, space, keys, endpoints, fence, networks, quota, users)
+        first = (operator, space, keys, endpoints, *guards, networks, quota, users)
         accounting = None
         if config.accounting.enabled:
             of_slurmdbd = AccountingArgs(
@@ -162,9 +160,7 @@ class HybridCluster(Component):
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
         document = partial(watched, config, prints, keys.since, settings.keys.token_set)
-        for part in PARTS:
-            if objects := tuple(part.objects(config, document)):
-                PartObjects(part.component, f"{name}-{part.name}", config, objects, self._child(*first))
+        self._parts(name, config, first, document=document)
         table = None
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
@@ -207,6 +203,26 @@ class HybridCluster(Component):
         more = {"provider": self._kube, "retain_on_delete": cluster.keep_namespace}
         setting, noted = "cluster.createNamespace", namespace_labels(config)
         return namespace(self, name, "namespace", config, cluster.namespace, setting, noted, **more)
+
+    def _parts(
+        self,
+        name: str,
+        config: StackConfig,
+        after: tuple[pulumi.Resource | None, ...],
+        *,
+        first: bool = False,
+        document: Document = str,
+    ) -> list[pulumi.Resource]:
+        """What the parts make before the daemons, or after them."""
+        return [
+            PartObjects(
+                f"{name}-{part.name}",
+                PartObjectsArgs(config=config, part=part.name, document=document),
+                self._child(*after),
+            )
+            for part in parts_of(config)
+            if part.is_first == first and any(True for _ in part.objects(config, str))
+        ]
 
     def _users(
         self, name: str, settings: StackSettings, authority: str | None, space: Namespace | None

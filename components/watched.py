@@ -18,8 +18,9 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import reach_props
 from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
 from slinky_iac.keys.jwks import kids
+from slinky_iac.parts.listed import parts_of
+from slinky_iac.parts.part import Part
 from slinky_iac.reach import reach
-from slinky_iac.specs.fence import fence
 
 from .gates import gate_props, outside_props
 
@@ -48,8 +49,8 @@ def watched(
         "reach": reach_props(way),
         "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],
         "hosts": hosts,
-        "fence": _fence(config),
         "usersUrl": rest.url if rest is not None else "",
+        **{part.name: _live(part, config) for part in parts_of(config) if part.guard is not None},
     }
     return pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since)).apply(
         lambda found: json.dumps(document | {"keys": _keys(config, found, token_set)}, indent=1, sort_keys=True)
@@ -74,12 +75,6 @@ def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set
     return rows
 
 
-def _fence(config: StackConfig) -> list[dict[str, Any]]:
-    if not config.cluster.fence:
-        return []
-    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    return [
-        {"kind": kind, "name": each.name, "spec": spec}
-        for each in fence(config)
-        for kind, spec in zip(kinds, (each.spec, each.binding), strict=True)
-    ]
+def _live(part: Part, config: StackConfig) -> list[dict[str, Any]]:
+    """Objects that must be in Kubernetes as the stack has made them."""
+    return [{"kind": each.kind, "name": each.name, "spec": each.body["spec"]} for each in part.objects(config, str)]

@@ -160,10 +160,6 @@ NODESET_LENGTH = 52
 """Longest name of a NodeSet: pods add their ordinal."""
 Part = Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator"]
 """Who runs in pods; all but the last are values of :data:`LABEL_NAME`, too."""
-_FENCE: Final = "slinky-iac-"
-FencePart = Literal["nodesets", "controller", "needed", "namespace", "crds", "pods"]
-"""What a policy of the fence guards: the NodeSets; slurm.conf in the Controller; the custom resources that NodeSets need;
-their namespace; the CRDs of these; the pods of those that an autoscaler owns."""
 
 
 def is_dns_label(name: str) -> bool:
@@ -270,16 +266,6 @@ def nodeset_prefix(cluster: str) -> str:
     """How the names of all NodeSet custom resources of a cluster begin, those that are cut included."""
     prefix, kept = f"{cluster}-worker-", NODESET_LENGTH - 9
     return prefix if len(prefix) <= kept else prefix[:kept].rstrip("-")
-
-
-def fence(namespace: str, cluster: str, part: FencePart) -> str:
-    """Name of a policy of the fence and of its binding. They belong to no namespace, and a dot is in no part's name."""
-    return f"{_FENCE}{part}.{namespace}.{cluster}"
-
-
-def is_fence_of_pods(name: str) -> bool:
-    """Whether a policy of the fence, or its binding, is the one that guards pods."""
-    return name.startswith(f"{_FENCE}pods.")
 
 
 def network_policy(cluster: str, part: Part) -> str:

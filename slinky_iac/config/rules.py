@@ -201,11 +201,11 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None and config.identity.sssd is None:
             yield at(f"{path}.ssh.sssdConfSecret").error("is needed with ssh.enabled: the operator mounts sssd.conf from it")
-        if nodeset.owner == "autoscaler" and nodeset.max_replicas is None:
+        if nodeset.scaled_by_others and nodeset.max_replicas is None:
             yield at(f"{path}.maxReplicas").error(
                 "is needed with owner: autoscaler; without it nothing bounds the node count"
             )
-        if nodeset.owner == "stack" and nodeset.max_replicas is not None:
+        if not nodeset.scaled_by_others and nodeset.max_replicas is not None:
             yield at(f"{path}.maxReplicas").error(
                 "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
             )

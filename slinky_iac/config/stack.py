@@ -136,11 +136,6 @@ class ClusterConfig(Section):
         return self.operator.install and self.auth.makes_daemons
 
     @property
-    def is_fenced(self) -> bool:
-        """Whether the stack makes a fence around its NodeSets."""
-        return self.cluster.fence and self.auth.makes_daemons
-
-    @property
     def publishes_keys(self) -> bool:
         """Whether daemons read a set of public keys (jwks.json) that the stack makes."""
         return self.keys.has_token_keys and self.auth.makes_daemons

@@ -204,6 +204,11 @@ class NodeSet(Section):
         return self.replicas if self.max_replicas is None else self.max_replicas
 
     @property
+    def scaled_by_others(self) -> bool:
+        """Whether something else than this stack sets replicas after creation."""
+        return self.owner == "autoscaler"
+
+    @property
     def has_pods(self) -> bool:
         """Whether the stack itself gives it pods."""
         return self.replicas > 0 and self.owner == "stack"

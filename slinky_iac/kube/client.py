@@ -6,7 +6,7 @@ How they are made is in :mod:`slinky_iac.kube.requests`.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from slinky_iac.errors import KubeNotFound
@@ -213,12 +213,10 @@ class KubeClient(KubeRequests):
         path = f"/apis/admissionregistration.k8s.io/v1/{resources.ADMISSION[kind]}/{label_of(name)}"
         return self._get(path, resources.Admission, f"{kind} {name}").spec
 
-    def serves_admission_policies(self) -> bool:
-        """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
-        found = self._get(
-            "/apis/admissionregistration.k8s.io/v1", resources.ApiResourceList, "the API server's list of admission policies"
-        )
-        return set(resources.ADMISSION.values()) <= {each.name for each in found.resources}
+    def serves(self, api: str, kinds: Collection[str]) -> bool:
+        """Whether this API server has all these resources in a version of an API group, ``apps/v1``."""
+        found = self._get(f"/apis/{api}", resources.ApiResourceList, f"the API server's list of {api}")
+        return set(kinds) <= {each.name for each in found.resources}
 
     def config_map(self, namespace: str, name: str) -> resources.OwnConfigMap:
         """A ConfigMap of ours, as it is to be written. :raises KubeNotFound: no such ConfigMap."""

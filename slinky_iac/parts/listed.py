@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.autoscale.part import Autoscale
+from slinky_iac.parts.fence.part import Fence
 from slinky_iac.parts.jobs.part import Jobs
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
-from slinky_iac.parts.part import Part
+from slinky_iac.parts.part import Guard, Kinds, Part
 from slinky_iac.specs.shared import Spec
 
 PARTS: Final[tuple[Part, ...]] = (
     Autoscale(),
+    Fence(),
     Jobs(),
     Monitoring(),
     Munge(),
     NodeTable(),
 )
+
+
+def parts_of(config: StackConfig) -> Iterator[Part]:
+    """The parts that a stack can have: one of clients only has no part that needs daemons of its own."""
+    return (part for part in PARTS if config.auth.makes_daemons or not part.needs_daemons)
+
+
+GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if part.guard is not None}
+"""What keeps others from an act, by the part's name."""
+
+
+def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
+    """Kinds that an older Kubernetes doesn't serve and that a stack's parts make objects of, by the part's name."""
+    return {
+        part.name: part.kinds
+        for part in parts_of(config)
+        if part.kinds is not None and any(True for _ in part.objects(config, str))
+    }
 
 
 def reads_metrics(config: StackConfig) -> bool:

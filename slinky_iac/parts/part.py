@@ -2,18 +2,20 @@
 
 Every method is pure and answers for one configuration. A part says what concerns it; the loops that ask are elsewhere, once:
 rules in ``config/rules.py``, objects in ``components/hybrid_cluster.py`` and ``commands/rights/made.py``, APIs in
-``preflight/kube_questions.py``, metrics in the specs of slurmctld. docs/add-a-part.md has the smallest example.
+``preflight/kube_questions.py``, rights in ``commands/rights``, guards in ``commands/status`` and ``commands/drift``, metrics
+in the specs of slurmctld. docs/add-a-part.md has the smallest example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.objects import Object
+from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
 
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
@@ -31,6 +33,48 @@ class Api:
     """What is said where the Kubernetes cluster doesn't serve it."""
 
 
+@dataclass(frozen=True)
+class Kinds:
+    """Kinds of Kubernetes objects that an older Kubernetes doesn't serve, and without which the part can't be."""
+
+    api: str
+    """Group and version."""
+    kind: str
+    """The one that is named in messages."""
+    resources: frozenset[str]
+    """All of them, as RBAC names them."""
+    off: str
+    """Its line in the stack's file that does."""
+    unserved: str
+    """What is found where they aren't served."""
+    change: str
+    """What to do then."""
+    since: str
+    """What is needed, where it isn't known whether they are served."""
+    missing: Finding
+    """What a preview says where they aren't. Its path is the setting that turns the part off."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A part whose objects keep others from an act: once they are gone or changed, nothing else would show it. `status`,
+    `drift` and metrics compare them with what the stack has made, and say this."""
+
+    policies: frozenset[str]
+    """Kinds of its objects, of admissionregistration.k8s.io/v1."""
+    states: Mapping[str, str]
+    """What each state means: ``stands``, ``off`` (the stack has none), ``broken``, ``unknown``."""
+    open_to: Callable[[str], str]
+    """What can happen while the object of this name is gone or changed."""
+    broken: str
+    """The state in a summary's words."""
+    step: str
+    """What to do next, where it is broken."""
+    metric: str
+    about_metric: str
+    """The metric's help: when it is 1."""
+
+
 class Part:
     """The interface; a part overrides what it has something to say to."""
 
@@ -38,7 +82,13 @@ class Part:
     """The folder's name. Logical names of its resources end with it."""
     component: ClassVar[str] = ""
     """Type of the component that its objects are children of, as URNs have it; empty where it makes none."""
+    is_first: ClassVar[bool] = False
+    """Whether its objects are made before all daemons and NodeSets, and removed after them; else they are made after."""
+    needs_daemons: ClassVar[bool] = True
+    """Whether only a stack that makes daemons can have it; a munge cluster's stack makes clients only."""
     rules: ClassVar[tuple[Rule, ...]] = ()
+    guard: ClassVar[Guard | None] = None
+    kinds: ClassVar[Kinds | None] = None
     daemon_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
 
@@ -57,6 +107,14 @@ class Part:
     def service_monitor(self, config: StackConfig) -> Spec | None:  # noqa: ARG002
         """``metrics.serviceMonitor`` of a Controller in Kubernetes, where it has a say in that."""
         return None
+
+    def rights(self, config: StackConfig, use: Use) -> Iterable[Right]:  # noqa: ARG002
+        """What an account of this use may do beyond making, changing and removing its objects."""
+        return ()
+
+    def right_notes(self, config: StackConfig, use: Use) -> Iterable[str]:  # noqa: ARG002
+        """What to know of the rights that it needs, one sentence each."""
+        return ()
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002
         """The ServiceAccount of a pod that runs `slinky status`; empty where it makes none."""

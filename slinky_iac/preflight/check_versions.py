@@ -8,12 +8,13 @@ v0.0.44.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.listed import PARTS, kinds_of
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
-from slinky_iac.preflight.kube_questions import CHANGE, FENCE, UNSERVED
 from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal
 from slinky_iac.slurmrest.versions import OLDER
 
@@ -147,18 +148,20 @@ def _client(release: str, controller: str) -> Answer:
     return fine(f"is {release}; slurmctld is {controller}")
 
 
-def _fence(config: StackConfig, facts: Facts) -> Answers:
-    """The API server can have the fence that the stack asks for."""
-    if not config.cluster.fence or facts.kube.trouble:
+def _served(name: str, config: StackConfig, facts: Facts) -> Answers:
+    """The API server can have the objects of this part."""
+    kinds = kinds_of(config).get(name)
+    if kinds is None or facts.kube.trouble:
         return
-    if facts.kube.admission_policies is None:
+    there = facts.kube.serves.get(name)
+    if there is None:
         got = "not known: the API server doesn't report which APIs it serves"
-        yield unknown(got, "It needs Kubernetes 1.30 or newer; this shows it", "kubectl version")
-    elif facts.kube.admission_policies:
-        yield fine("the API server serves ValidatingAdmissionPolicy")
+        yield unknown(got, f"{kinds.since}; this shows it", "kubectl version")
+    elif there:
+        yield fine(f"the API server serves {kinds.kind}")
     else:
-        at = "in Pulumi.<stack>.yaml, under slinky-iac:cluster"
-        yield problem(UNSERVED, CHANGE, "fence: false", at=at)
+        at = f"in Pulumi.<stack>.yaml, under slinky-iac:{kinds.missing.path.partition('.')[0]}"
+        yield problem(kinds.unserved, kinds.change, kinds.off, at=at)
 
 
 EXPECTED: Final = (
@@ -168,5 +171,9 @@ EXPECTED: Final = (
     Expect("rest-version", "REST versions served", "slurmrestd", _rest),
     Expect("version-image", "slurmd in an image", "pod", _images),
     Expect("version-slurmd", "slurmd", "slurmctld", _slurmds),
-    Expect("fence", FENCE, "Kubernetes", _fence),
+    *(
+        Expect(part.name, part.kinds.missing.path, "Kubernetes", partial(_served, part.name))
+        for part in PARTS
+        if part.kinds is not None
+    ),
 )

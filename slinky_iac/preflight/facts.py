@@ -134,8 +134,8 @@ class KubeFacts:
     """NodeSets with their pods, by their name in the configuration; those that are there."""
     kubelets: Mapping[str, Kubelet] = field(default_factory=dict)
     """By Kubernetes node: some of those with worker pods that have limits of CPUs or memory."""
-    admission_policies: bool | None = None
-    """Whether the API server has the kinds of the fence; None where that isn't known, or wasn't asked."""
+    serves: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether the API server has the kinds of a part, by its name; None where that isn't known."""
     token_set: bytes | None = None
     """The ConfigMap with the public set (jwks.json); None where there is none."""
     token_set_trouble: str = ""

@@ -14,7 +14,7 @@ from slinky_iac.config.connections import parts
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.listed import kinds_of, parts_of
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 BUDGET_S: Final = 2.0
 """Longest wait for one answer: a preview is looked at by somebody who waits."""
 NAME: Final = "cluster.resourceName"
-FENCE: Final = "cluster.fence"
 POLICIES: Final = "networkPolicies.enabled"
 NAMED: Final = 3
 """Pods that are named; of more, the number."""
-UNSERVED: Final = (
-    "this API server doesn't serve ValidatingAdmissionPolicy (admissionregistration.k8s.io/v1): it is older than 1.30"
-)
-CHANGE: Final = "Update Kubernetes, or set the fence off: then kubectl and others can delete NodeSets with jobs on them"
 ENFORCERS: Final[Mapping[str, str]] = {
     "crd.projectcalico.org": "Calico",
     "cilium.io": "Cilium",
@@ -90,9 +85,9 @@ def unknown(config: StackConfig, error: KubeError) -> Iterator[Finding]:
         )
 
 
-def unserved(_: StackConfig, there: bool) -> tuple[Finding, ...]:  # noqa: FBT001 - the answer
-    """A warning where the API server doesn't serve what the fence is made of: Pulumi says only that it knows none."""
-    return () if there else (at(FENCE).warning(f"{UNSERVED}. {CHANGE} (`fence: false`)", id="fence-not-served"),)
+def unserved(kube: KubeClient, config: StackConfig) -> list[Finding]:
+    """Warnings where the API server doesn't serve what a part is made of: Pulumi says only that it knows none."""
+    return [kinds.missing for kinds in kinds_of(config).values() if not kube.serves(kinds.api, kinds.resources)]
 
 
 def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
@@ -138,7 +133,7 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Fin
 
 def missing_apis(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
     """Warnings for objects that the stack makes of kinds that this API server doesn't serve."""
-    yield from (each.missing for part in PARTS for each in part.apis(config) if each.group not in groups)
+    yield from (each.missing for part in parts_of(config) for each in part.apis(config) if each.group not in groups)
 
 
 def _of_groups(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
@@ -152,7 +147,7 @@ def _has_pods(config: StackConfig) -> bool:
 
 
 def _asks_groups(config: StackConfig) -> bool:
-    return _has_pods(config) or any(True for part in PARTS for _ in part.apis(config))
+    return _has_pods(config) or any(True for part in parts_of(config) for _ in part.apis(config))
 
 
 def _groups(kube: KubeClient) -> set[str]:
@@ -166,7 +161,7 @@ SAME_NAME: Final = Question(
 )
 """slurm-operator 1.0 takes two clusters of one name in two namespaces for one."""
 OTHERS: Final = (
-    Question(lambda config: config.cluster.fence, lambda kube, _: kube.serves_admission_policies(), unserved),
+    Question(lambda config: bool(kinds_of(config)), unserved, lambda _, missing: missing),
     Question(
         lambda config: config.operator_version.has_scaling_mode and bool(config.nodesets),
         lambda kube, config: kube.pods_without(config.cluster.namespace, "slurmd", names.LABEL_SCALING_MODE),

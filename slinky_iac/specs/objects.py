@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Object:
-    """An object in the cluster's namespace. ``logical`` is the end of its logical name, which the state has."""
+    """An object of the stack. ``logical`` is the end of its logical name, which the state has."""
 
     logical: str
     api_version: str
@@ -20,6 +20,8 @@ class Object:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels besides those of every object of the stack."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    namespaced: bool = True
+    """Whether it is in the cluster's namespace; else it is of a kind that has none."""
     after: str = ""
     """Logical name of the object that is made before it; empty where none has to be."""
 
@@ -31,4 +33,5 @@ class Object:
     @property
     def resource(self) -> str:
         """The kind as RBAC names it."""
-        return f"{self.kind.lower()}s"
+        one = self.kind.lower()
+        return f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"

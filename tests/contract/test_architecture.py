@@ -99,7 +99,6 @@ _PARTS = {
     "specs": "addresses config demand keys names parts releases specs.base",
     "config.rules": "addresses config errors keys names parts releases",
     "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
-    "fence": "cluster errors kube names",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
@@ -146,14 +145,14 @@ _PARTS = {
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "cluster commands.output commands.rotation commands.stack_config config drain errors "
-        "external_keys fence keys kube names releases slurmrest text"
+        "external_keys keys kube names parts releases slurmrest text"
     ),
     "commands.verify_state": (
         "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs keys names "
         "node_table reach text"
     ),
     "commands.drift": (
-        "closing cluster commands.output commands.status config drain errors fence keys kube names parts "
+        "closing cluster commands.output commands.status config drain errors keys kube names parts "
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
@@ -282,7 +281,7 @@ BASE = {"base", "fields", "findings", "gres", "networks", "raw", "resources", "s
 """Modules of config/ that are below the settings of the parts; the rest of it is above them."""
 RULES = re.compile(r"(rules(_\w+)?|files|load|reader|slurm_reach|values)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
-SHARED = {"endpoints", "objects", "raw", "shared"}
+SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
 SETTINGS = {"auth", "place", "settings"}
 """Modules of a part of parts/ that the stack's configuration is made of."""

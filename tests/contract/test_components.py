@@ -24,7 +24,6 @@ TOKENS = {
     "Client": "slinky:slurm:Client",
     "Controller": "slinky:slurm:Controller",
     "ExternalEndpoints": "slinky:slurm:ExternalEndpoints",
-    "Fence": "slinky:slurm:Fence",
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
     "MungeClients": "slinky:slurm:MungeClients",
@@ -32,6 +31,7 @@ TOKENS = {
     "NodeSet": "slinky:slurm:NodeSet",
     "NodeTable": "slinky:slurm:NodeTable",
     "Operator": "slinky:slurm:Operator",
+    "PartObjects": "slinky:slurm:Fence",
     "RestApi": "slinky:slurm:RestApi",
 }
 """Part of every URN in users' state files: a change needs an alias."""

@@ -22,9 +22,9 @@ from lab.stacks import Stack
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.rights.cli import Account, made_namespaces, printed
-from slinky_iac.commands.rights.table import Right, Use
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
+from slinky_iac.specs.rights import Right, Use
 
 USES: Final[Mapping[tuple[str, ...], Use]] = {
     ("up",): Use.APPLY,

@@ -15,7 +15,7 @@ import pytest
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
-from slinky_iac import names
+from slinky_iac.parts.fence.policies import policy_name
 from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
@@ -70,7 +70,7 @@ def test_a_preview_without_slurmrestd_says_that_the_update_must_ask(gated: Gated
         return any(pod["conditions"].get("ready") for it in theirs for pod in it.get("endpoints") or [])
 
     # The fence keeps pods of a RestApi while NodeSets are left: its binding goes for the moment, as its message says.
-    binding = ("validatingadmissionpolicybinding", names.fence(NAMESPACE, "slurm", "needed"))
+    binding = ("validatingadmissionpolicybinding", policy_name(NAMESPACE, "slurm", "needed"))
     stood = json.loads(world.kubectl("get", *binding, "-o", "json").stdout)
     world.kubectl("delete", *binding)
     await_true("slurmrestd may be taken away", lambda: replicas(0).returncode == 0, 30)

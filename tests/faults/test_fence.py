@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from slinky_iac import names
+from slinky_iac.parts.fence.policies import policy_name
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
@@ -28,10 +29,10 @@ BURST = "slurm-worker-burst"
 OTHER = "slurm-worker-other"
 """A NodeSet that a person made, named as this cluster's are."""
 NODESETS, NEEDED, SPACE, CRDS = (
-    names.fence(NAMESPACE, "slurm", "nodesets"),
-    names.fence(NAMESPACE, "slurm", "needed"),
-    names.fence(NAMESPACE, "slurm", "namespace"),
-    names.fence(NAMESPACE, "slurm", "crds"),
+    policy_name(NAMESPACE, "slurm", "nodesets"),
+    policy_name(NAMESPACE, "slurm", "needed"),
+    policy_name(NAMESPACE, "slurm", "namespace"),
+    policy_name(NAMESPACE, "slurm", "crds"),
 )
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from slinky_iac import names
+from slinky_iac.parts.fence.policies import policy_name
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
@@ -24,7 +25,7 @@ __all__ = ["gated"]
 KIND = "nodesets.slinky.slurm.net"
 OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
 REST_API = ("restapis.slinky.slurm.net", "-n", NAMESPACE, "slurm")
-NEEDED = ("validatingadmissionpolicybinding", names.fence(NAMESPACE, "slurm", "needed"))
+NEEDED = ("validatingadmissionpolicybinding", policy_name(NAMESPACE, "slurm", "needed"))
 REFUSED = "which has not reported its node as drained"
 RECOVERY_S = 240
 """slurm-operator repeats what failed after twice as long each time."""

@@ -21,8 +21,9 @@ from lab.kubernetes import machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import program
 from slinky_iac import names
-from slinky_iac.commands.rights.table import Use, rights
+from slinky_iac.commands.rights.table import rights
 from slinky_iac.parts.monitoring.objects import FILE
+from slinky_iac.specs.rights import Use
 from tests.e2e import accounts
 from tests.e2e.gated import NAMESPACE, NODES, Gated
 from tests.e2e.slurm import Slurm, await_true

@@ -11,7 +11,7 @@ import pytest
 
 from lab.charts import crd_dir
 from slinky_iac.config.load import load
-from slinky_iac.specs.fence import fence
+from slinky_iac.parts.fence.policies import policies
 from tests.integration.kube_api import KubeApi, served
 from tests.stacks import minimal
 
@@ -25,7 +25,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         made.kubectl("create", "namespace", "slurm")
         made.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / "slinky.slurm.net_nodesets.yaml"))
         made.kubectl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
-        (policy,) = (each for each in fence(load(minimal(nodesets=NODESETS))) if each.part == "nodesets")
+        (policy,) = (each for each in policies(load(minimal(nodesets=NODESETS))) if each.part == "nodesets")
         made.make_policy(policy)
         make(made, "guarded", replicas=3)
         until = time.monotonic() + 60

@@ -16,7 +16,7 @@ import pytest
 from lab.charts import crd_dir
 from slinky_iac import names
 from slinky_iac.config.load import load
-from slinky_iac.specs.fence import fence
+from slinky_iac.parts.fence.policies import policies
 from tests.integration.kube_api import TOKEN, KubeApi, served
 from tests.stacks import minimal
 
@@ -45,7 +45,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         made.kubectl("create", "clusterrolebinding", "may-all", "--clusterrole=cluster-admin", *mighty)
         (policy,) = (
             each
-            for each in fence(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "fencePods": True})))
+            for each in policies(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "fencePods": True})))
             if each.part == "pods"
         )
         made.make_policy(policy)

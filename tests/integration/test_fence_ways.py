@@ -13,7 +13,7 @@ import pytest
 from lab.charts import crd_dir
 from slinky_iac import names
 from slinky_iac.config.load import load
-from slinky_iac.specs.fence import fence
+from slinky_iac.parts.fence.policies import policies
 from tests.integration.kube_api import KubeApi, served
 from tests.stacks import minimal
 
@@ -61,7 +61,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         definitions(made)
         for namespace in ("slurm", "other"):
             made.kubectl("create", "namespace", namespace)
-            for policy in fence(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "namespace": namespace}))):
+            for policy in policies(load(minimal(nodesets=NODESETS, cluster={"name": "lab", "namespace": namespace}))):
                 made.make_policy(policy)
         make(made, "Controller", "slurm", "slurm", extraConf="PartitionName=batch Nodes=gpu", **KEYS)
         make(made, "RestApi", "slurm", "slurm", replicas=1)
@@ -220,7 +220,7 @@ def test_what_others_have_can_be_deleted_where_the_kind_nodeset_is_not_known(
     with served(tmp_path_factory.mktemp("api")) as api:
         api.kubectl("create", "namespace", "slurm")
         api.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / f"{names.GROUP}_controllers.yaml"))
-        for policy in fence(load(minimal(nodesets=NODESETS))):
+        for policy in policies(load(minimal(nodesets=NODESETS))):
             api.make_policy(policy)
         stands(api, "delete", "namespace", "slurm")
         stands(api, "delete", "crd", f"controllers.{names.GROUP}")

@@ -11,9 +11,10 @@ import pytest
 
 from slinky_iac.closing import place
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
-from slinky_iac.commands.rights.table import Use, rights
+from slinky_iac.commands.rights.table import rights
 from slinky_iac.errors import KubeConflict, KubeForbidden, KubeNotFound
 from slinky_iac.kube.client import KubeClient
+from slinky_iac.specs.rights import Use
 from tests.integration.kube_api import KubeApi
 from tests.stacks import form
 

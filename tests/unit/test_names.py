@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac import names
+from slinky_iac.parts.fence.policies import policy_name
 
 LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 REASON = st.text(max_size=400)
@@ -63,8 +64,8 @@ def test_every_nodeset_of_a_cluster_has_its_prefix(cluster: str, nodeset: str) -
 
 @given(one=st.tuples(LABEL, LABEL), other=st.tuples(LABEL, LABEL))
 def test_two_clusters_never_share_a_fence(one: tuple[str, str], other: tuple[str, str]) -> None:
-    assert (names.fence(*one, "nodesets") == names.fence(*other, "nodesets")) == (one == other)
-    assert names.fence(*one, "nodesets") != names.fence(*other, "needed")
+    assert (policy_name(*one, "nodesets") == policy_name(*other, "nodesets")) == (one == other)
+    assert policy_name(*one, "nodesets") != policy_name(*other, "needed")
 
 
 @given(stack=LABEL, nodeset=LABEL, why=REASON)
@@ -111,9 +112,9 @@ def test_wire_formats_are_pinned() -> None:
     assert names.ANNOTATION_PERMIT == "slinky-iac/permit"
     assert names.permit_to_scale(3, 12) == "scale-to:3@12"
     assert names.permit_to_delete(12) == "delete@12"
-    assert names.fence("slurm", "prod", "nodesets") == "slinky-iac-nodesets.slurm.prod"
-    assert names.fence("slurm", "prod", "needed") == "slinky-iac-needed.slurm.prod"
-    assert names.fence("slurm", "prod", "pods") == "slinky-iac-pods.slurm.prod"
+    assert policy_name("slurm", "prod", "nodesets") == "slinky-iac-nodesets.slurm.prod"
+    assert policy_name("slurm", "prod", "needed") == "slinky-iac-needed.slurm.prod"
+    assert policy_name("slurm", "prod", "pods") == "slinky-iac-pods.slurm.prod"
 
 
 @given(one=st.tuples(NUMBER, NUMBER), other=st.tuples(NUMBER, NUMBER))

@@ -16,6 +16,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.cluster.snapshot import ClusterView, Workers
+from slinky_iac.cluster.spec_drift import Desired, desired, faults
 from slinky_iac.commands import output
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
@@ -24,8 +25,8 @@ from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
-from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.kube.machines import machines
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.preflight.check_resources import promised
 from slinky_iac.specs.slurm_conf import REQUIRED
 from slinky_iac.text import plain
@@ -48,7 +49,8 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         )
     wanted = expected(state, own, hosts)
     with connected(reach) as session:
-        seen = look(session, own, fence_parts(state), wanted.partitions)
+        guards = {name: desired(state, guard.policies) for name, guard in GUARDS.items()}
+        seen = look(session, own, guards, wanted.partitions)
         if wanted.required:
             with suppress(SlurmrestVersionError):  # before Slurm 26.05 slurmrestd can't tell
                 seen = replace(seen, conf=session.slurm.running_conf().slurm_conf)
@@ -126,7 +128,10 @@ def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str
 
 
 def look(
-    session: Connection, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
+    session: Connection,
+    gates: Mapping[str, GateSettings],
+    guards: Mapping[str, Sequence[Desired]],
+    partitions: Collection[str] = (),
 ) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
     kube = session.kube
@@ -144,7 +149,7 @@ def look(
         partitions=frozenset(members),
         left={name: len(losers(Change(partitions=frozenset([name])), jobs)) for name in left},
         workers=workers,
-        fence=fence_faults(session.kube, fence),
+        guards={name: faults(session.kube, objects, GUARDS[name].open_to) for name, objects in guards.items()},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 from slinky_iac import names
@@ -20,6 +20,7 @@ from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.tags import Tag
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.preflight.check_resources import Promised, differences
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
@@ -82,8 +83,8 @@ class Seen:
     """NodeSets with their pods, by their name in the configuration."""
     left: Mapping[str, int] = field(default_factory=dict)
     """Partitions over NodeSets of the stack that the stack hasn't, with the number of jobs that name each."""
-    fence: tuple[str, ...] = ()
-    """What is gone or changed of the fence in the API server, in words."""
+    guards: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What is gone or changed of each guard in the API server, in words."""
     token_set: str | None = None
     """The public set as the cluster has it; None: there is none."""
     conf: SlurmConf | None = None
@@ -307,6 +308,10 @@ def _partitions(expected: Expected, seen: Seen) -> Found:
     return ((name, f"slurmctld has no partition {name}: {advice}") for name in missing)
 
 
+def _guard(name: str, _expected: Expected, seen: Seen) -> Found:
+    return (("API server", each) for each in seen.guards.get(name, ()))
+
+
 CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
     "node-missing": _missing_nodes,
     "record-left": _left_records,
@@ -317,7 +322,7 @@ CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
     "slurm-conf": _slurm_conf,
     "cluster": _cluster,
     "version": _versions,
-    "fence": lambda _, seen: (("API server", each) for each in seen.fence),
+    **{name: partial(_guard, name) for name in GUARDS},
     "token-set": _token_set,
     "node-label": lambda expected, seen: label_differences(expected.labelled, seen.machines),
     "node-topology": _places,

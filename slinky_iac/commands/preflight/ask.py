@@ -29,6 +29,7 @@ from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.parts.listed import kinds_of
 from slinky_iac.preflight.ask_slurm import (
     Keys,
     RestEndpoint,
@@ -122,9 +123,9 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         release = kube.release()
     except KubeError as error:
         return KubeFacts(server=server, trouble=error.why, advice=error.advice)
-    policies = _or_none(kube.serves_admission_policies) if config.cluster.fence else None
+    serves = {name: _or_none(partial(kube.serves, kinds.api, kinds.resources)) for name, kinds in kinds_of(config).items()}
     if not scope.daemons:
-        return KubeFacts(server=server, release=release, admission_policies=policies)
+        return KubeFacts(server=server, release=release, serves=serves)
     namespace, base = config.cluster.namespace, config.cluster.resource_name
     prints: dict[str, str] = {}
     ages: dict[str, float] = {}
@@ -158,7 +159,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         asked_at=int(now),
         workers=workers,
         kubelets=_kubelets(kube, config, workers),
-        admission_policies=policies,
+        serves=serves,
     )
 
 

@@ -20,12 +20,13 @@ import yaml
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.output import terminal
-from slinky_iac.commands.rights.table import Right, Use, rights_over
+from slinky_iac.commands.rights.table import rights_over
 from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.listed import PARTS, parts_of
+from slinky_iac.specs.rights import Right, Use
 
 API = "rbac.authorization.k8s.io"
 
@@ -225,23 +226,13 @@ def notes(
             f" first `pulumi up`, run `{commands}` with the stack's name, then apply these: `pulumi up` takes over a"
             " namespace that has this annotation."
         )
-    fence = config.is_fenced
     if use is Use.APPLY and config.installs_operator:
         yield (
             "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
             " cluster-admin. Install it from a stack of its own, and set operator.install: false here."
         )
-    if use is Use.APPLY and fence:
-        yield (
-            "cluster.fence: preview with the rights of review, and run the first `pulumi up` with --skip-preview. Its own"
-            " preview would write the fence's binding as a trial before there is a policy, and for that the API server wants"
-            " `get` on all objects of all kinds. The update has the policy by then."
-        )
-    if use is Use.APPLY and fence and not config.operator.install:
-        yield (
-            "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind"
-            " NodeSet isn't known, the API server wants `get` on all objects of all kinds for the fence."
-        )
+    for part in parts_of(config):
+        yield from part.right_notes(config, use)
     if use is Use.REVIEW and config.auth.makes_daemons:
         yield (
             "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
 from slinky_iac.parts.autoscale.scaler import scaler
-from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.listed import parts_of
 from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
-from slinky_iac.specs.fence import fence
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.restapi_tls import tls_secret
-
-CORE: Final = ""
-ADMISSION: Final = "admissionregistration.k8s.io"
+from slinky_iac.specs.rights import CORE
 
 
 @dataclass(frozen=True)
@@ -41,9 +37,8 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     # A munge cluster whose clients have namespaces of their own has none of its own.
     if config.cluster.create_namespace and (config.auth.makes_daemons or config.auth.client_image is not None):
         found.append(Made(CORE, "namespaces", namespace, None))
-    if config.is_fenced:
-        kinds = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
-        found += [Made(ADMISSION, kind, each.name, None) for each in fence(config) for kind in kinds]
+    objects = (each for part in parts_of(config) for each in part.objects(config, str))
+    found += [Made(each.group, each.resource, each.name, namespace if each.namespaced else None) for each in objects]
     return tuple(found)
 
 
@@ -83,7 +78,6 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
             yield CORE, "secrets", database_secret(config)
     yield names.GROUP, "controllers", base
     yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
-    yield from _of_parts(config)
     yield names.GROUP, "restapis", base
     yield from ((names.GROUP, "tokens", names.user_token(base, each)) for each in config.tokens)
     yield from _tls(config, base)
@@ -104,11 +98,6 @@ def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield from (
         (each.api_version.partition("/")[0], f"{each.kind.lower()}s", each.name) for each in found if each is not None
     )
-
-
-def _of_parts(config: StackConfig) -> Iterator[tuple[str, str, str]]:
-    for part in PARTS:
-        yield from ((each.group, each.resource, each.name) for each in part.objects(config, str))
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:

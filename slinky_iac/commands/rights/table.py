@@ -8,47 +8,20 @@ makes it, has none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.closing import place
-from slinky_iac.commands.rights.made import ADMISSION, CORE, made
+from slinky_iac.commands.rights.made import made
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
+from slinky_iac.parts.listed import parts_of
 from slinky_iac.parts.node_table.table import named_nodes
 from slinky_iac.reach import reach
 from slinky_iac.specs.operator import service_monitor_stub
-
-
-class Use(StrEnum):
-    """What an account is for."""
-
-    REVIEW = "review"
-    """`pulumi preview`, `plan`, `drift`, `drain status`. Of `status` all but the fingerprint of slurm.key."""
-    APPLY = "apply"
-    """`pulumi up`, `refresh`, `destroy`, `drain cancel`, `keys`, `status`; and all of review."""
-    PREFLIGHT = "preflight"
-    """`preflight` with its short-lived pods; and what it reads."""
-    STATUS = "status"
-    """`status --from`, and so the CronJob of `monitoring.status`: the least of all."""
-
-
-@dataclass(frozen=True)
-class Right:
-    """One rule. ``names`` empty: all objects; ``namespace`` None: a ClusterRole's."""
-
-    group: str
-    resource: str
-    verbs: tuple[str, ...]
-    why: str
-    names: tuple[str, ...] = ()
-    namespace: str | None = None
-    seldom: bool = False
-    """Not seen in the audit log of a scale-in and a stack's life: an upgrade of the operator does it, for example."""
-
+from slinky_iac.specs.rights import CORE, Right, Use
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -67,14 +40,15 @@ _HELM_WIDE: Final = (
     (_RBAC, "clusterrolebindings", _OWN),
 )
 _WEBHOOK: Final = tuple(("cert-manager.io", kind, _OWN) for kind in ("certificates", "issuers"))
-_WEBHOOK_WIDE: Final = ((ADMISSION, "validatingwebhookconfigurations", _OWN),)
+_WEBHOOK_WIDE: Final = (("admissionregistration.k8s.io", "validatingwebhookconfigurations", _OWN),)
 
 
 def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
     """All rules of one use. ``pod_namespace``: where preflight may make its pods; None: nowhere."""
+    of_parts = (right for part in parts_of(config) for right in part.rights(config, use))
     if use is Use.STATUS:
-        return tuple(_status(config))
-    found = [*_asking(config, use)]
+        return (*_status(config), *of_parts)
+    found = [*_asking(config, use), *of_parts]
     if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
         found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is Use.APPLY:
@@ -97,7 +71,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
         if any(row.on_kubernetes for row in config.nodes.table):
             why = "labels and annotations of the node table"
             found.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config.nodes)))
-        found += [*_making(config), *_clients(config), *_hubs(config), *_fence(config)]
+        found += [*_making(config), *_clients(config), *_hubs(config)]
         found += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
@@ -133,7 +107,6 @@ def _status(config: StackConfig) -> Iterator[Right]:
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
     yield _proxied(config, ("get",), "slurmrestd, asked through the API server")
     yield from _workers(config)
-    yield from _stands(config)
     if config.operator.install:
         own = ("slurm-operator",)
         yield Right("apps", "deployments", ("get",), "its release", own, config.operator.namespace)
@@ -153,13 +126,6 @@ def _workers(config: StackConfig) -> Iterator[Right]:
 def _proxied(config: StackConfig, verbs: tuple[str, ...], why: str, *, seldom: bool = False) -> Right:
     own = (f"{'https:' if config.restapi.tls is not None else ''}{_service(config)}",)
     return Right(CORE, "services/proxy", verbs, why, own, config.cluster.namespace, seldom)
-
-
-def _stands(config: StackConfig) -> Iterator[Right]:
-    if config.cluster.fence:
-        for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
-            own = tuple(each.name for each in made(config) if each.resource == kind)
-            yield Right(ADMISSION, kind, ("get",), "drift: the fence stands", own)
 
 
 def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
@@ -199,8 +165,6 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
             yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
-    if use is not Use.PREFLIGHT:
-        yield from _stands(config)
     if config.keys.has_token_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
@@ -284,12 +248,6 @@ def _hubs(config: StackConfig) -> Iterator[Right]:
         for group, resources in kinds:
             for resource in resources:
                 yield Right(group, resource, every, "the chart of JupyterHub", (), space)
-
-
-def _fence(config: StackConfig) -> Iterator[Right]:
-    """What Kubernetes asks of the writer of a policy that reads NodeSets. It asks itself, so no audit log shows it."""
-    if config.is_fenced:
-        yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
 
 
 def _draining(config: StackConfig) -> Iterator[Right]:

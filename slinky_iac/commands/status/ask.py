@@ -16,6 +16,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.cluster.spec_drift import faults
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.facts import OPERATOR, Facts, KeyPlace, facts, public_kids
@@ -24,12 +25,12 @@ from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
-from slinky_iac.fence import fence_faults
 from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
 from slinky_iac.kube.scalers import scaling
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.slurmrest.controller import Pings
 
 BUDGET_S: Final = 10.0
@@ -45,7 +46,7 @@ ENTRIES: Final = 10
 CHANGED: Final = "changed at its source: daemons have the one from before. `pulumi preview` says what to do"
 OF_SLURMCTLD: Final = ("served", "nodes", "jobs", "slurmdbd")
 """Questions that need slurmctld's answer, as :class:`Seen` has them."""
-OF_KUBERNETES: Final = ("operator", "fence", "slurmrestd", "token", *OF_SLURMCTLD)
+OF_KUBERNETES: Final = ("operator", "slurmrestd", "token", *OF_SLURMCTLD)
 """Questions that need the API server's."""
 Found = TypeVar("Found")
 Connect = Callable[..., AbstractContextManager[Connection]]
@@ -122,7 +123,8 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
         why = "the Kubernetes API server doesn't answer"
         workers: dict[str, Answer[Workers]] = {name: _closed(why) for name in found.gates}
         keys: dict[str, Answer[SeenKey]] = {place.name: _closed(why) for place in found.keys}
-        return _without(replace(seen, kube=kube, workers=workers, keys=keys), OF_KUBERNETES, why)
+        guards: dict[str, Answer[tuple[str, ...]]] = {name: _closed(why) for name in found.guards}
+        return _without(replace(seen, kube=kube, workers=workers, keys=keys, guards=guards), OF_KUBERNETES, why)
     images = partial(session.kube.deployment_images, found.operator_namespace, OPERATOR)
     asked = replace(
         seen,
@@ -137,7 +139,12 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
             if gate.autoscaler
         },
         operator=ask(images) if found.operator_namespace else _closed("another stack deploys the operator"),
-        fence=ask(lambda: fence_faults(session.kube, found.fence)) if found.fence else _closed("the stack has none"),
+        guards={
+            name: ask(partial(faults, session.kube, objects, GUARDS[name].open_to))
+            if objects
+            else _closed("the stack has none")
+            for name, objects in found.guards.items()
+        },
         keys={place.name: ask(partial(_key, session, place)) if place.read else _closed(NOT_READ) for place in found.keys},
     )
     return _slurm(session, found, asked)

@@ -21,7 +21,7 @@ from slinky_iac.commands.status.model import (
     NOT_READ,
     Answer,
     Endpoint,
-    Fence,
+    Guarded,
     Key,
     KeyChange,
     LastUp,
@@ -33,6 +33,7 @@ from slinky_iac.commands.status.nodes import drains, groups
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys import catalogue
 from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.releases import of_protocol
 from slinky_iac.text import moment
 
@@ -89,16 +90,17 @@ def status(found: Facts, seen: Seen) -> Status:
         last=last_up(seen.history.value) if seen.history.value is not None else None,
         unknown=seen.troubles(),
         key_changes=key_changes(found, seen),
-        fence=_fence(found, seen) if found.reach is not None else None,
+        guards={name: _guard(name, found, seen) if found.reach is not None else None for name in GUARDS},
     )
 
 
-def _fence(found: Facts, seen: Seen) -> Fence:
-    if not found.fence:
-        return Fence("off")
-    if seen.fence.value is None:
-        return Fence("unknown")
-    return Fence("broken" if seen.fence.value else "stands", seen.fence.value)
+def _guard(name: str, found: Facts, seen: Seen) -> Guarded:
+    if not found.guards.get(name):
+        return Guarded("off")
+    answer = seen.guards.get(name)
+    if answer is None or answer.value is None:
+        return Guarded("unknown")
+    return Guarded("broken" if answer.value else "stands", answer.value)
 
 
 def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:

@@ -20,11 +20,12 @@ from slinky_iac.cluster.pulumi_state import (
     dynamic,
 )
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.cluster.spec_drift import Desired, desired
 from slinky_iac.commands.rotation.planned_stop import daemons, holders
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
-from slinky_iac.fence import FencePart, fence_parts
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, TOKENS
 from slinky_iac.keys.jwks import kids
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.text import moment
 
 EXTERNAL_KEY: Final = dynamic("ExternalKey")
@@ -144,8 +145,8 @@ class Facts:
     """What each daemons' key is held in, by its name; see :func:`slinky_iac.commands.rotation.planned_stop.holders`."""
     daemons: tuple[Resource, ...] = ()
     """Custom resources whose pods read keys when they start."""
-    fence: tuple[FencePart, ...] = ()
-    """The fence in the API server; empty where the stack has none."""
+    guards: Mapping[str, tuple[Desired, ...]] = field(default_factory=dict)
+    """Objects of each guard in the API server; empty where the stack has none."""
 
 
 @as_written()
@@ -174,7 +175,7 @@ def facts(stack: str, state: State) -> Facts:
         signing=signing(reach_of(own, hosts), keys),
         holders={key.label: holders(state, key) for key in DAEMON_KEYS},
         daemons=daemons(state),
-        fence=fence_parts(state),
+        guards={name: desired(state, guard.policies) for name, guard in GUARDS.items()},
     )
 
 

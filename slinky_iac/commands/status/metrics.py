@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.parts.listed import GUARDS
+
 METRICS: Final[Mapping[str, str]] = {
     "slinky_status_time_seconds": "When this look began, in seconds since 1970.",
     "slinky_status_unknown": "Questions of this look that got no answer.",
@@ -28,7 +30,7 @@ METRICS: Final[Mapping[str, str]] = {
     "slinky_gate_wait_jobs": "Jobs on them.",
     "slinky_key_age_seconds": "Age of a key.",
     "slinky_key_matches": "1 where the cluster has the stack's key, 0 where it differs.",
-    "slinky_fence_stands": "1 where the API server refuses to delete and shrink NodeSets past the gates.",
+    **{guard.metric: guard.about_metric for guard in GUARDS.values()},
     "slinky_scaler_paused": "1 while the NodeSet's autoscaler is paused.",
     "slinky_last_update_time_seconds": "When the last `pulumi up` ended, in seconds since 1970.",
     "slinky_last_update_succeeded": "1 where it succeeded.",

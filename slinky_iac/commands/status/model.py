@@ -129,8 +129,8 @@ class KeyChange:
 
 
 @dataclass(frozen=True)
-class Fence:
-    """Whether the API server refuses to delete and to lower NodeSets that no gate has drained."""
+class Guarded:
+    """Whether a guard stands: for the fence, whether the API server refuses what no gate has drained."""
 
     state: Literal["stands", "off", "broken", "unknown"]
     """``off``: the stack has none. ``broken``: part of it is gone or changed."""
@@ -173,8 +173,13 @@ class Status:
     """What could not be asked, with the reason, each cause once."""
     key_changes: tuple[KeyChange, ...] | None = ()
     """None where nothing tells of any, and the configuration, which would, couldn't be read."""
-    fence: Fence | None = None
-    """None where the stack has no Slurm to ask."""
+    guards: Mapping[str, Guarded | None] = field(default_factory=dict)
+    """By the name of the part; None where the stack has no Slurm to ask."""
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Names of the guards that don't stand."""
+        return tuple(name for name, each in self.guards.items() if each is not None and each.state == "broken")
 
 
 NOT_ASKED: Final = "not asked: "
@@ -228,8 +233,8 @@ class Seen:
     workers: Mapping[str, Answer[Workers]] = field(default_factory=dict)
     scalers: Mapping[str, Answer[Scaling]] = field(default_factory=dict)
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
-    fence: Answer[tuple[str, ...]] = field(default_factory=_nothing)
-    """What is wrong with the fence; an empty answer: it stands."""
+    guards: Mapping[str, Answer[tuple[str, ...]]] = field(default_factory=dict)
+    """What is wrong with each guard; an empty answer: it stands."""
     keys: Mapping[str, Answer[SeenKey]] = field(default_factory=dict)
     configured: Answer[Configured] = field(default_factory=_nothing)
     users_slurmrestd: Answer[str] = field(default_factory=_nothing)
@@ -258,7 +263,7 @@ class Seen:
             ("Slurm's nodes", self.nodes),
             ("Slurm's jobs", self.jobs),
             ("slurm-operator", self.operator),
-            ("fence", self.fence),
+            *((name, answer) for name, answer in self.guards.items()),
             *((f"NodeSet {name}", answer) for name, answer in self.workers.items()),
             *((f"autoscaler of {name}", answer) for name, answer in self.scalers.items()),
             *((name, answer) for name, answer in self.keys.items()),

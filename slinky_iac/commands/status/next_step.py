@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from slinky_iac.commands.status.model import Group, Status
 from slinky_iac.commands.status.nodes import UNREGISTERED
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.text import plain
 
 NOTHING = "nothing has to be done"
@@ -21,10 +22,9 @@ def _steps(status: Status) -> tuple[str, ...]:
     ours = [each for each in status.drains or () if each.owner == "this stack"]
     late = [each.name for each in status.groups if _short(each)]
     last = "" if status.last is None else status.last.result
-    broken = status.fence is not None and status.fence.state == "broken"
     return (
         "" if status.endpoints else "`pulumi up` makes the cluster",
-        "`pulumi up --refresh` makes the fence again: until then busy nodes can be deleted" if broken else "",
+        *(GUARDS[name].step for name in status.broken),
         f"`slinky docs on-call 'A daemon is down'`: {plain(down[0])} doesn't answer" if down else "",
         f"`slinky keys verify` says where {plain(differs[0])} differs" if differs else "",
         f"`{status.key_changes[0].command}` shows the step that is due" if status.key_changes else "",

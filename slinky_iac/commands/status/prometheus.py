@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from slinky_iac.commands.status.metrics import Sample, exposition, sample
 from slinky_iac.commands.status.model import Status
+from slinky_iac.parts.listed import GUARDS
 
 MARKED = "marked only"
 """Owner of a node that a scale-in has marked and not drained."""
@@ -33,8 +34,9 @@ def samples(status: Status) -> Iterator[Sample]:
             yield sample("slinky_key_age_seconds", max(status.taken_at - key.made, 0), stack=stack, key=key.name)
         if key.cluster != "unknown":
             yield sample("slinky_key_matches", key.cluster == "same", stack=stack, key=key.name)
-    if status.fence is not None and status.fence.state in {"stands", "broken"}:
-        yield sample("slinky_fence_stands", status.fence.state == "stands", stack=stack)
+    for name, guard in status.guards.items():
+        if guard is not None and guard.state in {"stands", "broken"}:
+            yield sample(GUARDS[name].metric, guard.state == "stands", stack=stack)
     if status.last is not None and status.last.ended is not None:
         yield sample("slinky_last_update_time_seconds", status.last.ended, stack=stack)
         yield sample("slinky_last_update_succeeded", status.last.result == "succeeded", stack=stack)

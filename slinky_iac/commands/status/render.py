@@ -9,9 +9,10 @@ from typing import Final
 
 from slinky_iac.commands import output
 from slinky_iac.commands.output import Paint, clipped, columns
-from slinky_iac.commands.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
+from slinky_iac.commands.status.model import Drained, Endpoint, Group, Guarded, KeyChange, LastUp, Status, Version
 from slinky_iac.commands.status.next_step import next_step
 from slinky_iac.commands.status.nodes import UNREGISTERED
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.text import full, plain, span
 
 WIDTH: Final = 100
@@ -20,18 +21,14 @@ _DRAIN_SHADES: Final = {"draining": "yellow", "drained": "yellow", "this stack":
 _BAR: Final = {"idle": "green", "allocated": "green", "mixed": "green", "completing": "green", "reserved": "blue"}
 _BAR_BAD: Final = frozenset({"down", "not responding", "not registered", "failing", "unknown"})
 BAR_CELLS: Final = 24
-_FENCE_SHADES: Final = {"stands": "green", "off": "yellow", "broken": "red", "unknown": "yellow"}
-_FENCE_WORDS: Final = {
-    "stands": ": the API server lets NodeSets go or shrink only where a gate has drained them",
-    "off": ": kubectl and others can delete NodeSets with their jobs (cluster.fence)",
-    "broken": ": it lets through what it should refuse",
-    "unknown": "",
-}
+_GUARD_SHADES: Final = {"stands": "green", "off": "yellow", "broken": "red", "unknown": "yellow"}
 
 
 def as_json(status: Status) -> str:
     """The screen for machines, with the number of its shape."""
-    return output.as_json({**asdict(status), "next": next_step(status)})
+    found = asdict(status)
+    guards = found.pop("guards")
+    return output.as_json({**found, **guards, "next": next_step(status)})
 
 
 def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
@@ -47,8 +44,9 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
         sections["Endpoints"] = _endpoints(status.endpoints, paint, width)
         sections["Versions"] = _versions(status.versions, paint, width)
         sections["Nodes"] = _groups(status.groups, paint, width)
-        if status.fence is not None:
-            sections["Fence"] = _fence(status.fence, paint, width)
+        for name, guard in status.guards.items():
+            if guard is not None:
+                sections[name.capitalize()] = _guard(name, guard, paint, width)
         sections["Drains"] = _drains(status.drains, paint, width)
         sections["Keys"] = _keys(status, paint, width)
     if status.key_changes != ():
@@ -75,8 +73,7 @@ def _summary(status: Status, width: int) -> list[str]:
         words.append(f"{sum(count for state, count in states if state != UNREGISTERED)} nodes")
     if status.drains:
         words.append(f"{sum(bool(each.owner) for each in status.drains)} drained")
-    if status.fence is not None and status.fence.state == "broken":
-        words.append("the fence is broken")
+    words += [GUARDS[name].broken for name in status.broken]
     if any(each.cluster == "differs" for each in status.keys):
         words.append("a key differs")
     if status.key_changes:
@@ -124,10 +121,10 @@ def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]
         yield (f"  {_bar(each.states or {}, most, paint)}" if bars else "") + line
 
 
-def _fence(fence: Fence, paint: Paint, width: int) -> Iterable[str]:
+def _guard(name: str, guard: Guarded, paint: Paint, width: int) -> Iterable[str]:
     """One line, and one paragraph for each fault: what to do stands at its end."""
-    yield f"  {paint(fence.state, _FENCE_SHADES[fence.state])}{_FENCE_WORDS[fence.state]}"
-    for fault in fence.faults:
+    yield f"  {paint(guard.state, _GUARD_SHADES[guard.state])}{GUARDS[name].states[guard.state]}"
+    for fault in guard.faults:
         yield from textwrap.wrap(plain(fault, 600), width, initial_indent="    ", subsequent_indent="    ")
 
 

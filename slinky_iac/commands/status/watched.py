@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.cluster.spec_drift import Desired
 from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
 from slinky_iac.errors import StateError
-from slinky_iac.fence import FencePart
+from slinky_iac.parts.listed import GUARDS
 from slinky_iac.text import moment
 
 MADE_AGAIN = "Get it again from the stack's ConfigMap; `pulumi up` writes that"
@@ -72,7 +73,10 @@ def _facts(document: Mapping[str, Any]) -> Facts:
         hosts=None if hosts is None else OutsideSettings.from_props(hosts),
         keys=places,
         signing=signing(way, places),
-        fence=tuple(FencePart(str(each["kind"]), str(each["name"]), dict(each["spec"])) for each in document["fence"]),
+        guards={
+            name: tuple(Desired(str(each["kind"]), str(each["name"]), dict(each["spec"])) for each in document[name])
+            for name in GUARDS
+        },
     )
 
 

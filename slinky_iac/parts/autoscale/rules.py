@@ -85,10 +85,4 @@ def _way(path: str, config: StackConfig) -> Iterator[Finding]:
         )
 
 
-def _fence_of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    cluster = config.cluster
-    if cluster.fence_pods and not cluster.fence:
-        yield at("cluster.fencePods").ignored("cluster.fence is false, so the stack makes no fence")
-
-
-RULES = (_autoscalers, _fence_of_pods)
+RULES = (_autoscalers,)

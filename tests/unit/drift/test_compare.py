@@ -71,7 +71,7 @@ def test_a_cluster_that_is_as_it_should_be_has_no_drift() -> None:
 
 
 def test_a_fence_that_doesnt_stand_is_told_in_its_own_words() -> None:
-    assert drift(EXPECTED, seen(fence=("it is gone",))) == (Finding("fence", "API server", "it is gone"),)
+    assert drift(EXPECTED, seen(guards={"fence": ("it is gone",)})) == (Finding("fence", "API server", "it is gone"),)
 
 
 WITH_CONF = replace(

@@ -20,6 +20,7 @@ from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.resources import ApiGroupList
 from slinky_iac.kube.wire import Clock, Retry
+from slinky_iac.parts.fence.part import KINDS
 from tests.unit import builders
 
 TOKEN = "a-secret-bearer-token"
@@ -454,7 +455,7 @@ def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_i
 ) -> None:
     found = {"kind": "APIResourceList", "resources": [{"name": name, "verbs": []} for name in served]}
     with client_of(always(httpx.Response(200, json=found))) as kube:
-        assert kube.serves_admission_policies() is there
+        assert kube.serves(KINDS.api, KINDS.resources) is there
 
 
 def test_api_groups_are_named() -> None:

@@ -125,7 +125,7 @@ KUBE = KubeFacts(
     keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
     asked_at=NOW,
     workers=workers(worker("gpu-0"), worker("gpu-1")),
-    admission_policies=True,
+    serves={"fence": True},
 )
 FACTS = Facts(
     here=(Tried(CTL, "", "10.0.0.1"), Tried(DBD, "", "10.0.0.2")),

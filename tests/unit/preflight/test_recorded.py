@@ -91,7 +91,7 @@ WRONG_CONF = type(CONF)(
 WRONG = replace(
     FACTS,
     here=(Tried(CTL, "connection refused"), Tried(DBD, "the name is not known here")),
-    kube=replace(KUBE, admission_policies=False, keys={SLURM_KEY.label: "SHA256:other", JWT.label: "SHA256:other"}),
+    kube=replace(KUBE, serves={"fence": False}, keys={SLURM_KEY.label: "SHA256:other", JWT.label: "SHA256:other"}),
     pod=PodFacts(
         (replace(POD, tried=(Tried(CTL, "no answer"), Tried(DBD, "the name is not known there")), slurmd="27.05.0"),)
     ),

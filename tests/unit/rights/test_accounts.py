@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lab.kubernetes.render import AUDITED
-from slinky_iac.commands.rights.table import Use
+from slinky_iac.specs.rights import Use
 from tests.e2e.accounts import is_granted, refused, use_of, used
 
 

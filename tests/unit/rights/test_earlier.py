@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.rights.cli import Account, printed, unfinished
-from slinky_iac.commands.rights.table import Use, rights, rights_over
+from slinky_iac.commands.rights.table import rights, rights_over
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs.rights import Use
 from tests.stacks import EXAMPLES, merged, sections, told
 
 ACCOUNT = Account("ci", "deployer")

@@ -10,10 +10,11 @@ import yaml
 from slinky_iac import names
 from slinky_iac.commands import cli
 from slinky_iac.commands.rights.cli import Account, as_table, as_yaml, manifests, notes
-from slinky_iac.commands.rights.made import ADMISSION, made
-from slinky_iac.commands.rights.table import Right, Use, rights
+from slinky_iac.commands.rights.made import made
+from slinky_iac.commands.rights.table import rights
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs.rights import Right, Use
 from tests.clusters import STACKS, recorded
 from tests.stacks import EXAMPLES, form, merged, networks, sections
 
@@ -151,7 +152,7 @@ def test_preflight_makes_pods_only_where_it_was_told_to() -> None:
 def test_a_stack_that_installs_no_operator_may_write_no_role() -> None:
     own = form("all-outside", operator={"install": False})
     assert {each.group for each in rights(own, Use.APPLY) if set(each.verbs) & {"create", "patch"}} <= {
-        "", names.GROUP, "discovery.k8s.io", ADMISSION
+        "", names.GROUP, "discovery.k8s.io", "admissionregistration.k8s.io"
     }  # fmt: skip
     assert not any("cluster-admin" in note for note in notes(own, Use.APPLY, None))
     assert any("cluster-admin" in note for note in notes(form("all-outside"), Use.APPLY, None))

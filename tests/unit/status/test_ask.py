@@ -16,7 +16,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.cli import main, parser
 from slinky_iac.commands.status import ask, cli
 from slinky_iac.commands.status.facts import KeyPlace
-from slinky_iac.commands.status.model import NOT_ASKED, Answer, Fence, SeenKey, Status
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Guarded, SeenKey, Status
 from slinky_iac.commands.status.render import screen
 from slinky_iac.errors import (
     KubeForbidden,
@@ -141,15 +141,15 @@ def test_before_the_first_up_stack_and_cluster_have_their_names(world: World) ->
 
 
 def test_a_fence_is_asked_for_where_the_state_has_one(world: World) -> None:
-    assert world.look().fence == Fence("off")
+    assert world.look().guards["fence"] == Guarded("off")
     world.pulumi["stack export"] = {"deployment": {"resources": resources() + fence_objects()}}
     world["admission"] = KubeNotFound("it isn't there", status=404)
-    broken = world.look().fence
+    broken = world.look().guards["fence"]
     assert broken is not None
     assert (broken.state, len(broken.faults)) == ("broken", 2)
     world["admission"] = KubeForbidden("this user may not", status=403)
     shown = world.look()
-    assert (shown.fence, shown.unknown) == (Fence("unknown"), ("fence: this user may not",))
+    assert (shown.guards["fence"], shown.unknown) == (Guarded("unknown"), ("fence: this user may not",))
 
 
 def test_a_silent_api_server_is_asked_once_and_closes_all(world: World) -> None:

@@ -13,7 +13,7 @@ from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status.ask import _key
 from slinky_iac.commands.status.build import last_up, status
 from slinky_iac.commands.status.facts import EXTERNAL_KEY
-from slinky_iac.commands.status.model import NOT_ASKED, Answer, Drained, Fence, Key, Seen, SeenKey, Status
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Drained, Guarded, Key, Seen, SeenKey, Status
 from slinky_iac.commands.status.nodes import word
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.text import moment
@@ -239,11 +239,13 @@ def test_times_as_pulumi_writes_them(text: object, said: int | None) -> None:
 
 def test_the_fence_stands_is_off_or_is_broken() -> None:
     fenced = facts("", resources() + fence_objects())
-    assert status(known_facts(), answers()).fence == Fence("off")
-    assert status(fenced, answers(fence=Answer((), 3))).fence == Fence("stands")
-    assert status(fenced, answers(fence=Answer(("it is gone",), 3))).fence == Fence("broken", ("it is gone",))
-    unasked = status(fenced, answers(fence=Answer(trouble="no right to look")))
-    assert (unasked.fence, unasked.unknown) == (Fence("unknown"), ("fence: no right to look",))
+    assert status(known_facts(), answers()).guards["fence"] == Guarded("off")
+    assert status(fenced, answers(guards={"fence": Answer((), 3)})).guards["fence"] == Guarded("stands")
+    assert status(fenced, answers(guards={"fence": Answer(("it is gone",), 3)})).guards["fence"] == Guarded(
+        "broken", ("it is gone",)
+    )
+    unasked = status(fenced, answers(guards={"fence": Answer(trouble="no right to look")}))
+    assert (unasked.guards["fence"], unasked.unknown) == (Guarded("unknown"), ("fence: no right to look",))
 
 
 # --- unknown is unknown ---
@@ -302,7 +304,7 @@ def test_slurmdbd_without_a_registered_slurmctld_is_told() -> None:
     assert "doesn't know" in next(e.text for e in made(slurmdbd=Answer((), 3)).endpoints if e.name == "slurmdbd")
 
 
-QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "workers", "keys", "scalers")]
+QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "workers", "keys", "scalers", "guards")]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -11,7 +11,7 @@ import pytest
 
 from slinky_iac.commands.output import wants_colour
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.model import Answer, Drained, Endpoint, Fence, Group, Seen, Status
+from slinky_iac.commands.status.model import Answer, Drained, Endpoint, Group, Guarded, Seen, Status
 from slinky_iac.commands.status.next_step import next_step
 from slinky_iac.commands.status.render import BAR_CELLS, WIDTH, as_json, screen
 from tests.unit.status.made import NOW, PRINTS, answers, facts, known_facts
@@ -82,13 +82,13 @@ def test_a_bar_is_as_wide_as_its_place_whatever_the_counts(counts: dict[str, int
 
 def test_a_broken_fence_is_told_with_what_to_do_and_its_absence_is_told_too() -> None:
     faults = ("ValidatingAdmissionPolicyBinding x is gone: " + "long " * 40 + "`pulumi up --refresh` makes it again",)
-    text = screen(replace(example(), fence=Fence("broken", faults)))
+    text = screen(replace(example(), guards={"fence": Guarded("broken", faults)}))
     assert "the fence is broken" in text.splitlines()[1] + text.splitlines()[2]
     assert "\nFence\n  broken: it lets through what it should refuse\n" in text
     assert "`pulumi up --refresh` makes it again" in " ".join(text.split())
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "\nFence\n  off: kubectl and others can delete NodeSets" in screen(example())
-    assert "\nFence\n  stands: " in screen(replace(example(), fence=Fence("stands")))
+    assert "\nFence\n  stands: " in screen(replace(example(), guards={"fence": Guarded("stands")}))
 
 
 def test_json_has_a_number_and_everything() -> None:
@@ -110,7 +110,7 @@ def test_colours_are_for_terminals_that_want_them(env: dict[str, str], tty: bool
     ("changed", "said"),
     [
         ({"endpoints": ()}, "`pulumi up` makes the cluster"),
-        ({"fence": Fence("broken", ("gone",))}, "`pulumi up --refresh` makes the fence again"),
+        ({"guards": {"fence": Guarded("broken", ("gone",))}}, "`pulumi up --refresh` makes the fence again"),
         ({"endpoints": (Endpoint("slurmctld", "x", "down"),)}, "A daemon is down'`: slurmctld doesn't answer"),
         ({"unknown": ("Slurm's nodes: no answer",)}, "`slinky preflight` says why"),
         ({"drains": (Drained("gpu-1", "gpu", "drained", "this stack", "r"),)}, "`pulumi up` continues"),

@@ -118,14 +118,6 @@ CASES = [
 ]
 TOLD = [
     Case(
-        "a fence of pods without a fence",
-        scaled({}) | {"cluster": {"name": "lab", "fence": False, "fencePods": True}},
-        "warning",
-        "cluster.fencePods",
-        ("ignored", "cluster.fence is false"),
-        {"cluster": {"fence": True}},
-    ),
-    Case(
         "a partition that has the same nodes",
         merged(scaled({}), {"partitions": {"both": {"nodesets": ["gpu"]}}}),
         "warning",

@@ -80,7 +80,8 @@ def test_the_document_names_what_the_state_names(name: str, tokens: str) -> None
     for field in ("stack", "cluster", "operator", "operator_namespace", "slurmctld", "slurmdbd", "has_slurmctld",
                   "has_slurmdbd", "signing"):  # fmt: skip
         assert getattr(found, field) == getattr(state, field), field
-    assert sorted(found.fence, key=repr) == sorted(state.fence, key=repr)
+    for guard, guarded in found.guards.items():
+        assert sorted(guarded, key=repr) == sorted(state.guards[guard], key=repr)
     for own, theirs in zip(found.keys, state.keys, strict=True):
         assert (own.name, own.namespace, own.secret, own.entry) == (
             theirs.name, theirs.namespace, theirs.secret, theirs.entry,

@@ -22,11 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final, Literal
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.shared import Spec
 
+Guarded = Literal["nodesets", "controller", "needed", "namespace", "crds", "pods"]
+"""What a policy guards: the NodeSets; slurm.conf in the Controller; the custom resources that NodeSets need; their
+namespace; the CRDs of these; the pods of those that an autoscaler owns."""
+_NAME: Final = "slinky-iac-"
 _PERMITTED_DELETE = f"'{names.PERMIT_DELETE}{names.PERMIT_AT}'"
 
 
@@ -59,18 +64,28 @@ _FIELDS = (
 class Policy:
     """One ValidatingAdmissionPolicy and the binding of the same name."""
 
-    part: names.FencePart
+    part: Guarded
     name: str
     spec: Spec
     binding: Spec
 
 
-def fence(config: StackConfig) -> tuple[Policy, ...]:
+def policy_name(namespace: str, cluster: str, part: Guarded) -> str:
+    """Name of a policy and of its binding. They belong to no namespace, and a dot is in no part's name."""
+    return f"{_NAME}{part}.{namespace}.{cluster}"
+
+
+def guards_pods(name: str) -> bool:
+    """Whether a policy, or its binding, is the one that guards pods."""
+    return name.startswith(f"{_NAME}pods.")
+
+
+def policies(config: StackConfig) -> tuple[Policy, ...]:
     """The policies of a stack, in the order in which they are made."""
     scaled = _texts(
         names.nodeset_resource(config.cluster.resource_name, name)
         for name, nodeset in config.nodesets.items()
-        if nodeset.owner == "autoscaler"
+        if nodeset.scaled_by_others
     )
     pods = (_pods(config, scaled),) if config.cluster.fence_pods and scaled != _texts(()) else ()
     return (_nodesets(config, scaled), _controller(config), *_kept(config), *pods)
@@ -79,7 +94,7 @@ def fence(config: StackConfig) -> tuple[Policy, ...]:
 def _nodesets(config: StackConfig, scaled: str) -> Policy:
     """No NodeSet is deleted or lowered without its permission. ``scaled``: those that an autoscaler owns."""
     base = config.cluster.resource_name
-    name = names.fence(config.cluster.namespace, base, "nodesets")
+    name = policy_name(config.cluster.namespace, base, "nodesets")
     to_scale = f"'{names.PERMIT_SCALE}' + string(variables.wanted) + '{names.PERMIT_AT}' + variables.generation"
     lowered = (
         "variables.nodeset + ' has ' + string(variables.now) + ' replicas and was to have ' + string(variables.wanted) + '"
@@ -148,7 +163,7 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
 def _controller(config: StackConfig) -> Policy:
     """The tail of slurm.conf isn't written by others than its gate: slurmctld ends the jobs of what leaves it."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
-    name = names.fence(namespace, base, "controller")
+    name = policy_name(namespace, base, "controller")
     permit = f"'{names.PERMIT_CONFIGURE}{names.PERMIT_AT}' + string(oldObject.metadata.generation)"
     spec: Spec = {
         "failurePolicy": "Fail",
@@ -204,12 +219,10 @@ def _kept(config: StackConfig) -> Iterator[Policy]:
     yield _kept_while_needed(config, "crds", {"resourceRules": [definitions]}, [], "true")
 
 
-def _kept_while_needed(
-    config: StackConfig, part: names.FencePart, match: Spec, conditions: list[Spec], needs: str
-) -> Policy:
+def _kept_while_needed(config: StackConfig, part: Guarded, match: Spec, conditions: list[Spec], needs: str) -> Policy:
     """``needs``: in CEL, whether the NodeSet ``params`` needs what ``match`` selects."""
     namespace = config.cluster.namespace
-    name = names.fence(namespace, config.cluster.resource_name, part)
+    name = policy_name(namespace, config.cluster.resource_name, part)
     spec: Spec = {
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
@@ -235,7 +248,7 @@ def _pods(config: StackConfig, scaled: str) -> Policy:
     The selector spares other pods of the namespace what a policy may cost whose parameters can't be had.
     """
     namespace = config.cluster.namespace
-    name = names.fence(namespace, config.cluster.resource_name, "pods")
+    name = policy_name(namespace, config.cluster.resource_name, "pods")
     permit = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
     spec: Spec = {
         "failurePolicy": "Fail",

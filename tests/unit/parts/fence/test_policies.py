@@ -9,14 +9,14 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.config.load import load
-from slinky_iac.specs.fence import Policy, fence
+from slinky_iac.parts.fence.policies import Policy, policies
 from tests.stacks import FORMS, form, minimal
 
 PODS = "slinky-iac-pods.slurm.slurm"
 
 
-def policies(**sections: Any) -> dict[str, Policy]:
-    return {each.part: each for each in fence(load(minimal(**sections)))}
+def by_part(**sections: Any) -> dict[str, Policy]:
+    return {each.part: each for each in policies(load(minimal(**sections)))}
 
 
 BURSTING = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
@@ -27,7 +27,7 @@ def test_no_rule_can_match_what_is_not_of_this_cluster(stack: str) -> None:
     """The API server resolves parameters before conditions, so only rules and selectors keep strangers out."""
     config = form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})
     here = {"matchLabels": {"kubernetes.io/metadata.name": config.cluster.namespace}}
-    for policy in fence(config):
+    for policy in policies(config):
         match = policy.spec["matchConstraints"]
         for rule in match["resourceRules"]:
             if rule["resources"] == ["namespaces"]:
@@ -43,7 +43,7 @@ def test_no_rule_can_match_what_is_not_of_this_cluster(stack: str) -> None:
 @pytest.mark.parametrize("stack", FORMS)
 def test_each_policy_refuses_and_lets_through_where_no_nodeset_is_left(stack: str) -> None:
     config = form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})
-    for policy in fence(config):
+    for policy in policies(config):
         assert policy.spec["failurePolicy"] == "Fail"
         assert policy.binding["policyName"] == policy.name
         assert policy.binding["validationActions"] == ["Deny"]
@@ -58,7 +58,7 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
     guarded = [
         policy.spec["matchConstraints"]["resourceRules"][0]["resources"]
         for config in (kept, given_up)
-        for policy in fence(config)
+        for policy in policies(config)
         if policy.part == "needed"
     ]
     assert guarded == [["controllers", "restapis", "accountings"], ["controllers", "restapis"]]
@@ -67,7 +67,7 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
 def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone() -> None:
     """What it lets through is watched on a real API server (tests/integration/test_fence_pods.py)."""
     owned = {"gpu": {"replicas": 3}, "burst": {"replicas": 1, "maxReplicas": 3, "owner": "autoscaler"}}
-    found = policies(nodesets=owned, operator={"namespace": "ops"}, cluster={"name": "lab", "fencePods": True})["pods"]
+    found = by_part(nodesets=owned, operator={"namespace": "ops"}, cluster={"name": "lab", "fencePods": True})["pods"]
     assert found.name == PODS
     assert found.binding == {
         "policyName": PODS,
@@ -127,17 +127,17 @@ def test_a_stack_that_asks_for_no_fence_of_pods_or_has_no_autoscaler_has_none() 
     """Its preview shows no change."""
     owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
     usual = {"nodesets", "controller", "needed", "namespace", "crds"}
-    assert set(policies(nodesets=owned)) == usual
-    assert set(policies(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == usual
+    assert set(by_part(nodesets=owned)) == usual
+    assert set(by_part(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == usual
 
 
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
-    assert policies(nodesets={"gpu": {"replicas": 1}})["nodesets"].spec["validations"][1]["expression"].endswith(" in []")
+    assert by_part(nodesets={"gpu": {"replicas": 1}})["nodesets"].spec["validations"][1]["expression"].endswith(" in []")
 
 
 @pytest.mark.parametrize("stack", FORMS)
 def test_the_names_are_what_kubernetes_takes_and_every_message_says_the_way_out(stack: str) -> None:
-    for each in fence(form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})):
+    for each in policies(form(stack, nodesets=BURSTING, cluster={"name": "lab", "fencePods": True})):
         assert len(each.name) <= 253
         assert all(names.is_dns_label(part) for part in each.name.split("."))
         for validation in each.spec["validations"]:

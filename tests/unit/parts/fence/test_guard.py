@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.cluster.spec_drift import Desired, desired, faults
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeForbidden, KubeNotFound
-from slinky_iac.fence import FencePart, fence_faults, fence_parts
-from slinky_iac.specs.fence import fence
+from slinky_iac.parts.fence.part import GUARD
+from slinky_iac.parts.fence.policies import policies
 from tests.stacks import form, minimal
 
 TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
@@ -24,14 +25,14 @@ Live = dict[tuple[str, str], Any]
 def state() -> list[dict[str, Any]]:
     """What `pulumi stack export` lists of a stack's fence, with a resource beside it that has no part in it."""
     found: list[dict[str, Any]] = [{"type": "kubernetes:core/v1:Namespace", "inputs": {"metadata": {"name": "slurm"}}}]
-    for each in fence(form("all-in-kubernetes")):
+    for each in policies(form("all-in-kubernetes")):
         meta = {"name": each.name}
         found.append({"type": TYPE, "inputs": {"metadata": meta, "spec": each.spec}})
         found.append({"type": f"{TYPE}Binding", "inputs": {"metadata": meta, "spec": each.binding}})
     return found
 
 
-PARTS = fence_parts(State.read(state()))
+PARTS = desired(State.read(state()), GUARD.policies)
 
 
 def served() -> Live:
@@ -65,21 +66,21 @@ def test_the_state_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
     parts = [f"slinky-iac-{part}.slurm.slurm" for part in ("nodesets", "controller", "needed", "namespace", "crds")]
     assert kinds == [(kind, part) for part in parts for kind in ("Policy", "PolicyBinding")]
-    assert fence_parts(State()) == ()
+    assert desired(State(), GUARD.policies) == ()
 
 
 def test_a_fence_that_the_api_server_completed_stands() -> None:
-    assert fence_faults(Kube(served()), PARTS) == ()
+    assert faults(Kube(served()), PARTS, GUARD.open_to) == ()
 
 
 def test_what_is_open_without_the_fence_of_pods_is_told() -> None:
     owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
     (pods,) = (
         each
-        for each in fence(load(minimal(nodesets=owned, cluster={"name": "lab", "fencePods": True})))
+        for each in policies(load(minimal(nodesets=owned, cluster={"name": "lab", "fencePods": True})))
         if each.part == "pods"
     )
-    (said,) = fence_faults(Kube({}), [FencePart("ValidatingAdmissionPolicyBinding", pods.name, pods.binding)])
+    (said,) = faults(Kube({}), [Desired("ValidatingAdmissionPolicyBinding", pods.name, pods.binding)], GUARD.open_to)
     assert said.startswith(
         "ValidatingAdmissionPolicyBinding slinky-iac-pods.slurm.slurm is gone: slurm-operator can delete pods with jobs"
     )
@@ -87,10 +88,10 @@ def test_what_is_open_without_the_fence_of_pods_is_told() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.kind} {part.name}")
-def test_a_part_that_is_gone_is_told_with_what_follows_and_what_to_do(part: FencePart) -> None:
+def test_a_part_that_is_gone_is_told_with_what_follows_and_what_to_do(part: Desired) -> None:
     live = served()
     del live[part.kind, part.name]
-    (said,) = fence_faults(Kube(live), PARTS)
+    (said,) = faults(Kube(live), PARTS, GUARD.open_to)
     assert said.startswith(f"{part.kind} {part.name} is gone: NodeSets can be deleted")
     assert "`pulumi up --refresh`" in said
 
@@ -113,7 +114,7 @@ def test_a_part_that_lets_more_through_is_told(kind: str, change: dict[str, Any]
     spec = live[f"ValidatingAdmission{kind}", f"slinky-iac-{which}.slurm.slurm"]
     for key, value in change.items():
         spec[key] = {**spec.get(key, {}), **value} if isinstance(value, dict) else value
-    (said,) = fence_faults(Kube(live), PARTS)
+    (said,) = faults(Kube(live), PARTS, GUARD.open_to)
     assert "was changed" in said
 
 
@@ -123,4 +124,4 @@ def test_an_api_server_that_doesnt_tell_is_no_fence_that_stands() -> None:
             raise KubeForbidden("this user may not", status=403)
 
     with pytest.raises(KubeForbidden):
-        fence_faults(Refusing({}), PARTS)
+        faults(Refusing({}), PARTS, GUARD.open_to)

@@ -1,0 +1,18 @@
+"""Cases for the rules of the fence."""
+
+from __future__ import annotations
+
+from tests.stacks import minimal
+from tests.unit.config.rule_cases import Case
+
+CASES: list[Case] = []
+TOLD = [
+    Case(
+        "a fence of pods without a fence",
+        minimal(cluster={"name": "lab", "fence": False, "fencePods": True}),
+        "warning",
+        "cluster.fencePods",
+        ("ignored", "cluster.fence is false"),
+        {"cluster": {"fence": True}},
+    ),
+]
