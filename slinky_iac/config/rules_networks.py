@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config.connections import (
+from slinky_iac.blueprint.flows import (
     addresses_of,
     limited,
     meets_a_policy,

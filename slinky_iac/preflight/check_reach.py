@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from slinky_iac.config.connections import on_host_network, parts
+from slinky_iac.blueprint.flows import on_host_network, parts
+from slinky_iac.blueprint.places import SLURMREST, USERS, Place
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.demand import METRICS_TYPE
-from slinky_iac.names import Part
 from slinky_iac.parts.autoscale.rules import asks_slurmctld
 from slinky_iac.parts.autoscale.scaler import metrics_url
 from slinky_iac.parts.listed import reads_metrics
 from slinky_iac.parts.slurmctld.metrics import metrics_can_end_slurmctld
 from slinky_iac.preflight.check import BY_HAND, Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
-from slinky_iac.preflight.facts import Facts, Place, Tried
+from slinky_iac.preflight.facts import Facts, Tried
 from slinky_iac.specs.slurm_conf import host_line
 
-ONLY_USERS = "external.slurmrestd.url"
-"""The setting of a slurmrestd that no pod needs."""
-NEEDED_HERE = "slurmrest.url"
-"""The setting of the slurmrestd that this program itself asks."""
 DENIED: Final = 401
 """What slurmctld 26.05 answers to a question for its metrics while PrivateData is set (run)."""
 MOST_PODS: Final = 3
 """Pods whose logs are named: what is wrong with one is mostly wrong with all."""
 LOST = frozenset({"NOT_RESPONDING", "INVALID_REG"})
-_PARTS: Final[dict[str, Part]] = {"controller": "slurmctld", "accounting": "slurmdbd", "restapi": "slurmrestd"}
 
 
 def _api_server(_: StackConfig, facts: Facts) -> Answers:
@@ -62,8 +57,7 @@ def _from_pods(config: StackConfig, facts: Facts) -> Answers:
 
 def _guarded(config: StackConfig, seen: Tried) -> bool:
     """Whether a NetworkPolicy of the stack is for the pods behind this Service."""
-    part = _PARTS.get(seen.place.path)
-    return config.network_policies.enabled and part is not None and part in parts(config)
+    return config.network_policies.enabled and seen.place.is_service and seen.place.part in parts(config)
 
 
 def _policies(config: StackConfig, facts: Facts) -> Answers:
@@ -99,8 +93,8 @@ def _tried_here(seen: Tried, facts: Facts) -> Answer:
     if seen.open:
         return fine(f"takes connections{_at(seen)}")
     same = [each for report in facts.pod.reports for each in report.tried if each.place == seen.place]
-    if seen.place.path == NEEDED_HERE:
-        return problem(seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall")
+    if seen.place.path == SLURMREST:
+        return problem(seen.trouble, f"Drains go there: check {SLURMREST} and the firewall")
     if same and all(each.open for each in same):
         return fine(f"{seen.trouble}; pods reach it, which is enough")
     route = "Check the address, the daemon, the firewall and the route. If only pods can reach it, this is fine"
@@ -111,11 +105,10 @@ def _tried_in_pod(config: StackConfig, seen: Tried) -> Answer:
     place, said = seen.place, f"{seen.trouble}{_at(seen)}"
     if seen.open:
         return fine(f"takes connections{_at(seen)}")
-    if place.path == ONLY_USERS:
+    if place.path == USERS:
         return warning(seen.trouble, "No pod needs it, but jobs in pods that use it would fail")
     if place.is_service:
-        daemon = place.daemon.partition("'")[0]
-        advice = f"The Service should lead to {daemon}: see what is behind it; if it doesn't exist, run `pulumi up`"
+        advice = f"The Service should lead to {place.part}: see what is behind it; if it doesn't exist, run `pulumi up`"
         return problem(said, advice, f"kubectl -n {config.cluster.namespace} get services,endpointslices")
     if "not known" in seen.trouble:
         advice, show = f"Give cluster DNS the name, or set {place.path}.host to the address", f"getent hosts {place.host}"

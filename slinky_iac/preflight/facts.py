@@ -7,26 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from slinky_iac.blueprint.places import Place
+
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
     from slinky_iac.cluster.snapshot import Workers
     from slinky_iac.slurmrest.controller import Partition
     from slinky_iac.slurmrest.daemons import Cluster, SlurmConf
     from slinky_iac.slurmrest.objects import Node
-
-
-@dataclass(frozen=True)
-class Place:
-    """One daemon: the setting that names it, and where it should listen."""
-
-    path: str
-    daemon: str
-    host: str
-    port: int
-
-    @property
-    def is_service(self) -> bool:
-        """A Service that the stack makes, under its section's name; a daemon outside has a setting's, ``section.field``."""
-        return "." not in self.path
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.connections import parts
+from slinky_iac.blueprint.flows import parts
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound

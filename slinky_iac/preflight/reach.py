@@ -9,15 +9,15 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from slinky_iac.config.fields import address_of
+from slinky_iac.blueprint.places import SLURMREST, USERS, Place, outside_places
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
-from slinky_iac.preflight.facts import Place, Tried
+from slinky_iac.preflight.facts import Tried
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -27,26 +27,11 @@ TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
 
 _PODS: Final = "If pods can't reach it either, they start and wait for it. If only pods can reach it, this is fine"
-_SLURMREST: Final = "slurmrest.url"
-_USERS: Final = "external.slurmrestd.url"
 _WITHOUT: Final = {
-    _SLURMREST: "Gates query it from here: without an answer no node is drained and no NodeSet scaled in",
-    _USERS: "This stack doesn't need it; its users do",
+    SLURMREST: "Gates query it from here: without an answer no node is drained and no NodeSet scaled in",
+    USERS: "This stack doesn't need it; its users do",
 }
 """What follows for places that are none of the pods'."""
-
-
-def places(config: StackConfig) -> Iterator[Place]:
-    """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
-    yield from (Place("controller.external", "slurmctld", each.host, each.port) for each in config.slurmctld.hosts)
-    yield from (Place("accounting.external", "slurmdbd", each.host, each.port) for each in config.slurmdbd.hosts)
-    urls = [(_SLURMREST, config.slurmrest.url)]
-    if config.external.slurmrestd is not None:
-        urls.append((_USERS, config.external.slurmrestd.url))
-    for path, url in urls:
-        host, port = address_of(url or "")
-        if host:
-            yield Place(path, "slurmrestd", host, port)
 
 
 def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
@@ -88,7 +73,7 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
 
 def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
     """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds."""
-    found = attempts([*places(config)], timeout_s)
+    found = attempts([*outside_places(config)], timeout_s)
     return tuple(_finding(each.place, each.trouble, timeout_s) for each in found if not each.open)
 
 

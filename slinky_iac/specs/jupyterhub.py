@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from slinky_iac import names
+from slinky_iac.blueprint.flows import flows
 from slinky_iac.config.clients import Client, HubChart, JupyterHub
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.clients import client_pod, environment
@@ -208,7 +208,8 @@ def _jobs(client: Client, hub: JupyterHub) -> str:
 
 def _ports(config: ClusterConfig) -> tuple[int, ...]:
     """Where notebooks connect: slurmctld, slurmd (srun) and slurmdbd (sacct)."""
-    return (config.slurmctld.port, names.SLURMD_PORT, *config.slurmdbd.ports)
+    own = [each.ports for each in flows(config) if each.source == "clients"]
+    return tuple(port for ports in own if isinstance(ports, tuple) for port in ports)
 
 
 def hub_binding(client: Client) -> Spec:

@@ -1,6 +1,6 @@
 """NetworkPolicies: which connections the pods of a stack take, and from whom; and what they connect to, where that is asked.
 
-Who talks to whom is :data:`slinky_iac.config.connections.FLOWS`, one row a pair. All else is refused to the pods that a
+Who talks to whom is :data:`slinky_iac.blueprint.flows.FLOWS`. All else is refused to the pods that a
 policy selects. What they connect to themselves is limited by ``networkPolicies.egress`` alone: jobs are their users'
 programs, and a policy can't name the hosts that they need (docs/adr/0012-network-policies.md).
 
@@ -16,19 +16,21 @@ from ipaddress import ip_network
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.connections import (
+from slinky_iac.blueprint.flows import (
     ALL_TCP,
     EVERYTHING,
-    FLOWS,
     SSH,
+    End,
     Ports,
     addresses_of,
+    flows,
     limited,
     network_of,
     on_host_network,
     outside_hosts,
     parts,
     through_services,
+    together,
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.networks import Network, Peer
@@ -89,11 +91,9 @@ def _one_of(label: str, values: list[str]) -> Spec:
 
 def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
     policies = config.network_policies
-    for flow in FLOWS:
+    for flow in together(flows(config)):
         if flow.target == part and (peers := _peers(config, flow.source)):
             yield _rule(peers, flow.ports)
-    if config.clients and part in _FOR_CLIENTS:
-        yield _rule(_client_spaces(config), _FOR_CLIENTS[part])
     own: Ports = WEB if part == "slurmrestd" and config.restapi.tls is not None else _OWN[part]
     if part == "slurmrestd" and policies.api_server:
         yield _rule(_given(policies.api_server), own)
@@ -113,16 +113,9 @@ def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
         yield {"to": [{"namespaceSelector": {}}, *(_all_but(egress.blocked, each) for each in (4, 6))]}
         return
     yield _to([{"podSelector": selector(config, part)}], _OWN[part])  # by its own Service, too
-    for flow in FLOWS:
+    for flow in together(flows(config)):
         if flow.source == part and (peers := _peers(config, flow.target)):
             yield _to(peers, flow.ports)
-    if config.clients and part == "slurmctld":
-        # It answers srun and salloc, which listen on a port of the kernel's choice.
-        yield _to(_client_spaces(config), ALL_TCP)
-    database = config.accounting.database
-    if part == "slurmdbd" and database is not None:
-        known = [_block(network_of(database.host))] if is_address(database.host) else []
-        yield _to(_given(egress.database) or known, (database.port,))
     asked = {"ports": [{"protocol": protocol, "port": port} for protocol in ("UDP", "TCP") for port in DNS]}
     yield asked | ({"to": _given(egress.dns)} if egress.dns else {})
     if more := getattr(egress, part):
@@ -133,19 +126,6 @@ def _all_but(blocked: Iterable[Network], version: int) -> Spec:
     """Every address of one IP version but these."""
     own = [each for each in blocked if ip_network(each).version == version]
     return {"ipBlock": {"cidr": "0.0.0.0/0" if version == 4 else "::/0", **({"except": own} if own else {})}}
-
-
-_FOR_CLIENTS: Final[dict[Part, Ports]] = {
-    "slurmctld": (names.SLURMCTLD_PORT,),
-    "slurmdbd": (names.SLURMDBD_PORT,),
-    "slurmd": (names.SLURMD_PORT,),
-}
-"""What pods of `clients` connect to: sackd, sbatch, sacct, and srun, which starts its steps at slurmd."""
-
-
-def _client_spaces(config: StackConfig) -> list[Spec]:
-    spaces = sorted({client.namespace for client in config.clients.values()})
-    return [_space(each) for each in spaces]
 
 
 _OWN: Final[dict[Part, Ports]] = {
@@ -159,18 +139,26 @@ _OWN: Final[dict[Part, Ports]] = {
 """What other clients of a part are let to."""
 
 
-def _peers(config: StackConfig, part: Part) -> list[Spec]:
-    """Where a part connects from: its pods, their nodes where they are on the host network, its outside hosts."""
-    found: list[Spec] = []
-    if part == "operator":
-        # The whole namespace: an operator that can't ask slurmrestd treats every node as drained and deletes busy pods.
-        found.append(_space(config.operator.namespace))
-    elif part in parts(config):
-        found.append({"podSelector": selector(config, part)})
-    networks = [*(config.network_policies.nodes if on_host_network(config, part) else ())]
-    for host in outside_hosts(config, part):
+def _peers(config: StackConfig, end: End) -> list[Spec]:
+    """Where an end of a flow is: its pods, their nodes where they are on the host network, its outside hosts. None for the
+    desk, the API server and users, whom the settings name."""
+    match end:
+        case "operator":
+            # The whole namespace: an operator that can't ask slurmrestd treats every node as drained and deletes busy pods.
+            pods = [_space(config.operator.namespace)]
+        case "clients":
+            return [_space(each) for each in sorted({client.namespace for client in config.clients.values()})]
+        case "database":
+            hosts = [each.host for each in config.slurmdbd.databases if is_address(each.host)]
+            return _given(config.network_policies.egress.database) or [_block(network_of(each)) for each in hosts]
+        case "desk" | "API server" | "users":
+            return []
+        case _:
+            pods = [{"podSelector": selector(config, end)}] if end in parts(config) else []
+    networks = [*(config.network_policies.nodes if on_host_network(config, end) else ())]
+    for host in outside_hosts(config, end):
         networks += addresses_of(config, host)
-    return found + [_block(each) for each in dict.fromkeys(networks)]
+    return pods + [_block(each) for each in dict.fromkeys(networks)]
 
 
 def _space(name: str) -> Spec:

@@ -20,6 +20,7 @@ MODULES = tuple(path.relative_to(ROOT).as_posix() for path in python_modules())
 MAY_IMPORT = {
     "__main__.py": {"components", "slinky_iac", "pulumi"},
     "components/": {"components", "slinky_iac", "pulumi", "pulumi_kubernetes", "pulumi_random"},
+    "slinky_iac/blueprint/": {"slinky_iac"},
     "slinky_iac/config/": {"slinky_iac", "pydantic", "pydantic_core"},
     "slinky_iac/parts/": {"slinky_iac", "pydantic"},
     "slinky_iac/specs/": {"slinky_iac"},
@@ -94,10 +95,11 @@ _PARTS = {
     "config": "addresses config.base demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names several text",
     "cluster": "errors kube names slurmrest",
+    "blueprint.base": "config names",
     "specs.base": "addresses config keys names",
     "parts": "addresses config demand errors hostlist keys names specs.base",
-    "specs": "addresses config demand keys names parts releases specs.base",
-    "config.rules": "addresses config errors keys names parts releases",
+    "specs": "addresses blueprint.base config demand keys names parts releases specs.base",
+    "config.rules": "addresses blueprint.base config errors keys names parts releases",
     "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
@@ -106,7 +108,9 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "restarts": "cluster drain errors kube slurmrest",
     "operator_change": "cluster config drain errors kube names reach releases restarts slurmrest",
-    "preflight": "auth_alt closing cluster config demand errors keys kube names parts reach releases slurmrest specs",
+    "preflight": (
+        "auth_alt blueprint.base closing cluster config demand errors keys kube names parts reach releases slurmrest specs"
+    ),
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",
     "commands": "",
@@ -124,11 +128,12 @@ _PARTS = {
     "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
-    "commands.diagram": "cluster commands.stack_config config errors hostlist keys names specs text",
+    "commands.diagram": "blueprint.base cluster commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.output drain engine errors slurmrest text",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
-        "cluster commands.host_shell commands.output commands.stack_config config errors keys names parts reach specs"
+        "blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys names parts "
+        "reach specs"
     ),
     "commands.rights": (
         "closing cluster commands.output commands.stack_config config drain errors keys names parts reach specs"
@@ -156,7 +161,7 @@ _PARTS = {
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
-        "cluster commands.children commands.output commands.host_shell commands.stack_config "
+        "blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
         "commands.verify_state config errors keys kube names parts preflight reach slurmrest specs text"
     ),
     "commands.cli": (
@@ -168,7 +173,7 @@ _PARTS = {
         "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }
-UNDER_RULES = {"config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
+UNDER_RULES = {"blueprint.base", "config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
 """Parts that the rules ask, and that can't ask them."""
 
 
@@ -234,8 +239,8 @@ NARROW = {
     "slinky_iac/config/stack_file.py": {"config.base", "errors", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
-    "slinky_iac/preflight/kube_questions.py": {"cluster", "config", "errors", "kube", "names", "parts"},
-    "slinky_iac/preflight/reach.py": {"cluster", "config", "errors", "kube"},
+    "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
+    "slinky_iac/preflight/reach.py": {"blueprint.base", "cluster", "config", "errors", "kube"},
 }
 """Modules that may import less than their part."""
 
@@ -292,6 +297,8 @@ def part(module: str) -> str:
     names = module.split(".")
     if names[1] == "config" and names[2:]:
         return "config.base" if names[2] in BASE else "config.rules" if RULES.match(names[2]) else "config"
+    if names[1] == "blueprint":
+        return "blueprint.base"
     if names[1] == "specs" and names[2:] and names[2] in SHARED:
         return "specs.base"
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from slinky_iac import demand
+from slinky_iac.blueprint.places import Place
 from slinky_iac.commands.init.stack import hints, read
 from slinky_iac.commands.preflight.pod import Placement, report_of
 from slinky_iac.config.sections import PodSettings
@@ -20,7 +21,6 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import kubelet_config, machines
 from slinky_iac.kube.pods import ShortPodClient, hosts_of, pods_with_secret
 from slinky_iac.kube.scalers import autoscalers, scaled_object
-from slinky_iac.preflight.facts import Place
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.submitted import SubmittedJob
 from tests.fuzz.key_targets import SETS

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from slinky_iac import names
+from slinky_iac.blueprint.flows import End, Flow, between
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.hostlist import compress
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, TOKENS
-from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
 Place = Literal["desk", "kubernetes", "outside"]
 Kind = Literal["desk", "control", "daemon", "service", "nodes", "login", "database"]
@@ -234,42 +235,71 @@ def _external_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys
     return Box(box, title, lines, "outside", kind, keys, 3, row)
 
 
+_BOXES: Final[dict[End, str]] = {
+    "desk": "desk", "API server": "api", "operator": "operator", "slurmrestd": "rest", "slurmctld": "ctl",
+    "slurmdbd": "dbd", "database": "database", "clients": "clients",
+}  # fmt: skip
+_DRAWN: Final[tuple[tuple[End, End], ...]] = (
+    ("desk", "API server"),
+    ("desk", "slurmrestd"),
+    ("operator", "API server"),
+    ("operator", "slurmrestd"),
+    ("slurmrestd", "slurmctld"),
+    ("slurmrestd", "slurmdbd"),
+    ("clients", "slurmctld"),
+    ("slurmctld", "slurmdbd"),
+    ("slurmdbd", "database"),
+)
+"""Whose connections are drawn, in this order; then those of nodes, login pods and outside hosts to slurmctld."""
+_WORKS: Final[dict[Kind, End]] = {"nodes": "slurmd", "login": "login", "daemon": "slurmrestd"}
+"""Which part of the cluster runs in a box of hosts or of pods that are of a set."""
+
+
 def _arrows(config: StackConfig) -> Iterator[Arrow]:
     """All that could be; those whose ends aren't in the picture are left out by the caller."""
     if not config.auth.makes_daemons:
         yield Arrow("desk", "api", "Secret, ConfigMap")
         yield Arrow("api", "clients", "mounts")
-        yield Arrow("clients", "ctl", f":{config.slurmctld.port}")
-        yield from (Arrow("ctl", "dbd", f":{port}") for port in config.slurmdbd.ports)
-        for box in _outside(config):
-            yield Arrow(box.id, "ctl", f":{config.slurmctld.port}")
-        return
-    yield Arrow("desk", "api", "custom resources")
-    if config.slurmrest.url is None:
-        yield Arrow("desk", "rest", "drains, by service proxy", dashed=True)
-    else:
-        yield Arrow("desk", "rest", "drains, directly")
-    yield Arrow("operator", "api", "makes pods")
-    yield Arrow("operator", "rest", f"drained? :{names.SLURMRESTD_PORT}")
-    ctl = config.slurmctld.port
-    shim = slurmctld_endpoint(config) is not None
-    named = "dbd-service" if config.slurmdbd.hosts else "dbd"
-    yield Arrow("rest", "ctl-service" if shim else "ctl", f":{names.SLURMCTLD_PORT if shim else ctl}")
-    yield Arrow("ctl-service", "ctl", f":{ctl}")
-    yield Arrow("rest", named, f":{names.SLURMDBD_PORT}")
-    yield from (Arrow("dbd-service", "dbd", f":{port}") for port in config.slurmdbd.ports)
-    # An outside slurmctld knows slurmdbd by its own slurm.conf; one inside by the name that the operator writes.
-    if config.slurmctld.owns_conf:
-        yield Arrow("ctl", named, f":{names.SLURMDBD_PORT}")
-    else:
-        yield from (Arrow("ctl", "dbd", f":{port}") for port in config.slurmdbd.ports)
-    yield from (Arrow("dbd", "database", f":{each.port}") for each in config.slurmdbd.databases)
-    for box in (*_workers(config, 0), *_logins(config, 0), *_outside(config)):
-        slurmd = box.kind == "nodes"
-        yield Arrow(box.id, "ctl", f":{ctl}, back :{names.SLURMD_PORT}" if slurmd else f":{ctl}", both=slurmd)
+    shown = (between(config, *each) for each in _DRAWN if config.auth.makes_daemons or each[0] != "desk")
+    yield from dict.fromkeys(arrow for flow in shown if flow is not None for arrow in _drawn(config, flow))
+    sets = (*_workers(config, 0), *_logins(config, 0)) if config.auth.makes_daemons else ()
+    for box in (*sets, *_outside(config)):
+        flow = between(config, _WORKS[box.kind], "slurmctld")
+        back = between(config, "slurmctld", "slurmd") if box.kind == "nodes" and config.auth.makes_daemons else None
+        label = _ports(flow) if back is None else f"{_ports(flow)}, back {_ports(back)}"
+        yield Arrow(box.id, "ctl", label, both=back is not None)
     first = next(_workers(config, 0), None)
     if first is not None and config.external.slurmd_hosts:
         yield Arrow(first.id, "metal", "jobs over both", both=True)
+
+
+def _drawn(config: StackConfig, flow: Flow) -> Iterator[Arrow]:
+    """The arrow of a flow, or two where a Service of the stack's leads to a daemon outside."""
+    tail, head = _BOXES[flow.source], _BOXES[flow.target]
+    service = _service(config, flow)
+    if service is not None:
+        yield Arrow(tail, f"{head}-service", f":{service.service['ports'][0]['port']}")
+        yield Arrow(f"{head}-service", head, _ports(flow))
+    elif flow.source == "desk" and flow.target == "slurmrestd":
+        proxied = config.slurmrest.url is None
+        yield Arrow(tail, head, f"{flow.purpose}, {'by service proxy' if proxied else 'directly'}", dashed=proxied)
+    elif flow.source == "operator" and flow.ports:
+        yield Arrow(tail, head, f"{flow.purpose} {_ports(flow)}")
+    else:
+        yield Arrow(tail, head, _ports(flow) or flow.purpose)
+
+
+def _service(config: StackConfig, flow: Flow) -> Endpoint | None:
+    """The Service by which a daemon finds an outside one: slurmrestd always; slurmctld where the operator names slurmdbd
+    for it, since one outside has a slurm.conf of its own."""
+    by_name = flow.source == "slurmrestd" or (flow.source == "slurmctld" and config.slurmctld.owns_conf)
+    found = {"slurmctld": slurmctld_endpoint, "slurmdbd": slurmdbd_endpoint}.get(flow.target)
+    return found(config) if by_name and found is not None else None
+
+
+def _ports(flow: Flow | None) -> str:
+    """The port with a number, for an arrow."""
+    return ", ".join(f":{port}" for port in flow.ports) if flow is not None and isinstance(flow.ports, tuple) else ""
 
 
 def _keys(config: StackConfig) -> Iterator[Key]:

@@ -13,49 +13,40 @@ from string import Template
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.blueprint.flows import SRUN, End, flows
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, HostLine, KeyPlace, Placed, Port, Role, Sheet
 from slinky_iac.commands.host_shell import TRUSTED
-from slinky_iac.config.fields import address_of, is_address
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
 from slinky_iac.keys.jwks import kids
 from slinky_iac.specs.slurm_conf import Parameter
 
-PODS: Final = "pods"
-COMPUTE: Final = "pods, slurmd hosts"
-EVERYBODY: Final = "pods, slurmd hosts, login hosts"
-
-
-def slurmrestd_port(config: StackConfig) -> int:
-    """Port of the outside slurmrestd, from its URL."""
-    external = config.external.slurmrestd
-    return names.SLURMRESTD_PORT if external is None else address_of(external.url)[1]
+_FROM: Final[dict[End, tuple[str, ...]]] = {
+    "slurmd": ("pods", "slurmd hosts"),
+    "login": ("pods", "login hosts"),
+    "clients": ("pods",),
+    "users": ("users of REST",),
+}
+"""Who connects to a host, in the words of its sheet; others by their own name."""
 
 
 def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:
-    """TCP ports to open on a host of the role."""
-    match role:
-        case Role.SLURMCTLD:
-            port = config.slurmctld.join.port
-            return (Port(f"{EVERYBODY}, slurmdbd", port, "registration, configuration files, commands"),)
-        case Role.SLURMDBD:
-            asked = "accounting; login hosts for sacct and sacctmgr"
-            return tuple(Port("slurmctld, slurmrestd, login hosts", port, asked) for port in config.slurmdbd.ports)
-        case Role.SLURMRESTD:
-            return (Port("users of REST", slurmrestd_port(config), "REST; tokens are in the clear over plain HTTP"),)
-        case Role.SLURMD:
-            return (
-                Port(f"slurmctld, {COMPUTE}", names.SLURMD_PORT, "launch, ping, drain, steps over several nodes"),
-                _srun(config),
-            )
-        case Role.LOGIN:
-            return (_srun(config),)
+    """Ports to open on a host of the role. To the users' slurmrestd no other part of the cluster connects."""
+    found: dict[tuple[int, str], dict[str, None]] = {}
+    for flow in flows(config):
+        if flow.target != role.value or (role is Role.SLURMRESTD and flow.source != "users"):
+            continue
+        numbers = flow.ports if isinstance(flow.ports, tuple) else (0,)
+        purpose = f"{flow.purpose} ({_range(config)})" if flow.purpose == SRUN else flow.purpose
+        for port in numbers:
+            found.setdefault((port, purpose), {}).update(dict.fromkeys(_FROM.get(flow.source, (flow.source,))))
+    return tuple(Port(", ".join(sources), port, purpose) for (port, purpose), sources in found.items())
 
 
-def _srun(config: StackConfig) -> Port:
+def _range(config: StackConfig) -> str:
     given = next((text for key, text in config.controller.extra_conf.items() if key.lower() == "srunportrange"), None)
-    which = f"SrunPortRange={given}" if given else "any; set SrunPortRange in slurm.conf to have a range to open"
-    return Port(f"slurmctld, {COMPUTE}", 0, f"srun's own connections ({which})")
+    return f"SrunPortRange={given}" if given else "any; set SrunPortRange in slurm.conf to have a range to open"
 
 
 def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[HostLine, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from slinky_iac import names
+from slinky_iac.blueprint.flows import users_port
 from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
@@ -177,7 +178,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     external = config.external.slurmrestd
     assert external is not None
     url = urlsplit(external.url)
-    port = common.slurmrestd_port(config)
+    port = users_port(config)
     host = url.hostname or ""
     plain = url.scheme == "http"
     bind = f"0.0.0.0:{port}" if plain else f"127.0.0.1:{names.SLURMRESTD_PORT}"

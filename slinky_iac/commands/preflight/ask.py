@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from slinky_iac import names
+from slinky_iac.blueprint.places import outside_places
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import children
 from slinky_iac.commands.preflight.ask_pods import ask_pods, ask_trials
@@ -41,7 +42,7 @@ from slinky_iac.preflight.ask_slurm import (
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts, TrialFacts
-from slinky_iac.preflight.reach import attempts, places
+from slinky_iac.preflight.reach import attempts
 from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.tls import Files, served_until
@@ -72,7 +73,7 @@ class Scope:
 def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, keys_trouble: str = "") -> Facts:
     """All facts of one preflight."""
     config, clock = values.config, Clock()
-    external = [*places(config)]
+    external = [*outside_places(config)]
     held = ((key.label, values.keys.of(key)) for key in _keys_of(config))
     facts = Facts(
         here=attempts(external, TRY_S),

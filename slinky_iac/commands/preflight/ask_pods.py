@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
+from slinky_iac.blueprint.places import Place
 from slinky_iac.commands.preflight.pod import LIFE_S, SELECTOR, Placement, placements, pod_body, report_of
 from slinky_iac.commands.preflight.trial import LIFE_S as TRIAL_S
 from slinky_iac.commands.preflight.trial import Trial, trial_of, trial_pod, trials
@@ -16,7 +17,7 @@ from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.objects import PodStatus
 from slinky_iac.kube.pods import ShortMeta, ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
-from slinky_iac.preflight.facts import DaemonTrial, Place, PodFacts, PodReport, TrialFacts
+from slinky_iac.preflight.facts import DaemonTrial, PodFacts, PodReport, TrialFacts
 
 LOOK_EVERY_S: Final = 0.5
 HOPELESS: Final = ("ErrImageNeverPull", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "CreateContainerError")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from slinky_iac import names
+from slinky_iac.blueprint.places import Place, service_places
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.autoscale.rules import asks_slurmctld
 from slinky_iac.parts.autoscale.scaler import metrics_url
-from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
+from slinky_iac.preflight.facts import Clock, PodReport, Tried
 from slinky_iac.specs.shared import labels, placement, slinky_image
 
 LABEL: Final = "slinky-iac/preflight"
@@ -68,18 +68,7 @@ def placements(config: StackConfig) -> tuple[Placement, ...]:
 
 def inside_places(config: StackConfig, external: Iterable[Place], *, made: bool) -> tuple[Place, ...]:
     """What a pod has to reach: outside daemons and, where the stack is up (``made``), the Services that lead to daemons."""
-    found = list(external)
-    base, namespace = config.cluster.resource_name, config.cluster.namespace
-    if made:
-        found += [
-            Place("controller", "slurmctld", f"{service}.{namespace}", names.SLURMCTLD_PORT)
-            for service in config.slurmctld.services
-        ]
-        if config.accounting.enabled:
-            service = f"{names.accounting_service(base)}.{namespace}"
-            found.append(Place("accounting", "slurmdbd's Service", service, names.SLURMDBD_PORT))
-        service = f"{names.restapi_service(base)}.{namespace}"
-        found.append(Place("restapi", "slurmrestd's Service", service, names.SLURMRESTD_PORT))
+    found = [*external, *(service_places(config) if made else ())]
     return tuple({(each.host, each.port): each for each in reversed(found)}.values())[::-1]
 
 

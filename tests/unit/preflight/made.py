@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
+from slinky_iac.blueprint.places import Place
 from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.config.load import load
@@ -20,7 +21,6 @@ from slinky_iac.preflight.facts import (
     Clock,
     Facts,
     KubeFacts,
-    Place,
     PodFacts,
     PodReport,
     SlurmFacts,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.blueprint.places import Place
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import (
     Clock,
     Facts,
-    Place,
     PodFacts,
     Tried,
 )

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.blueprint.places import Place
 from slinky_iac.preflight.check import Check
 from slinky_iac.preflight.compare import checks
-from slinky_iac.preflight.facts import Facts, Place, PodFacts, Tried
+from slinky_iac.preflight.facts import Facts, PodFacts, Tried
 from tests.unit.preflight.made import FACTS, POD, slurm, stack
 
 RESTAPI = Place("restapi", "slurmrestd's Service", "slurm-restapi.slurm", 6820)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.blueprint.places import Place, outside_places
 from slinky_iac.commands.preflight.pod import LABEL, SCRIPT, inside_places, placements, pod_body, report_of
-from slinky_iac.preflight.facts import Place, PodReport
-from slinky_iac.preflight.reach import places
+from slinky_iac.preflight.facts import PodReport
 from tests.stacks import form
 from tests.unit.preflight.made import CTL, DBD, NOW, stack
 
@@ -73,7 +73,7 @@ def test_one_pod_for_each_distinct_place_and_slurmrestds_where_there_is_no_nodes
 
 def test_once_a_stack_is_up_the_services_that_lead_to_daemons_are_tried_too() -> None:
     config = form("all-outside")
-    outside = [*places(config)]
+    outside = [*outside_places(config)]
     assert list(inside_places(config, outside, made=False)) == outside
     made = {each.host for each in inside_places(config, outside, made=True)} - {each.host for each in outside}
     assert made == {"slurm-accounting.slurm", "slurm-restapi.slurm"}

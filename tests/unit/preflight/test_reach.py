@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.blueprint.places import Place, outside_places
 from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.load import load
 from slinky_iac.kube.kubeconfig import KubeSource
-from slinky_iac.preflight import Place, places, unreachable
+from slinky_iac.preflight import unreachable
 from slinky_iac.preflight.reach import kubernetes
 from tests.stacks import form, minimal, outside
 
@@ -86,12 +87,12 @@ def test_all_daemons_are_tried_at_once(silent: int, closed: int) -> None:
 
 
 def test_with_everything_inside_nothing_is_tried() -> None:
-    assert list(places(form("all-in-kubernetes"))) == []
+    assert list(outside_places(form("all-in-kubernetes"))) == []
     assert unreachable(load(minimal())) == ()
 
 
 def test_the_daemons_that_all_others_need_are_tried() -> None:
-    assert [*places(form("all-outside"))] == [
+    assert [*outside_places(form("all-outside"))] == [
         Place("controller.external", "slurmctld", "slurmctld.example.org", 6817),
         Place("accounting.external", "slurmdbd", "slurmdbd.example.org", 6819),
         Place("external.slurmrestd.url", "slurmrestd", "slurmrestd.example.org", 6820),
@@ -102,7 +103,7 @@ def test_the_daemons_that_all_others_need_are_tried() -> None:
     ("url", "port"), [("https://rest.example.org", 443), ("http://rest.example.org/slurm", 80), ("http://rest:1/", 1)]
 )
 def test_a_url_without_a_port_has_its_schemes(url: str, port: int) -> None:
-    (place,) = places(load(minimal(slurmrest={"url": url})))
+    (place,) = outside_places(load(minimal(slurmrest={"url": url})))
     assert (place.path, place.port) == ("slurmrest.url", port)
 
 

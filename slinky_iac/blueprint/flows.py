@@ -1,48 +1,130 @@
-"""Who connects to whom in a cluster, and from where: pods, outside hosts, nodes. What policies and their rules share."""
+"""Who connects to whom in a cluster: the one table of it, and where each of them is.
+
+NetworkPolicies, their rules, the diagram, preflight's connection tests, the hand-off's firewall lists and the tables of
+docs/outside-hosts.md are made from it.
+
+Sources: hybrid guide (Networking, External …); slurm.conf(5) SlurmctldPort, SlurmdPort, SrunPortRange; slurmdbd.conf(5)
+DbdPort; srun(1), sacct(1).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from slinky_iac import names
 from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.networks import Network
 from slinky_iac.config.sections import PodSettings
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.names import Part
 
 SSH: Final = 22
 ALL_TCP: Final = "all TCP"
 EVERYTHING: Final = "everything"
 Ports = tuple[int, ...] | Literal["all TCP", "everything"]
+End = Part | Literal["clients", "database", "desk", "API server", "users"]
+"""Who connects, or is connected to. ``clients``: pods of the section of that name; ``desk``: where pulumi runs; ``users``:
+users of the slurmrestd that is theirs, on a host outside."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """``source`` connects to ``target``."""
+    """``source`` connects to ``target``: on which ports of it, and for what. No ports: those of the kubeconfig or a URL."""
 
-    source: Part
-    target: Part
+    source: End
+    target: End
     ports: Ports
+    purpose: str
 
 
-FLOWS: Final = (
-    *(Flow(each, "slurmctld", (names.SLURMCTLD_PORT,)) for each in ("login", "slurmrestd", "slurmdbd")),
-    *(Flow(each, "slurmdbd", (names.SLURMDBD_PORT,)) for each in ("slurmctld", "slurmrestd", "login", "slurmd")),
-    Flow("operator", "slurmrestd", (names.SLURMRESTD_PORT,)),
-    # An administrator's srun beside slurmctld (`kubectl exec`) listens on a port of the kernel's choice.
-    Flow("slurmd", "slurmctld", ALL_TCP),
-    # srun in a batch job listens on a port of the kernel's choice, and slurmctld and slurmstepd connect to it; MPI has UDP.
-    Flow("slurmctld", "slurmd", ALL_TCP),
-    Flow("slurmd", "slurmd", EVERYTHING),
-    Flow("login", "slurmd", (names.SLURMD_PORT, SSH)),
-    # The same for srun of a user who is logged in.
-    Flow("slurmctld", "login", ALL_TCP),
-    Flow("slurmd", "login", ALL_TCP),
+CONTROL: Final = "registration, configuration files, commands"
+ACCOUNTING: Final = "accounting, sacct and sacctmgr"
+LAUNCH: Final = "launch, ping, drain, steps over several nodes"
+SRUN: Final = "srun's own connections"
+_CTLD, _DBD, _SLURMD, _RESTD = (
+    (port,) for port in (names.SLURMCTLD_PORT, names.SLURMDBD_PORT, names.SLURMD_PORT, names.SLURMRESTD_PORT)
 )
-"""Who connects to whom inside a cluster."""
+FLOWS: Final = (
+    Flow("login", "slurmctld", _CTLD, CONTROL),
+    Flow("slurmrestd", "slurmctld", _CTLD, CONTROL),
+    Flow("slurmdbd", "slurmctld", _CTLD, CONTROL),
+    Flow("slurmctld", "slurmdbd", _DBD, ACCOUNTING),
+    Flow("slurmrestd", "slurmdbd", _DBD, ACCOUNTING),
+    Flow("login", "slurmdbd", _DBD, ACCOUNTING),
+    Flow("slurmd", "slurmdbd", _DBD, ACCOUNTING),
+    Flow("operator", "slurmrestd", _RESTD, "drained?"),
+    Flow("slurmd", "slurmctld", _CTLD, CONTROL),
+    # An administrator's srun beside slurmctld (`kubectl exec`) listens on a port of the kernel's choice.
+    Flow("slurmd", "slurmctld", ALL_TCP, "an administrator's srun beside slurmctld"),
+    Flow("slurmctld", "slurmd", _SLURMD, LAUNCH),
+    # srun in a batch job listens on a port of the kernel's choice, and slurmctld and slurmstepd connect to it.
+    Flow("slurmctld", "slurmd", ALL_TCP, SRUN),
+    Flow("slurmd", "slurmd", _SLURMD, LAUNCH),
+    Flow("slurmd", "slurmd", ALL_TCP, SRUN),
+    Flow("slurmd", "slurmd", EVERYTHING, "jobs over several nodes: MPI, UDP too"),
+    Flow("login", "slurmd", _SLURMD, LAUNCH),
+    Flow("login", "slurmd", (SSH,), "ssh of users to nodes with a job of theirs"),
+    # The same for srun of a user who is logged in.
+    Flow("slurmctld", "login", ALL_TCP, SRUN),
+    Flow("slurmd", "login", ALL_TCP, SRUN),
+    # sackd, sbatch, sacct, and srun, which starts its steps at slurmd and listens as above.
+    Flow("clients", "slurmctld", _CTLD, CONTROL),
+    Flow("clients", "slurmd", _SLURMD, LAUNCH),
+    Flow("clients", "slurmdbd", _DBD, ACCOUNTING),
+    Flow("slurmctld", "clients", ALL_TCP, SRUN),
+    Flow("slurmdbd", "database", (), ACCOUNTING),
+    Flow("desk", "API server", (), "custom resources"),
+    Flow("desk", "slurmrestd", (), "drains"),
+    Flow("operator", "API server", (), "makes pods"),
+    Flow("users", "slurmrestd", (), "REST; tokens are in the clear over plain HTTP"),
+)
+"""Who connects to whom, with the ports that Slinky's pods have."""
+
+
+def flows(config: ClusterConfig) -> tuple[Flow, ...]:
+    """Who connects to whom in a cluster, each on the port that it has there."""
+    own: dict[End, Ports] = {
+        "slurmctld": (config.slurmctld.port,),
+        "slurmdbd": config.slurmdbd.ports,
+        "database": tuple(each.port for each in config.slurmdbd.databases),
+        "slurmrestd": (users_port(config),),
+    }
+    usual: dict[End, Ports] = {"slurmctld": _CTLD, "slurmdbd": _DBD, "database": ()}
+    there = (each for each in FLOWS if config.slurmdbd.ports or "slurmdbd" not in (each.source, each.target))
+    return tuple(
+        replace(each, ports=own[each.target]) if each.source == "users" or usual.get(each.target) == each.ports else each
+        for each in there
+    )
+
+
+def users_port(config: ClusterConfig) -> int:
+    """Port of the users' slurmrestd outside, from its URL."""
+    external = config.external.slurmrestd if isinstance(config, StackConfig) else None
+    return names.SLURMRESTD_PORT if external is None else address_of(external.url)[1]
+
+
+def between(config: ClusterConfig, source: End, target: End) -> Flow | None:
+    """The first flow from ``source`` to ``target``: that of the port with a number, where there is one."""
+    return next((each for each in flows(config) if (each.source, each.target) == (source, target)), None)
+
+
+def together(found: Iterable[Flow]) -> tuple[Flow, ...]:
+    """One flow a pair, with all its ports: what a firewall has to let pass between two ends."""
+    pairs: dict[tuple[End, End], Flow] = {}
+    for each in found:
+        first = pairs.setdefault((each.source, each.target), each)
+        pairs[each.source, each.target] = replace(first, ports=_widest(first.ports, each.ports))
+    return tuple(pairs.values())
+
+
+def _widest(one: Ports, other: Ports) -> Ports:
+    if EVERYTHING in (one, other):
+        return EVERYTHING
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return tuple(dict.fromkeys(one + other))
+    return ALL_TCP
 
 
 def _pods(config: StackConfig) -> dict[Part, Sequence[PodSettings]]:
@@ -74,7 +156,7 @@ def meets_a_policy(config: StackConfig, part: Part) -> bool:
     guarded, daemons = parts(config), set(limited(config)) - {"slurmd", "login"}
     return any(
         (flow.source == part and flow.target in guarded) or (flow.target == part and flow.source in daemons)
-        for flow in FLOWS
+        for flow in flows(config)
     )
 
 
