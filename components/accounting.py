@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import Secret
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
@@ -49,7 +49,7 @@ class Accounting(Component):
         noted = {}
         if args.token_set is not None and config.slurmdbd.pods:
             noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
-        options = child(self, secret, hooks=first_look("accountings", config, taken.custom(config, "accountings")))
+        options = child(self, secret, hooks=first_look("accountings", config, ownership.custom(config, "accountings")))
         self.resource = custom_resource("Accounting", base, config, accounting_spec(config), options, noted)
         (address,) = config.slurmdbd.addresses
         self.host, self.port = pulumi.Output.from_input(address.host), pulumi.Output.from_input(address.port)

@@ -11,7 +11,7 @@ import pulumi
 import pulumi_random
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
@@ -119,7 +119,7 @@ class AuthKeys(Component):
             opts=child(
                 self,
                 protect=config.keys.protect,
-                hooks=first_look(key.logical, config, taken.secret(config, place.name)),
+                hooks=first_look(key.logical, config, ownership.secret(config, place.name)),
                 **HIDDEN,
             ),
         )

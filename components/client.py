@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.config import clients
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec, ends_pods
@@ -93,7 +93,7 @@ class Client(Component):
         binding = RoleBinding(f"{name}-hub-binding", metadata=meta, **hub_binding(settings), opts=child(self, account, role))
         reference, repo, version = chart(hub.chart)
         release = f"{names.client(args.cluster.cluster.resource_name, args.name)}-hub"
-        hooks = first_look(f"hub-{args.name}", args.cluster, taken.release(settings.namespace, release))
+        hooks = first_look(f"hub-{args.name}", args.cluster, ownership.release(settings.namespace, release))
         if hub.chart.digest is not None:
             setting = f"clients.{args.name}.jupyterhub.chart.digest"
             hooks = helm_chart.of_release(f"jupyterhub-{args.name}", setting, version, hooks)

@@ -50,7 +50,7 @@ class ClusterProvider(Provider):
 
 def _upserts() -> dict[str, Any]:
     """Up to 4.28 pulumi-kubernetes takes up what is there under the name; from 4.29 on only with this. So what this stack
-    made, and lost from its state, comes back; what it didn't make is refused before (slinky_iac/taken.py)."""
+    made, and lost from its state, comes back; what it didn't make is refused before (slinky_iac/ownership.py)."""
     name = "upsert_existing_objects"
     return {name: True} if name in inspect.signature(ProviderArgs).parameters else {}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
 
 from .connection import Component
@@ -46,7 +46,7 @@ class Controller(Component):
             if data
         ]
         told = args.jwt_key_fingerprint
-        first, queue = first_look("controllers", config, taken.custom(config, "controllers")), _queue_first(config)
+        first, queue = first_look("controllers", config, ownership.custom(config, "controllers")), _queue_first(config)
         hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
             "Controller",
@@ -72,9 +72,9 @@ def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
     way, name = reach(config), config.cluster.resource_name
 
     def look() -> str:
-        from slinky_iac import restarts  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
+        from slinky_iac.drain import restart_losses  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
 
-        return restarts.forgotten_jobs(way, hide, config.cluster.name)
+        return restart_losses.forgotten_jobs(way, hide, config.cluster.name)
 
     what = "slurmctld's pod restarts with this change, and controller.persistence is off: {}"
     return look_before(

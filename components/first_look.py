@@ -13,7 +13,7 @@ from typing import Any
 import pulumi
 
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.taken import Question, refusal
+from slinky_iac.ownership import Question, refusal
 
 from .threads import in_thread
 

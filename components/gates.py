@@ -9,11 +9,11 @@ import pulumi
 from pulumi.dynamic import Resource, ResourceProvider
 
 from slinky_iac import names
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import Drain, NodeSet
 from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.settings import SCHEMA, DrainPolicy, Limits, last_resort_s, plain_policy, reach_props
-from slinky_iac.reach import reach
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 

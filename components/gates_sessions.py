@@ -8,13 +8,13 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.drain.gates import SessionsProvider
 from slinky_iac.drain.session_hosts import SessionHosts
 from slinky_iac.drain.settings import plain_policy
-from slinky_iac.reach import reach
 from slinky_iac.specs.clients import client_labels
 from slinky_iac.specs.jupyterhub import NOTEBOOKS
 
@@ -99,9 +99,9 @@ def _look(
     way = reach(config)
 
     def look() -> str:
-        from slinky_iac import restarts  # noqa: PLC0415 - few updates change such pods, and its clients take 0.1 s
+        from slinky_iac.drain import restart_losses  # noqa: PLC0415 - few updates change such pods, and its clients take 0.1 s
 
-        return restarts.session_jobs(way, hosts.namespace, hosts.selector, hide, config.cluster.name)
+        return restart_losses.session_jobs(way, hosts.namespace, hosts.selector, hide, config.cluster.name)
 
     return look_before(
         f"slinky-sessions-{hosts.name}{which}",

@@ -20,8 +20,8 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.parts.jobs.rules import smoke_jobs
-from slinky_iac.parts.listed import parts_of
 from slinky_iac.parts.part import Document
+from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped

@@ -10,9 +10,9 @@ import pulumi
 from slinky_iac import names
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.ownership import frozen, newer
 from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
-from slinky_iac.taken import frozen, newer
 
 from .connection import Component
 from .first_look import first_look, import_command, look_before_update

@@ -11,7 +11,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from slinky_iac import operator_change, taken
+from slinky_iac import operator_change, ownership
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.operator import CRDS, chart, operator_values, service_monitor_stub
 
@@ -65,7 +65,7 @@ class Operator(Component):
         from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition  # noqa: PLC0415
 
         stub = service_monitor_stub()
-        hooks = first_look("service-monitor-stub", config, taken.monitor_stub(stub["metadata"]["name"]))
+        hooks = first_look("service-monitor-stub", config, ownership.monitor_stub(stub["metadata"]["name"]))
         return CustomResourceDefinition(
             f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self, hooks=hooks)
         )
@@ -76,7 +76,7 @@ class Operator(Component):
         if crds and not settings.install_crds:
             return None
         reference, version = chart(config, which)
-        hooks = first_look(which, config, taken.release(settings.namespace, which))
+        hooks = first_look(which, config, ownership.release(settings.namespace, which))
         if not crds:
             hooks = pulumi.ResourceHookBinding(before_create=hooks.before_create, before_update=[_pods_first(config)])
         if (settings.chart.crds_digest if crds else settings.chart.digest) is not None:

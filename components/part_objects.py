@@ -13,8 +13,8 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.parts.listed import PARTS
 from slinky_iac.parts.part import Document
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.objects import Object
 
 from .connection import Component

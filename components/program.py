@@ -9,9 +9,9 @@ import pulumi
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.reader import read_stack
 from slinky_iac.engine.program_process import end_silently
+from slinky_iac.ownership import lost
 from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
-from slinky_iac.taken import lost
 
 from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
 

@@ -20,10 +20,10 @@ from slinky_iac.config.load import examined
 from slinky_iac.config.reader import StackRefused, read_sections
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.errors import ConfigError
+from slinky_iac.ownership import lost
 from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
-from slinky_iac.taken import lost
 
 from .hybrid_cluster import EXPORTS, HybridClusterArgs
 from .hybrid_cluster import HybridCluster as _Cluster

@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.parts.autoscale.scaler import Scaler
 from slinky_iac.specs.shared import labels
@@ -104,5 +104,5 @@ def namespace(
     ``which`` tells the hooks of a program apart."""
     stack = pulumi.get_stack()
     meta = {"name": space, "annotations": {names.ANNOTATION_STACK: stack}, **({"labels": labels} if labels else {})}
-    hooks = first_look(which, config, taken.namespace(space, stack, setting))
+    hooks = first_look(which, config, ownership.namespace(space, stack, setting))
     return Namespace(f"{name}-namespace", metadata=meta, opts=child(parent, hooks=hooks, **more))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import restapi_spec
 
@@ -39,7 +39,7 @@ class RestApi(Component):
         tls = None
         if config.restapi.tls is not None:
             tls = RestApiTls(f"{name}-tls", RestApiTlsArgs(config=config, tls=config.restapi.tls), child(self))
-        options = child(self, tls, hooks=first_look("restapis", config, taken.custom(config, "restapis")))
+        options = child(self, tls, hooks=first_look("restapis", config, ownership.custom(config, "restapis")))
         self.resource = custom_resource("RestApi", base, config, restapi_spec(config), options)
         require_there(self.resource, "restapis", args.lost)
         service = names.restapi_service(base)

@@ -14,13 +14,13 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import reach_props
 from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
 from slinky_iac.keys.jwks import kids
-from slinky_iac.parts.listed import parts_of
 from slinky_iac.parts.part import Part
-from slinky_iac.reach import reach
+from slinky_iac.parts.registry import parts_of
 
 from .gates import gate_props, outside_props
 

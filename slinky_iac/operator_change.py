@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from slinky_iac import names
+from slinky_iac.cluster_access import kube_connection, reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
-from slinky_iac.reach import kube_connection, reach
 
 if TYPE_CHECKING:  # few updates change the operator, and the clients take 0.1 s to import
     from slinky_iac.kube.client import KubeClient
@@ -44,7 +44,7 @@ def _image(inputs: Mapping[str, Any]) -> object:
 
 def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str) -> str:
     """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
-    from slinky_iac import restarts  # noqa: PLC0415
+    from slinky_iac.drain import restart_losses  # noqa: PLC0415
 
     try:
         with kube_connection(config, env, home) as way:
@@ -53,14 +53,14 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.slurmctld.forgets_queue:
-        why = restarts.forgotten_jobs(reach(config), hide, config.cluster.name)
+        why = restart_losses.forgotten_jobs(reach(config), hide, config.cluster.name)
         found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
         space, pods = config.cluster.namespace, names.login_pods(resource)
-        why = restarts.session_jobs(reach(config), space, pods, hide, config.cluster.name)
+        why = restart_losses.session_jobs(reach(config), space, pods, hide, config.cluster.name)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)

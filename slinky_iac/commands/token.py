@@ -12,13 +12,13 @@ import time
 from typing import Final
 
 from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster_access import reach
 from slinky_iac.commands.output import add_stack
 from slinky_iac.commands.stack_config import configured
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.parts.jobs.rules import forbidden_users
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey, user_token
 from slinky_iac.slurmrest.level import ADMIN
 

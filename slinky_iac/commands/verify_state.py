@@ -27,6 +27,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
+from slinky_iac.cluster_access import reach
 from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
@@ -35,7 +36,6 @@ from slinky_iac.drain.settings import REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import is_whole, reference
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
-from slinky_iac.reach import reach
 from slinky_iac.text import plain
 
 Json = Mapping[str, Any]

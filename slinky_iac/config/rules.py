@@ -32,8 +32,8 @@ from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import KINDS, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.listed import PARTS
 from slinky_iac.parts.part import Rule
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.parts.slurmctld import metrics
 from slinky_iac.releases import MINIMUM_SLURM, release_numbers
 

@@ -1,6 +1,6 @@
 """The record of a cluster, one ConfigMap: what a gate has closed or drained before slurm.conf loses it or slurmctld ends,
-written down first (:class:`slinky_iac.closing.Held`) and given back from there; and the lease of the run that may do so
-(:mod:`slinky_iac.drain.lease`)."""
+written down first (:class:`slinky_iac.cluster.partition_closing.Held`) and given back from there; and the lease of the run
+that may do so (:mod:`slinky_iac.drain.lease`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from slinky_iac import names
-from slinky_iac.closing import ENTRY, Held, place
+from slinky_iac.cluster.partition_closing import ENTRY, Held, place
 from slinky_iac.drain import conf_steps, lease
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.driver import Task, drive

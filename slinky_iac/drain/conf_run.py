@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from slinky_iac import closing
-from slinky_iac.closing import Held
+from slinky_iac.cluster import partition_closing
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_steps, waiting
 from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, require_record, restore
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
@@ -285,8 +285,8 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         jobs = len(conf_steps.losses(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
-    said = closing.losing(going.partitions, going.nodes, jobs)
-    steps = "\n".join(f"  {step}" for step in closing.closing_steps(going.partitions, going.nodes))
+    said = partition_closing.losing(going.partitions, going.nodes, jobs)
+    steps = "\n".join(f"  {step}" for step in partition_closing.closing_steps(going.partitions, going.nodes))
     session.report(f"{said}. Its admin's steps:\n{steps}", severity="warning", keep=True)
 
 

@@ -6,7 +6,7 @@ second run watches the lease of one that hasn't ended: where it is renewed meanw
 stops; where it isn't for :data:`STALE_S`, its process is taken for dead. A run that finds that another one has begun since
 it began itself, dead or alive, changes nothing more.
 
-Wire format: the entry ``run`` of the record's ConfigMap (:func:`slinky_iac.closing.place`), JSON
+Wire format: the entry ``run`` of the record's ConfigMap (:func:`slinky_iac.cluster.partition_closing.place`), JSON
 ``{"by":"alice@desk","ended":false,"id":"1a2b3c4d","renewed":1764194568}``. Its writes are conditioned on the
 ``resourceVersion`` of the look.
 """
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
 
-from slinky_iac.closing import Held
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain.protocol import Done, Step, Stop, Wait
 from slinky_iac.drain.words import iso, named
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.closing import closing_steps, losing
+from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.closed import held_of
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings

@@ -84,7 +84,7 @@ class Goal(Patience):
     """Stamp of this run, part of every drain reason that it writes. The operator shows a node's reason on its pod, so a
     pod that shows this stamp proves that the operator has looked at Slurm since the run began."""
     by: str = ""
-    """Who asked for this run, for the reason (:mod:`slinky_iac.actor`)."""
+    """Who asked for this run, for the reason (:mod:`slinky_iac.drain.requester`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
     rolls: int = 0

@@ -37,7 +37,7 @@ from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.names import SLURM_USER
-from slinky_iac.several import AT_ONCE
+from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from slinky_iac.slurmrest.objects import STANDS_STILL, Job
 
 CONDEMNED: Final = "pending termination"

@@ -26,7 +26,7 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.words import counted, iso, named
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
-from slinky_iac.several import several
+from slinky_iac.slurmrest.concurrent_calls import several
 
 UNDO_LOOKS: Final = 30
 """Pauses that giving back may take; each look acts on what is still there."""

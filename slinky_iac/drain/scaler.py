@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.demand import Demand
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScaler, Step, Stop, Wait
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.words import counted, whose
 from slinky_iac.errors import DrainBlocked, SlinkyError
+from slinky_iac.node_demand import Demand
 from slinky_iac.slurmrest.objects import Job
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
@@ -22,6 +21,7 @@ from slinky_iac.drain.lease import THIS_RUN, ThisRun
 from slinky_iac.drain.losses import named_by
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
+from slinky_iac.drain.requester import actor
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.words import jobs_in_words
@@ -32,8 +32,8 @@ from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.scalers import ScaledObject
 from slinky_iac.kube.wire import Clock
-from slinky_iac.several import several
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.concurrent_calls import several
 from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.drains import BulkResult, Outcome
 from slinky_iac.slurmrest.lists import NodesAnswer

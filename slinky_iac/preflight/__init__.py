@@ -5,7 +5,7 @@ preflight` does all of it: ``ask`` gathers ``facts``, the ``check_*`` modules co
 ``report`` shows what came of it.
 """
 
+from slinky_iac.preflight.connectivity import unreachable
 from slinky_iac.preflight.preview import notices
-from slinky_iac.preflight.reach import unreachable
 
 __all__ = ["notices", "unreachable"]

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from slinky_iac.cluster.connection import endpoint
 from slinky_iac.cluster.kube_connection import KubeConnection
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import (
     KubeNotFound,
@@ -31,7 +32,6 @@ from slinky_iac.preflight import facts
 from slinky_iac.preflight.check_keys import IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_SECRET
 from slinky_iac.preflight.facts import SlurmFacts, Token
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from slinky_iac.closing import closing_steps, losing
+from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.topology import Place, blocks, places_of, switches

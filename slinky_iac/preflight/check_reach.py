@@ -7,10 +7,10 @@ from typing import Final
 from slinky_iac.blueprint.flows import on_host_network, parts
 from slinky_iac.blueprint.places import SLURMREST, USERS, Place
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.demand import METRICS_TYPE
+from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.autoscale.rules import asks_slurmctld
 from slinky_iac.parts.autoscale.scaler import metrics_url
-from slinky_iac.parts.listed import reads_metrics
+from slinky_iac.parts.registry import reads_metrics
 from slinky_iac.parts.slurmctld.metrics import metrics_can_end_slurmctld
 from slinky_iac.preflight.check import BY_HAND, Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Tried

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.listed import PARTS, kinds_of
+from slinky_iac.parts.registry import PARTS, kinds_of
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal

@@ -14,7 +14,7 @@ from slinky_iac.blueprint.flows import parts
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.parts.listed import kinds_of, parts_of
+from slinky_iac.parts.registry import kinds_of, parts_of
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection

@@ -13,13 +13,13 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Run, Verdict
+from slinky_iac.preflight.connectivity import kubernetes, unreachable
 from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered
-from slinky_iac.preflight.reach import kubernetes, unreachable
-from slinky_iac.reach import kube_connection
 
 TIMEOUT_S: Final = 3.0
 """Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""

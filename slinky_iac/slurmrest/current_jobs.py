@@ -22,7 +22,7 @@ from typing import Final, Literal, Protocol
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.wire import MAX_SIEVED
-from slinky_iac.several import several
+from slinky_iac.slurmrest.concurrent_calls import several
 from slinky_iac.slurmrest.controller import Diag
 from slinky_iac.slurmrest.lists import Counted, JobsAnswer
 from slinky_iac.slurmrest.objects import Job, may_hold_nodes, only_waits

@@ -11,7 +11,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT
 from slinky_iac.parts.jobs.settings import UserToken
-from slinky_iac.parts.listed import reads_metrics, service_monitor
+from slinky_iac.parts.registry import reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod

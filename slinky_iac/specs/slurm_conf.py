@@ -14,8 +14,8 @@ from slinky_iac import names
 from slinky_iac.config.node_gres import types_of
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.demand import METRICS_TYPE
-from slinky_iac.parts.listed import reads_metrics
+from slinky_iac.node_demand import METRICS_TYPE
+from slinky_iac.parts.registry import reads_metrics
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 

@@ -72,17 +72,14 @@ EXTRA = {
 }
 """The few modules that stand on the border to the engine."""
 _PARTS = {
-    "actor": "",
     "addresses": "",
     "auth_alt": "",
     "certificates": "",
-    "closing": "errors names",
     "collector": "",
-    "demand": "",
+    "node_demand": "",
     "names": "",
     "releases": "",
     "safe_yaml": "",
-    "several": "",
     "decoders": "",
     "engine": "errors text",
     "text": "",
@@ -92,26 +89,26 @@ _PARTS = {
     "kube": "addresses decoders errors names safe_yaml text",
     "config.base": "errors keys names releases",
     "parts.settings": "addresses config.base keys names",
-    "config": "addresses config.base demand errors hostlist keys names parts.settings releases safe_yaml",
-    "slurmrest": "addresses decoders errors hostlist keys kube names several text",
+    "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml",
+    "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "errors kube names slurmrest",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names",
-    "parts": "addresses config demand errors hostlist keys names specs.base",
-    "specs": "addresses blueprint.base config demand keys names parts releases specs.base",
+    "parts": "addresses config node_demand errors hostlist keys names specs.base",
+    "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors keys names parts releases",
-    "drain": "actor closing cluster demand engine errors hostlist kube names releases several slurmrest text",
+    "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text",
     "identity": "cluster config errors kube names",
-    "reach": "cluster config keys names",
+    "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
     "external_keys": "cluster engine errors keys kube names",
     "node_table": "cluster drain engine errors hostlist kube",
-    "restarts": "cluster drain errors kube slurmrest",
-    "operator_change": "cluster config drain errors kube names reach releases restarts slurmrest",
+    "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
     "preflight": (
-        "auth_alt blueprint.base closing cluster config demand errors keys kube names parts reach releases slurmrest specs"
+        "auth_alt blueprint.base cluster cluster_access config errors keys kube names node_demand parts releases slurmrest "
+        "specs"
     ),
-    "taken": "config errors kube names reach",
+    "ownership": "config errors kube names cluster_access",
     "__main__": "commands.cli",
     "commands": "",
     "commands.children": "",
@@ -133,16 +130,16 @@ _PARTS = {
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
         "blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys names parts "
-        "reach specs"
+        "cluster_access specs"
     ),
     "commands.rights": (
-        "closing cluster commands.output commands.stack_config config drain errors keys names parts reach specs"
+        "cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
     ),
     "commands.rotation": (
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
-        "reach slurmrest specs"
+        "cluster_access slurmrest specs"
     ),
-    "commands.token": "cluster commands.output commands.stack_config config errors parts reach slurmrest",
+    "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
     "commands.init": (
         "auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases "
         "safe_yaml text"
@@ -154,15 +151,15 @@ _PARTS = {
     ),
     "commands.verify_state": (
         "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs keys names "
-        "node_table reach text"
+        "node_table cluster_access text"
     ),
     "commands.drift": (
-        "closing cluster commands.output commands.status config drain errors keys kube names parts "
+        "cluster commands.output commands.status config drain errors keys kube names parts "
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
         "blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
-        "commands.verify_state config errors keys kube names parts preflight reach slurmrest specs text"
+        "commands.verify_state config errors keys kube names parts preflight cluster_access slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.docs commands.drain commands.drift "
@@ -219,7 +216,7 @@ NARROW = {
         "keys",
         "kube",
         "names",
-        "reach",
+        "cluster_access",
         "slurmrest",
         "specs",
     },
@@ -240,7 +237,7 @@ NARROW = {
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
-    "slinky_iac/preflight/reach.py": {"blueprint.base", "cluster", "config", "errors", "kube"},
+    "slinky_iac/preflight/connectivity.py": {"blueprint.base", "cluster", "config", "errors", "kube"},
 }
 """Modules that may import less than their part."""
 
@@ -302,7 +299,7 @@ def part(module: str) -> str:
     if names[1] == "specs" and names[2:] and names[2] in SHARED:
         return "specs.base"
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
-        own = names[2:3] if names[2:3] in (["listed"], ["part"]) else names[3:4]
+        own = names[2:3] if names[2:3] in (["registry"], ["part"]) else names[3:4]
         return "parts" if own and own[0] not in SETTINGS else "parts.settings"
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
@@ -396,14 +393,17 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("actor", "auth_alt", "names", "hostlist", "releases", "errors")]
+    pure += [f"slinky_iac/{name}.py" for name in ("auth_alt", "names", "hostlist", "releases", "errors")]
     pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare")]
     pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report", "trial")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/commands/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/cost.py", "slinky_iac/drain/free.py", "slinky_iac/drain/words.py"]
-    pure += [f"slinky_iac/drain/{name}.py" for name in ("protocol", "conf_steps", "members", "rollout", "scale_in_state")]
+    pure += [
+        f"slinky_iac/drain/{name}.py"
+        for name in ("protocol", "requester", "conf_steps", "members", "rollout", "scale_in_state")
+    ]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:

@@ -12,7 +12,7 @@ import pulumi
 import pytest
 
 import components
-from slinky_iac.parts.listed import PARTS
+from slinky_iac.parts.registry import PARTS
 from tests.clusters import MUNGE, all_traces, recorded
 from tests.clusters import STACKS as WITH_SLINKY
 from tests.program import Recording, Registered, Secret

@@ -14,7 +14,7 @@ import pytest
 from lab import keda
 from lab import slurm as outside
 from lab.demo import nodeset_lines
-from slinky_iac.demand import METRICS_TYPE
+from slinky_iac.node_demand import METRICS_TYPE
 from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World

@@ -16,13 +16,13 @@ import pytest
 
 from slinky_iac import hostlist, names
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.kube.kubeconfig import KubeSource
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import KubeProxy
 from tests.e2e.rotating import STEPS

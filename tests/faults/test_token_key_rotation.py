@@ -18,6 +18,7 @@ from lab import slurm as outside
 from lab.demo import apply_lines_of
 from lab.slurm import cluster
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.load import load
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.engine.plugin_process import console_report
@@ -25,7 +26,6 @@ from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreacha
 from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import held
 from tests.e2e.rotating import NAMESPACE, NODES, Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true

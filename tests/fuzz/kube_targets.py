@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import yaml
 
-from slinky_iac.closing import Held
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain.cost import class_of
 from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.tags import Tag

@@ -8,7 +8,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from slinky_iac import demand
+from slinky_iac import node_demand
 from slinky_iac.blueprint.places import Place
 from slinky_iac.commands.init.stack import hints, read
 from slinky_iac.commands.preflight.pod import Placement, report_of
@@ -157,7 +157,7 @@ def _machines(kube: KubeClient) -> None:
         assert each.managed_by("slinky-iac-dev") or each.setters("labels", "x.org/ib") is not None
 
 
-METRICS = "\n".join(f'{metric}{{partition="gpu"}} {at}' for at, metric in enumerate(demand.METRICS.values())).encode()
+METRICS = "\n".join(f'{metric}{{partition="gpu"}} {at}' for at, metric in enumerate(node_demand.METRICS.values())).encode()
 
 
 def _json(value: Any) -> bytes:
@@ -194,5 +194,7 @@ TARGETS = (
     Target("provider-keys", SETS, lambda data: parsed(data) and None, (ValueError,)),
     Target("preflight-pod", (MESSAGE,), _report, ()),
     Target("host-of-init", (answer().encode(), answer(slurm=SECRET.encode() * 2).encode()), _host, (ProjectError,)),
-    Target("metrics", (METRICS,), lambda data: demand.read(data.decode("utf-8", "replace"), "gpu") and None, (SlinkyError,)),
+    Target(
+        "metrics", (METRICS,), lambda data: node_demand.read(data.decode("utf-8", "replace"), "gpu") and None, (SlinkyError,)
+    ),
 )

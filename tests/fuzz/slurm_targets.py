@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 
 from slinky_iac import hostlist, names
-from slinky_iac.actor import OVERRIDE, actor
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.status import nodes as status_nodes
+from slinky_iac.drain.requester import OVERRIDE, actor
 from slinky_iac.errors import HostlistError, SlurmrestError
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.client import SlurmrestClient

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.closing import place
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
+from slinky_iac.cluster.partition_closing import place
 from slinky_iac.commands.rights.table import rights
 from slinky_iac.errors import KubeConflict, KubeForbidden, KubeNotFound
 from slinky_iac.kube.client import KubeClient

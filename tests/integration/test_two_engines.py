@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.closing import place
+from slinky_iac.cluster.partition_closing import place
 from tests.integration.engine import Engine, Project, Tools, eventually
 from tests.integration.kube_api import KubeApi
 from tests.integration.two_gates import PROPS, World, served

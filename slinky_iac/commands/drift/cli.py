@@ -26,7 +26,7 @@ from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.kube.machines import machines
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.preflight.check_resources import promised
 from slinky_iac.specs.slurm_conf import REQUIRED
 from slinky_iac.text import plain

@@ -13,14 +13,14 @@ from functools import cached_property, partial
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.closing import closing_steps, losing
+from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
 from slinky_iac.commands.drift.labels import Labelled, misplaced, place_on_machine
 from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.tags import Tag
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.preflight.check_resources import Promised, differences
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
+from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands import output
 from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.forms import FORMS, render
@@ -27,7 +28,6 @@ from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.reach import kube_connection
 
 Keys = dict[str, bytes]
 _ADVICE = (

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from slinky_iac import names
 from slinky_iac.blueprint.places import outside_places
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands import children
 from slinky_iac.commands.preflight.ask_pods import ask_pods, ask_trials
 from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
@@ -30,7 +31,7 @@ from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.parts.listed import kinds_of
+from slinky_iac.parts.registry import kinds_of
 from slinky_iac.preflight.ask_slurm import (
     Keys,
     RestEndpoint,
@@ -41,9 +42,8 @@ from slinky_iac.preflight.ask_slurm import (
 )
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
+from slinky_iac.preflight.connectivity import attempts
 from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts, TrialFacts
-from slinky_iac.preflight.reach import attempts
-from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.tls import Files, served_until
 from slinky_iac.text import printable

@@ -153,7 +153,7 @@ def report_of(
 
 
 def _trouble(code: int, address: str, words: str) -> str:
-    """What stood in the way, in the words of :mod:`slinky_iac.preflight.reach`; empty where a connection was made."""
+    """What stood in the way, in the words of :mod:`slinky_iac.preflight.connectivity`; empty where a connection was made."""
     if code == 0:
         return ""
     if not address:

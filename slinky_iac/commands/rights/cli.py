@@ -25,7 +25,7 @@ from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.parts.listed import PARTS, parts_of
+from slinky_iac.parts.registry import PARTS, parts_of
 from slinky_iac.specs.rights import Right, Use
 
 API = "rbac.authorization.k8s.io"

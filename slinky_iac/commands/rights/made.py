@@ -9,7 +9,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
 from slinky_iac.parts.autoscale.scaler import scaler
-from slinky_iac.parts.listed import parts_of
+from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint

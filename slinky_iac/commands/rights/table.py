@@ -13,13 +13,13 @@ from itertools import groupby
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.closing import place
+from slinky_iac.cluster.partition_closing import place
+from slinky_iac.cluster_access import reach
 from slinky_iac.commands.rights.made import made
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
-from slinky_iac.parts.listed import parts_of
 from slinky_iac.parts.node_table.table import named_nodes
-from slinky_iac.reach import reach
+from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.operator import service_monitor_stub
 from slinky_iac.specs.rights import CORE, Right, Use
 

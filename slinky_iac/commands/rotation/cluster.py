@@ -16,6 +16,7 @@ from slinky_iac import names
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.connection import connected as connection
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.cluster_access import reach
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.engine import Engine
@@ -40,7 +41,6 @@ from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.objects import Pod
 from slinky_iac.kube.pods import pods_with_secret
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node
 from slinky_iac.specs.clients import SIDECAR, client_secret, own_copy

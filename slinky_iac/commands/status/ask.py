@@ -30,7 +30,7 @@ from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
 from slinky_iac.kube.scalers import scaling
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.slurmrest.controller import Pings
 
 BUDGET_S: Final = 10.0

@@ -33,7 +33,7 @@ from slinky_iac.commands.status.nodes import drains, groups
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys import catalogue
 from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.releases import of_protocol
 from slinky_iac.text import moment
 

@@ -25,7 +25,7 @@ from slinky_iac.commands.rotation.planned_stop import daemons, holders
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, TOKENS
 from slinky_iac.keys.jwks import kids
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import moment
 
 EXTERNAL_KEY: Final = dynamic("ExternalKey")

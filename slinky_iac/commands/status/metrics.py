@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 
 METRICS: Final[Mapping[str, str]] = {
     "slinky_status_time_seconds": "When this look began, in seconds since 1970.",

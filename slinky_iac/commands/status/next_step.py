@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slinky_iac.commands.status.model import Group, Status
 from slinky_iac.commands.status.nodes import UNREGISTERED
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import plain
 
 NOTHING = "nothing has to be done"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from slinky_iac.commands.status.metrics import Sample, exposition, sample
 from slinky_iac.commands.status.model import Status
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 
 MARKED = "marked only"
 """Owner of a node that a scale-in has marked and not drained."""

@@ -12,7 +12,7 @@ from slinky_iac.commands.output import Paint, clipped, columns
 from slinky_iac.commands.status.model import Drained, Endpoint, Group, Guarded, KeyChange, LastUp, Status, Version
 from slinky_iac.commands.status.next_step import next_step
 from slinky_iac.commands.status.nodes import UNREGISTERED
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import full, plain, span
 
 WIDTH: Final = 100

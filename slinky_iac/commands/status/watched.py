@@ -13,7 +13,7 @@ from slinky_iac.cluster.spec_drift import Desired
 from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
 from slinky_iac.errors import StateError
-from slinky_iac.parts.listed import GUARDS
+from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import moment
 
 MADE_AGAIN = "Get it again from the stack's ConfigMap; `pulumi up` writes that"

@@ -8,7 +8,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.demand import METRICS_SINCE
+from slinky_iac.node_demand import METRICS_SINCE
 from slinky_iac.parts.autoscale.settings import Autoscale
 
 

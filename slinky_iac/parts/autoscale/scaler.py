@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.addresses import host_port
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.demand import JOBS_PATH, METRICS, METRICS_PATH, OF_CLUSTER, PODS, RESTAPI, formula
+from slinky_iac.node_demand import JOBS_PATH, METRICS, METRICS_PATH, OF_CLUSTER, PODS, RESTAPI, formula
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec

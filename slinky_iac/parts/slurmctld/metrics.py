@@ -8,8 +8,8 @@ from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.demand import METRICS_TYPE
-from slinky_iac.parts.listed import reads_metrics
+from slinky_iac.node_demand import METRICS_TYPE
+from slinky_iac.parts.registry import reads_metrics
 
 
 def _hidden(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.jwks import public_set
-from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.slurm_conf import parameter
 from tests.crds import SERVED, faults

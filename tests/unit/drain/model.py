@@ -31,7 +31,7 @@ from slinky_iac.drain.protocol import (
 )
 from slinky_iac.kube import objects as kube
 from slinky_iac.releases import OperatorVersion
-from slinky_iac.several import AT_ONCE
+from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from tests.unit import builders
 from tests.unit.drain.operator_model import OPERATOR, PERSON, Job, Machinery, Node, Pod
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.demand import METRICS, OF_CLUSTER, read
 from slinky_iac.drain.scaler import in_words, today
+from slinky_iac.node_demand import METRICS, OF_CLUSTER, read
 from tests.unit.drain.made import job, node, pod, seen
 from tests.unit.drain.model_session import settings
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.closing import Held
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.conf_steps import ConfLook, ConfSettings, WaitToForget, next_step

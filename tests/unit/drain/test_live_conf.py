@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.closing import Held, place
+from slinky_iac.cluster.partition_closing import Held, place
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings

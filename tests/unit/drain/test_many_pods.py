@@ -13,7 +13,7 @@ from slinky_iac.drain.scale import forget_removed
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeConflict
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
-from slinky_iac.several import AT_ONCE
+from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from tests.gate_site import PODS, Site
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model_session import settings

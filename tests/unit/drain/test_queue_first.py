@@ -3,7 +3,7 @@
 import pytest
 
 from slinky_iac import names
-from slinky_iac.closing import Held
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import closed, conf_run, scale
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines

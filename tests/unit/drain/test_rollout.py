@@ -26,7 +26,7 @@ from slinky_iac.drain.rollout import at_once, plan_rollout, refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
-from slinky_iac.several import AT_ONCE
+from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from tests.unit.drain.made import NOW, OWNER, V121, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 

@@ -3,7 +3,7 @@ bare-metal hosts and partitions."""
 
 import pytest
 
-from slinky_iac.closing import Held, place
+from slinky_iac.cluster.partition_closing import Held, place
 from slinky_iac.drain import closed, conf_run, maintenance
 from slinky_iac.drain.driver import drive
 from slinky_iac.drain.lease import ENTRY, RENEW_S, STALE_S, Lease, LeaseLook, TakeLease, ThisRun, lease_step

@@ -113,13 +113,14 @@ def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:
 import json, sys
 import components, slinky_iac.config.reader
 from pathlib import Path
-from slinky_iac import taken
+from slinky_iac import ownership
 from slinky_iac.config.load import load
 from slinky_iac.preflight import notices
 
 config, nowhere = load(json.load(sys.stdin)), Path("/nowhere")
 found = [each.id for each in notices(config, {}, nowhere)]
-refused = taken.refusal(config, taken.namespace("slurm", "dev", "cluster.createNamespace"), {}, nowhere, preview=False)
+own = ownership.namespace("slurm", "dev", "cluster.createNamespace")
+refused = ownership.refusal(config, own, {}, nowhere, preview=False)
 print(json.dumps([found, refused is not None, sorted({"httpx", "jwt", "cryptography"} & sys.modules.keys())]))
 """
     done = subprocess.run(

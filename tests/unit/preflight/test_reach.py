@@ -16,7 +16,7 @@ from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.load import load
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight import unreachable
-from slinky_iac.preflight.reach import kubernetes
+from slinky_iac.preflight.connectivity import kubernetes
 from tests.stacks import form, minimal, outside
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.demand import METRICS, formula
+from slinky_iac.node_demand import METRICS, formula
 from slinky_iac.parts.autoscale.scaler import Scaler, metrics_url, scaler
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf

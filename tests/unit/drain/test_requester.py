@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.actor import LONGEST, OVERRIDE, actor
+from slinky_iac.drain.requester import LONGEST, OVERRIDE, actor
 
 GITHUB = {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "alice", "GITHUB_RUN_ID": "4711", "USER": "runner"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.parts.listed import PARTS
 from slinky_iac.parts.part import Part
+from slinky_iac.parts.registry import PARTS
 from tests.stacks import ROOT
 
 

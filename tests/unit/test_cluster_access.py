@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import reach_from, reach_props
 from slinky_iac.errors import ConfigError
 from slinky_iac.preflight.ask_slurm import endpoint_of_drains, endpoint_of_users
-from slinky_iac.reach import reach
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy, direct
 from tests.stacks import minimal
 

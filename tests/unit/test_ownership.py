@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac import names, taken
+from slinky_iac import names, ownership
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import NodeSet, ObjectMeta
@@ -15,7 +15,7 @@ from tests.clusters import MUNGE, STACKS, recorded
 from tests.stacks import form
 from tests.unit.drain.made import nodeset
 
-OURS = {taken.MANAGED_BY: taken.US, names.LABEL_CLUSTER: "slurm"}
+OURS = {ownership.MANAGED_BY: ownership.US, names.LABEL_CLUSTER: "slurm"}
 
 
 def marks(
@@ -27,43 +27,43 @@ def marks(
 @pytest.mark.parametrize("owner", [None, "other"])
 def test_a_namespace_of_others_is_refused_with_both_ways_out(owner: str | None) -> None:
     found = marks(labels=OURS, annotations={names.ANNOTATION_STACK: owner} if owner else {})
-    said = taken.namespace_taken(found, "prod", "cluster.createNamespace") or ""
+    said = ownership.namespace_taken(found, "prod", "cluster.createNamespace") or ""
     assert "Namespace slurm is there already" in said
     assert "set cluster.createNamespace: false" in said
     assert f"kubectl annotate namespace slurm {names.ANNOTATION_STACK}=prod --overwrite" in said
 
 
 def test_a_namespace_that_a_cut_off_run_of_this_stack_made_is_taken_up() -> None:
-    assert taken.namespace_taken(marks(annotations={names.ANNOTATION_STACK: "prod"}), "prod", "x") is None
+    assert ownership.namespace_taken(marks(annotations={names.ANNOTATION_STACK: "prod"}), "prod", "x") is None
 
 
 @pytest.mark.parametrize(
-    "labels", [{}, {taken.MANAGED_BY: "Helm"}, OURS | {names.LABEL_CLUSTER: "other"}, {names.LABEL_CLUSTER: "slurm"}]
+    "labels", [{}, {ownership.MANAGED_BY: "Helm"}, OURS | {names.LABEL_CLUSTER: "other"}, {names.LABEL_CLUSTER: "slurm"}]
 )
 def test_a_controller_of_others_is_refused(labels: dict[str, str]) -> None:
-    said = taken.object_taken(marks(labels=labels), "controllers", form("all-in-kubernetes")) or ""
+    said = ownership.object_taken(marks(labels=labels), "controllers", form("all-in-kubernetes")) or ""
     assert "controllers slurm/slurm is there already" in said
     assert "cluster.resourceName" in said
 
 
 def test_an_object_that_a_cut_off_run_made_is_taken_up() -> None:
-    assert taken.object_taken(marks(labels=OURS), "controllers", form("all-in-kubernetes")) is None
+    assert ownership.object_taken(marks(labels=OURS), "controllers", form("all-in-kubernetes")) is None
 
 
 def test_a_release_that_helm_has_a_record_of_is_refused_with_the_one_command_that_heals_it() -> None:
     record = marks("sh.helm.release.v1.slurm-operator.v1", {"status": "pending-install"})
-    said = taken.release_taken((record,), "slinky", "slurm-operator") or ""
+    said = ownership.release_taken((record,), "slinky", "slurm-operator") or ""
     assert "kubectl delete secret -n slinky -l owner=helm,name=slurm-operator" in said
     assert "pending-install" in said
     assert "operator.install: false" in said
-    assert taken.release_taken((), "slinky", "slurm-operator") is None
+    assert ownership.release_taken((), "slinky", "slurm-operator") is None
 
 
 def ask(raised: Exception, *, preview: bool) -> str | None:
     def question(_kube: KubeClient) -> str | None:
         raise raised
 
-    return taken.refusal(
+    return ownership.refusal(
         form("all-in-kubernetes"), question, {"KUBECONFIG": str(NOWHERE)}, Path("/nowhere"), preview=preview
     )
 
@@ -135,7 +135,7 @@ def test_a_nodeset_that_is_frozen_is_not_changed(text: str | None, said: str | N
             return replace(live, metadata=replace(live.metadata, annotations=noted))
 
     kube = Kube()
-    found = taken.frozen(form("all-in-kubernetes"), "slurm-worker-gpu")(kube)
+    found = ownership.frozen(form("all-in-kubernetes"), "slurm-worker-gpu")(kube)
     assert kube.asked == [("slurm", "slurm-worker-gpu")]
     assert (found is None) == (said is None)
     assert found is None or f"frozen by its annotation {names.ANNOTATION_FREEZE} ({said})" in found
@@ -159,7 +159,7 @@ def test_a_nodeset_that_is_newer_than_the_state_is_refused_once_its_gate_has_sca
             live = nodeset(replicas)
             return replace(live, metadata=replace(live.metadata, labels=labels))
 
-    found = taken.newer(form("all-in-kubernetes"), "slurm-worker-gpu")(Kube())
+    found = ownership.newer(form("all-in-kubernetes"), "slurm-worker-gpu")(Kube())
     assert (found is not None) is refused
     assert found is None or ("3 replicas" in found and found.endswith("run the command again:\n{}"))
 

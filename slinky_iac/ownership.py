@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
+from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
-from slinky_iac.reach import kube_connection
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient

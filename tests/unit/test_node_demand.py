@@ -9,7 +9,7 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.demand import BUSY, METRICS, OF_CLUSTER, Demand, formula, read
+from slinky_iac.node_demand import BUSY, METRICS, OF_CLUSTER, Demand, formula, read
 from tests.unit.examples import examples
 
 
