@@ -168,16 +168,13 @@ class LeaseTask(Task[LeaseLook]):
     """Take the lease; where another run may have it still, see whether that run lives."""
 
     doing = "waiting for another run's lease"
+    least_poll_s = 5.0
 
     def __init__(self, session: Session, settings: Settings, controller: str) -> None:
         super().__init__(session, settings)
         self._controller = controller
         self._first: Lease | None = None
         self._since = 0.0
-
-    @property
-    def poll_s(self) -> float:
-        return max(self.policy.poll_s, 5)
 
     def look(self) -> LeaseLook:
         entries = _entries(self.session, self._controller)

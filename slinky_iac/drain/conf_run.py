@@ -12,11 +12,10 @@ from slinky_iac.drain import conf_steps, waiting
 from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, require_record, restore
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
-from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.lease import RENEW_S
-from slinky_iac.drain.losing import LosingTask
 from slinky_iac.drain.losses import Change, who_loses
-from slinky_iac.drain.observe import LASTING, conf_look, prove
+from slinky_iac.drain.observe import LASTING, Met, conf_look, prove
 from slinky_iac.drain.protocol import (
     ClosePartitions,
     DeleteOwned,
@@ -55,15 +54,19 @@ def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
     )
 
 
-class ConfTask(LosingTask[ConfLook]):
+class ConfTask(Task[ConfLook]):
     """Empty what leaves slurm.conf, then write it; or empty slurmctld, then end it."""
 
     settings: ConfSettings
     doing = "emptying what leaves slurm.conf"
     beat_s = RENEW_S
+    acts_at_deadline = True
+    idle = ALL_JOBS_IDLE
+    least_poll_s = ALL_JOBS_S
 
     def __init__(self, session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
-        super().__init__(session, settings, "The change is made: the same command again ends well.")
+        met = Met(settings.owner, anywhere=True, stands="The change is made: the same command again ends well.")
+        super().__init__(session, settings, settings.policy.deadline_s, met)
         begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
         self._goal = replace(goal, limited=not begun)
         self._last: ConfLook | None = None
@@ -71,8 +74,8 @@ class ConfTask(LosingTask[ConfLook]):
 
     @property
     def goal(self) -> ConfGoal:
-        """What this run wants, with the deadline as it is now."""
-        return replace(self._goal, deadline_at=self.deadline_at, signalled=self.signalled)
+        """What this run wants."""
+        return self.timed(self._goal)
 
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen. The live Controller says what leaves."""
@@ -97,7 +100,7 @@ class ConfTask(LosingTask[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem and seen.asked:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.meet(conf_steps.losses(seen, self.goal))
+            self.met.wait_for((each.job for each in conf_steps.losses(seen, self.goal)), self.session.now())
         return step
 
     def act(self, step: Step) -> None:

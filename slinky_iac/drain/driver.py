@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-from slinky_iac.drain.protocol import NEXT_STEP, Done, Signal, Step, Stop, Wait
+from slinky_iac.drain.observe import Met
+from slinky_iac.drain.protocol import NEXT_STEP, Done, Patience, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
@@ -25,9 +26,14 @@ SOON_S: Final = 0.5
 """Between two looks while the operator's own look is due."""
 TOLERANCE_S: Final = 30
 """A clock that is set by less than this is rounding and drift."""
+ALL_JOBS_S: Final = 5.0
+"""Shortest time between two looks at all jobs."""
+ALL_JOBS_IDLE: Final = 4.0
+"""Pauses after such a look, by its length: 20,000 job records take slurmrestd half a minute."""
 PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 """Trouble that may be over at the next look: no answer, or somebody else's write came between."""
 Seen = TypeVar("Seen")
+Wanted = TypeVar("Wanted", bound=Patience)
 
 
 class Task(ABC, Generic[Seen]):
@@ -41,9 +47,11 @@ class Task(ABC, Generic[Seen]):
     """So many times the length of a look slurmrestd is left alone after it."""
     beat_s = inf
     """Longest pause, in seconds, without :meth:`beat`."""
+    least_poll_s = 0.0
+    """Shortest time between two looks, whatever the policy says."""
 
-    def __init__(self, session: Session, settings: Settings, patience_s: int | None = None) -> None:
-        """``patience_s``: by default as long as a node has to register."""
+    def __init__(self, session: Session, settings: Settings, patience_s: int | None = None, met: Met | None = None) -> None:
+        """``patience_s``: by default as long as a node has to register. ``met``: notes which jobs are met, for the proof."""
         self.session = session
         self.settings = settings
         self.owner = settings.owner
@@ -52,6 +60,11 @@ class Task(ABC, Generic[Seen]):
         """End of the wait, in seconds since the epoch: ``decide`` ends the run there, or the loop where no look succeeds."""
         self.signalled: dict[int | str, int] = {}
         """When this run signalled jobs, by their handles."""
+        self.met = met or Met(settings.owner)
+
+    def timed(self, goal: Wanted) -> Wanted:
+        """What this run wants, with the deadline as it is now."""
+        return replace(goal, deadline_at=self.deadline_at, signalled=self.signalled)
 
     @property
     def ends_at(self) -> int:
@@ -61,7 +74,7 @@ class Task(ABC, Generic[Seen]):
     @property
     def poll_s(self) -> float:
         """Between two looks."""
-        return self.policy.poll_s
+        return max(self.policy.poll_s, self.least_poll_s)
 
     @abstractmethod
     def look(self) -> Seen:
@@ -87,6 +100,7 @@ class Task(ABC, Generic[Seen]):
         """Note an act that was carried out, or a wait that begins."""
         if isinstance(step, Signal):
             self.signalled |= dict.fromkeys(step.jobs, self.session.now())
+        self.met.did(step)
 
     def beat(self) -> None:
         """Say in the middle of a long pause that this run lives."""

@@ -22,7 +22,7 @@ from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
-from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.words import distinct, marked_by, named, waiting_line
 from slinky_iac.errors import (
@@ -128,8 +128,8 @@ class HostsTask(Task[HostsPlan]):
     beat_s = RENEW_S
 
     def __init__(self, session: Session, settings: OutsideSettings) -> None:
-        super().__init__(session, settings, settings.policy.deadline_s)
-        self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
+        met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
+        super().__init__(session, settings, settings.policy.deadline_s, met)
 
     def look(self) -> HostsPlan:
         self.beat()
@@ -171,7 +171,7 @@ class HostsTask(Task[HostsPlan]):
 
     def act(self, step: Step) -> None:
         self.beat()
-        act_on_slurm(self.session.slurm, step, self.owner, self.session.report)
+        super().act(step)
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         return DrainDeadline(f"{self.owner.text}: {self._over(str(error))}")
@@ -239,7 +239,7 @@ def release(session: Session, settings: OutsideSettings) -> None:
     found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
     if found.returns:
         with closed.leased(session, settings, settings.controller):
-            act_on_slurm(session.slurm, Undrain(found.returns), settings.owner, session.report)
+            session.act(Undrain(found.returns), settings.owner)
     if not settings.inside:  # the gate of a Controller removes its record itself
         closed.remove(session, settings.controller)
 

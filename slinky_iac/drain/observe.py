@@ -17,7 +17,6 @@ from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
-from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings, Owner, Settings, pseudonym
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import counted, iso, whose
@@ -25,6 +24,7 @@ from slinky_iac.errors import DrainLost, SlurmrestAuthError, SlurmrestElsewhere,
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.daemons import Accounted

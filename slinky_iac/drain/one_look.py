@@ -16,12 +16,12 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.observe import Answers, ask_slurm, shown, with_cordoned
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import KubeError
 from slinky_iac.kube.client import WORKERS, KubeClient, controlled
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.resources import Scaler
+from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import GROUP
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.shared import Shared

@@ -38,11 +38,12 @@ from slinky_iac.drain.plan import (
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.scaler import in_words as demand_in_words
-from slinky_iac.drain.scaler import rivals, today
+from slinky_iac.drain.scaler import today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
+from slinky_iac.kube.scalers import rivals
 
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""

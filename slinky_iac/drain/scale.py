@@ -55,16 +55,15 @@ class ScaleTask(NodeSetTask):
     steps: Callable[[Observation, Goal], Step] = staticmethod(next_step)
 
     def __init__(self, session: Session, settings: GateSettings, goal: Goal, met: Met) -> None:
-        super().__init__(session, settings, goal.deadline_at - session.now())
+        super().__init__(session, settings, goal.deadline_at - session.now(), met)
         self._goal = goal
-        self.met = met
         self.doing = goal.why
         self.bound_at = session.now() + settings.policy.bound_s
 
     @property
     def goal(self) -> Goal:
-        """What this run wants, with the deadline as it is now."""
-        return replace(self._goal, deadline_at=self.deadline_at, signalled=self.signalled)
+        """What this run wants."""
+        return self.timed(self._goal)
 
     def decide(self, seen: Observation) -> Step:
         return self.steps(seen, self.goal)
@@ -74,11 +73,6 @@ class ScaleTask(NodeSetTask):
         go that slurmctld knows nothing of, slurmdbd is asked."""
         self.met.see(seen)
         return self._accounts_first(seen, self._queue_first(step) if self.goal.teardown else step)
-
-    def did(self, step: Step) -> None:
-        """Note what the policy did to jobs."""
-        super().did(step)
-        self.met.did(step)
 
     def ended(self, seen: Observation) -> str:
         state = seen.nodeset

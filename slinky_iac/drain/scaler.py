@@ -16,12 +16,11 @@ nodes. KEDA goes by slurmctld's own metrics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScaler, Step, Stop, Wait
@@ -77,12 +76,6 @@ def resume_step(seen: ScalerView | None, owner: Owner, run: str, max_replicas: i
     if seen is None or not (seen.is_of(owner, run) if run else seen.is_ours(owner)):
         return Done()
     return ResumeScaler(None if max_replicas == seen.max_replicas else max_replicas)
-
-
-def rivals(found: Iterable[str], own: str) -> tuple[str, ...]:
-    """Autoscalers of a NodeSet, ``kind/name``, besides the ScaledObject ``own`` and what KEDA makes of it."""
-    ours = {f"ScaledObject/{own}", f"HorizontalPodAutoscaler/{names.KEDA_HPA}{own}"}
-    return tuple(each for each in found if each not in ours)
 
 
 class ScalerTask(Task["ScalerView | None"]):

@@ -17,10 +17,9 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain import waiting
-from slinky_iac.drain.driver import drive
-from slinky_iac.drain.losing import LosingTask
+from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.losses import Change, Loss, who_loses
-from slinky_iac.drain.observe import jobs_view, prove
+from slinky_iac.drain.observe import Met, jobs_view, prove
 from slinky_iac.drain.protocol import DeleteOwned, Done, Patience, Step, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.session_hosts import SessionHosts
@@ -90,14 +89,18 @@ def next_step(seen: SessionLook, goal: Patience, settings: SessionSettings) -> S
     return later or (DeleteOwned(settings.what) if settings.kind else Done())
 
 
-class SessionTask(LosingTask[SessionLook]):
+class SessionTask(Task[SessionLook]):
     """Wait until nothing runs from the pods, then delete what makes them."""
 
     settings: SessionSettings
     doing = "waiting for srun and salloc"
+    acts_at_deadline = True
+    idle = ALL_JOBS_IDLE
+    least_poll_s = ALL_JOBS_S
 
     def __init__(self, session: Session, settings: SessionSettings) -> None:
-        super().__init__(session, settings, "They are gone: the same command again ends well.")
+        met = Met(settings.owner, anywhere=True, stands="They are gone: the same command again ends well.")
+        super().__init__(session, settings, settings.policy.deadline_s, met)
         self._meta: WrittenMeta | None = None
 
     def look(self) -> SessionLook:
@@ -106,7 +109,7 @@ class SessionTask(LosingTask[SessionLook]):
         return seen
 
     def decide(self, seen: SessionLook) -> Step:
-        self.meet(seen.lost)
+        self.met.wait_for((each.job for each in seen.lost), self.session.now())
         goal = Patience(policy=self.policy, deadline_at=self.deadline_at, signalled=self.signalled)
         return next_step(seen, goal, self.settings)
 

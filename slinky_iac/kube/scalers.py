@@ -5,7 +5,7 @@ Sources: KEDA 2.17 ``apis/keda/v1alpha1``, Kubernetes autoscaling/v2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from slinky_iac.errors import KubeNotFound
@@ -13,7 +13,7 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Condition, Listed, Wire, WrittenMeta
 from slinky_iac.kube.requests import place
 from slinky_iac.kube.resources import Scaler, ScaleTarget
-from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_HPA, KEDA_PAUSED
 
 
 class _ScaledObjectSpec(Wire, frozen=True):
@@ -65,6 +65,12 @@ def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autosca
     """HorizontalPodAutoscalers that write a NodeSet's replicas."""
     path, what = place("HorizontalPodAutoscaler", namespace), f"HorizontalPodAutoscalers of {namespace}"
     return tuple(each for each in kube.listed(path, Listed[Autoscaler], what) if each.scales(nodeset, GROUP))
+
+
+def rivals(found: Iterable[str], own: str) -> tuple[str, ...]:
+    """Autoscalers of a NodeSet, ``kind/name``, besides the ScaledObject ``own`` and what KEDA makes of it."""
+    ours = {f"ScaledObject/{own}", f"HorizontalPodAutoscaler/{KEDA_HPA}{own}"}
+    return tuple(each for each in found if each not in ours)
 
 
 @dataclass(frozen=True)

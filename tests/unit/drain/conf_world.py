@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from slinky_iac.drain.lease import ThisRun
+from slinky_iac.drain.session import act_on_slurm
 from slinky_iac.errors import KubeConflict, KubeNotFound
 from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.resources import Controller, ControllerSpec, OwnConfigMap
@@ -139,6 +140,9 @@ class ConfSession:
         return self.alive
 
     watched = True
+
+    def act(self, step, owner):
+        act_on_slurm(self.slurm, step, owner, self.report)
 
     def report(self, message, **_more):
         self.said.append(message)

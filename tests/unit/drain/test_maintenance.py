@@ -9,6 +9,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.gates import OutsideHostsProvider
 from slinky_iac.drain.lease import ThisRun
+from slinky_iac.drain.session import act_on_slurm
 from slinky_iac.drain.settings import DrainPolicy, OutsideSettings, Owner, reach_props
 from slinky_iac.errors import (
     DrainBlocked,
@@ -58,6 +59,9 @@ class HostSession:
         return True
 
     watched = True
+
+    def act(self, step, owner):
+        act_on_slurm(self.slurm, step, owner, self.report)
 
     def report(self, message, **more):
         self.said.append((message, more))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain import scale, scaler
 from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
-from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, rivals, standing_still
+from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, standing_still
 from slinky_iac.errors import DrainBlocked, DrainDeadline
+from slinky_iac.kube.scalers import rivals
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
 from tests.unit.drain.model_session import ModelSession, job_ends, nothing, with_job
