@@ -62,9 +62,14 @@ class Task(ABC, Generic[Seen]):
         """When this run signalled jobs, by their handles."""
         self.met = met or Met(settings.owner)
 
+    @property
+    def patience(self) -> Patience:
+        """How long this run waits for jobs, as it is now."""
+        return Patience(policy=self.policy, deadline_at=self.deadline_at, signalled=self.signalled)
+
     def timed(self, goal: Wanted) -> Wanted:
-        """What this run wants, with the deadline as it is now."""
-        return replace(goal, deadline_at=self.deadline_at, signalled=self.signalled)
+        """A goal with that."""
+        return replace(goal, **vars(self.patience))
 
     @property
     def ends_at(self) -> int:

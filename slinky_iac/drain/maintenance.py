@@ -55,11 +55,6 @@ class HostsPlan:
     jobs: tuple[Job, ...] = ()
     """On the held hosts that aren't free."""
 
-    @property
-    def settled(self) -> bool:
-        """Nothing to do and nothing to wait for."""
-        return not (self.drains or self.returns or self.waiting or self.refused or self.unknown)
-
 
 def plan_hosts(
     held: Sequence[str], active: Sequence[str], cluster: ClusterView, owner: Owner, now: int, dropped: Iterable[str] = ()
@@ -149,18 +144,9 @@ class HostsTask(Task[HostsPlan]):
             return Done()
         if self.session.now() >= self.deadline_at:
             return Stop(self._over("; ".join(seen.waiting)), "deadline")
-        held = len(self.settings.held)
-        line = waiting_line(
-            held - len(seen.waiting),
-            held,
-            seen.jobs,
-            self.session.now(),
-            policy=self.policy,
-            deadline_at=self.deadline_at,
-            then="they are held for maintenance",
-            of="hosts",
-        )
-        return Wait(line, seen.waiting)
+        held, now = len(self.settings.held), self.session.now()
+        then = "they are held for maintenance"
+        return Wait(waiting_line(held - len(seen.waiting), held, seen.jobs, now, self.patience, then, "hosts"), seen.waiting)
 
     def ended(self, _seen: HostsPlan) -> str:
         held = named(self.settings.held)

@@ -60,14 +60,11 @@ class DrainPlan:
     """Pods that the operator will delete: all that exist, failed and terminating included, over the target."""
     selected: tuple[Candidate, ...] = ()
     """Pods selected, in the order in which they are. Empty when Slurm could not be asked."""
-    retained: tuple[Candidate, ...] = ()
     blocks: tuple[str, ...] = ()
     """What forbids the scale-in as things stand; nothing is drained while there is one."""
     over: tuple[str, ...] = ()
     """Limits that it exceeds, which forbid it too."""
     warnings: tuple[str, ...] = ()
-    deletion_cost: int | None = None
-    """Set on every selected pod, so that the operator deletes exactly these."""
     known: bool = True
     """False when Slurm could not be asked: then nothing is claimed about nodes and jobs."""
 
@@ -103,7 +100,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
         cost = cost_below(candidate.pod for candidate in retained)
         blocks += _choice_blocks(selected, retained, cost, target, seen.version)
         warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
-        plan = replace(plan, selected=selected, retained=retained, deletion_cost=cost)
+        plan = replace(plan, selected=selected)
         plan = replace(plan, over=over_limits(policy.limits, seen.now, plan.jobs, len(selected), current))
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 

@@ -47,9 +47,6 @@ from slinky_iac.kube.scalers import rivals
 
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
-
-FIRST_S: Final = 5.0
-"""The same before a creation, and one try: a first preview may come before there is a Kubernetes to ask."""
 Opened = Callable[..., AbstractContextManager[Session]]
 
 
@@ -58,15 +55,22 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opene
 
     Where nothing is to do, the plan of the state stays, so that a second preview is empty.
     """
-    if "replicas" not in olds:
-        return _first(settings, opened)
-    kept = dict(olds.get("plan") or {})
-    with opened(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
+    first = "replicas" not in olds
+    budget_s, tries = _budget(first=first)
+    with opened(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
         try:
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:
-            return _unanswered(session, settings, olds, kept, str(error))
-        return _of_look(session, settings, olds, seen)
+            if not first:
+                return _unanswered(session, settings, olds, dict(olds.get("plan") or {}), str(error))
+            session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
+            return Seen({})
+        return _first(session, settings, seen) if first else _of_look(session, settings, olds, seen)
+
+
+def _budget(*, first: bool) -> tuple[float, int]:
+    """Seconds for a question, and tries: a first preview may come before there is a Kubernetes to ask."""
+    return (5.0, 1) if first else (BUDGET_S, 4)
 
 
 def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], seen: Observation) -> Seen:
@@ -126,14 +130,8 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
     return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), found.due).because(rolled.due)
 
 
-def _first(settings: GateSettings, opened: Opened) -> Seen:
+def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
-    with opened(settings.reach, settings.urn, budget_s=FIRST_S, tries=1) as session:
-        try:
-            seen = session.observe(settings, queue=True)
-        except SlinkyError as error:
-            session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
-            return Seen({})
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
         return Seen({})
@@ -205,7 +203,7 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
 
 def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:
     """The plan of the Controller's gate. ``olds`` are the state's inputs."""
-    budget_s, tries = (BUDGET_S, 4) if olds.get("schema") else (FIRST_S, 1)
+    budget_s, tries = _budget(first=not olds.get("schema"))
     with open_session(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
         return conf_planned(session, settings, olds)
 

@@ -76,17 +76,14 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     state, cluster = seen.nodeset, seen.cluster
     if state is None:
         return steps.gone()
-    stop = steps.refused(state, goal) or _unfit(seen, goal, state)
-    if stop is not None:
+    if (stop := steps.refused(state, goal) or _unfit(seen, goal, state)) is not None:
         return stop
     if cluster is None:
         return steps.wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
-    why = another_slurm(goal, cluster) or steps.operator_blind(seen, state) or steps.in_flight(seen, state)
-    if why:
+    if why := another_slurm(goal, cluster) or steps.operator_blind(seen, state) or steps.in_flight(seen, state):
         return steps.wait(seen, goal, why)
     stale = stale_records(seen, goal.owner)
-    first = holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None)
-    if first is not None:
+    if first := holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None):
         return first
     old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in seen.outdated))
     return _replace(seen, goal, cluster, state, old) if old.ours else _end(old)

@@ -115,11 +115,13 @@ class ScaleTask(NodeSetTask):
             pod for pod in seen.pods if pod.name in ending and pod.status.phase == "Running" and pod.slurm_node not in known
         ]
         why = still_running(self.session, self.settings, unknown)
-        if not why:
-            return step
+        return self._until(why, "No pod was ended") if why else step
+
+    def _until(self, why: str, left: str) -> Step:
+        """The wait for what holds a step up, until the run ends. ``left``: what is so then."""
         if self.session.now() < self.ends_at:
             return Wait(why)
-        return Stop(f"the deadline ({iso(self.deadline_at)}) is over: {why}. No pod was ended. {NEXT_STEP}", "deadline")
+        return Stop(f"the deadline ({iso(self.deadline_at)}) is over: {why}. {left}. {NEXT_STEP}", "deadline")
 
     def _queue_first(self, step: Step) -> Step:
         """A removal's step, once no job waits in the NodeSet's own partition, and once none runs there before the NodeSet
@@ -136,13 +138,10 @@ class ScaleTask(NodeSetTask):
         why = conf_run.partition_holds(session, settings, settings.controller, name, waiting_only=waiting_only)
         if not why:
             return step
-        if session.now() < self.ends_at:
-            return Wait(f"slurmctld ends the jobs of {settings.resource}'s partition with it: {why}")
-        return Stop(
-            f"the deadline ({iso(self.deadline_at)}) is over, and slurmctld would end the jobs of {settings.resource}'s"
-            f" partition with it: {why}. The NodeSet stays, and its partition takes no new job. Wait for these jobs to end,"
-            f" or move them (scontrol update jobid=… partition=…). {NEXT_STEP}",
-            "deadline",
+        return self._until(
+            f"slurmctld would end the jobs of {settings.resource}'s partition with it: {why}",
+            "The NodeSet stays, and its partition takes no new job. Wait for these jobs to end, or move them (scontrol"
+            " update jobid=… partition=…)",
         )
 
 

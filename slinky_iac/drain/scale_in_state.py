@@ -91,10 +91,9 @@ class ScaleInState:
             len(self.selected),
             tuple(jobs.values()),
             self.seen.now,
-            policy=self.goal.policy,
-            deadline_at=self.goal.deadline_at,
-            then=then,
-            of=of,
+            self.goal,
+            then,
+            of,
         )
 
     def progress(self) -> tuple[str, ...]:

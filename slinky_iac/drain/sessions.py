@@ -110,8 +110,7 @@ class SessionTask(Task[SessionLook]):
 
     def decide(self, seen: SessionLook) -> Step:
         self.met.wait_for((each.job for each in seen.lost), self.session.now())
-        goal = Patience(policy=self.policy, deadline_at=self.deadline_at, signalled=self.signalled)
-        return next_step(seen, goal, self.settings)
+        return next_step(seen, self.patience, self.settings)
 
     def act(self, step: Step) -> None:
         settings = self.settings

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.protocol import Patience
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.text import until
 
@@ -114,9 +114,7 @@ def waiting_line(
     total: int,
     jobs: Sequence[Job],
     now: int,
-    *,
-    policy: DrainPolicy,
-    deadline_at: int,
+    goal: Patience,
     then: str,
     of: str = "nodes",
 ) -> str:
@@ -134,6 +132,6 @@ def waiting_line(
             parts.append(f"{who}, of no known end")
         else:
             parts.append(f"{who}, ends by {until(job.expected_end, now)}")
-        if job.expected_end is None or job.expected_end > deadline_at:
-            parts.append(f"deadline {until(deadline_at, now)}: {_AT_DEADLINE[policy.on_deadline]}")
+        if job.expected_end is None or job.expected_end > goal.deadline_at:
+            parts.append(f"deadline {until(goal.deadline_at, now)}: {_AT_DEADLINE[goal.policy.on_deadline]}")
     return "; ".join([*parts, f"then {then}"])

@@ -19,7 +19,7 @@ from slinky_iac.drain.plan import (
 )
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits
-from slinky_iac.drain.tags import BASE_COST, Tag
+from slinky_iac.drain.tags import BASE_COST, Tag, cost_below
 from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
@@ -60,7 +60,6 @@ def test_plan_names_pods_jobs_and_the_time_when_all_are_free():
     assert [each.pod.name for each in found.selected] == [NAME(1), NAME(2)]
     assert [each.job_id for each in found.jobs] == [1, 2]
     assert found.free_at == NOW + 90
-    assert found.deletion_cost == BASE_COST
     assert found.removes == 2
     assert not found.blocks
 
@@ -316,7 +315,7 @@ def test_with_the_costs_of_the_plan_the_operator_deletes_exactly_the_chosen_pods
     found = plan(pods, [node(n) for n in range(len(pods))], target=target, version=release)
     selected = [each.pod.name for each in found.selected]
     assert len(selected) == max(len(pods) - target, 0)
-    costs = dict.fromkeys(selected, found.deletion_cost)
+    costs = dict.fromkeys(selected, cost_below(each for each in pods if each.name not in selected))
     assert predicted_victims(carrying(costs), target, release).is_exactly(selected)
     assert predicted_victims(pods, target, release, costs) == predicted_victims(carrying(costs), target, release)
     assert not found.blocks

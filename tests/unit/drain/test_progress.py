@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain.driver import EVERY_S, Pace, drive
 from slinky_iac.drain.observe import shown
-from slinky_iac.drain.protocol import Done, Undrain, Wait
+from slinky_iac.drain.protocol import Done, Patience, Undrain, Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.words import bar, last_job, waiting_line
@@ -14,7 +14,7 @@ from tests.unit.drain.test_driver import Process, Steps
 
 
 def line(*jobs, deadline_at=NOW + 7200, policy=None, free=1, total=2):
-    return waiting_line(free, total, jobs, NOW, policy=policy or DrainPolicy(), deadline_at=deadline_at, then="it ends")
+    return waiting_line(free, total, jobs, NOW, Patience(policy=policy or DrainPolicy(), deadline_at=deadline_at), "it ends")
 
 
 @given(st.integers(0, 500), st.integers(1, 500), st.integers(1, 40))
