@@ -13,11 +13,11 @@ from slurm_rules.fields import Fields, named_as_made
 from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack, mappings, texts
-from slurm_rules.networks import policy_faults
 from slurm_rules.others import elsewhere, ingress_faults, release_faults
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
+from slurm_rules.whole import whole_faults
 from slurm_rules.world import GATE_TYPES, World, world_of
 
 _ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount")
@@ -112,7 +112,7 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
     elif _within(resource, judging.world):
         judging.faults.extend(_twice(resource, stack))
         judging.faults.extend(_other_cluster(resource, judging.world))
-        _inside(resource, stack, judging, options)
+        _inside(resource, judging, options)
     else:
         judging.faults.extend(elsewhere(resource, stack, judging.world, options))
     _images(judging, options)
@@ -245,11 +245,8 @@ def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault("provider", f"has the {field} {said or '(none)'!s:.80}, and the stack's gates drain elsewhere")
 
 
-def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
+def _inside(resource: Resource, judging: Judging, options: Options) -> None:
     key, name = f"{resource.group}/{resource.base_kind}", resource.in_cluster_name
-    if key == "networking.k8s.io/NetworkPolicy":
-        judging.faults.extend(policy_faults(resource, stack, judging.world))
-        return
     if key == "networking.k8s.io/Ingress":
         judging.faults.extend(ingress_faults(resource))
         return
@@ -262,6 +259,7 @@ def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options
     if key not in _ANY_NAME and not referred and not named_as_made(key, name, judging.world):
         judging.add("metadata.name", f"is {name}; the program's are {', '.join(KINDS[key]['names'])}")
     _fields(key, resource, judging, options)
+    judging.faults.extend(whole_faults(key, resource, judging.world))
 
 
 def _fields(key: str, resource: Resource, judging: Judging, options: Options) -> None:

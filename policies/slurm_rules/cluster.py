@@ -82,11 +82,6 @@ def entry(secret: Resource, key: str) -> bytes | Hidden | None:
     return next((value for value in (text, data) if isinstance(value, Hidden)), None)
 
 
-def on_host_network(resource: Resource) -> bool:
-    """Whether pods of a custom resource use their node's network."""
-    return resource.get("spec", "template", "spec", "hostNetwork") is True
-
-
 def containers(resource: Resource) -> Iterator[tuple[str | int, ...]]:
     """Path of every container that a custom resource of the operator describes."""
     for name in CONTAINERS.get(resource.kind, ()):

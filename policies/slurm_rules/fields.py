@@ -48,7 +48,7 @@ class Fields:
     def _part(self, path: Path_, place: Place) -> None:
         check = check_of(self.kind, path)
         shown = ".".join(map(str, place))
-        if path in _SKIPPED or check == "free":
+        if path in _SKIPPED or check in ("free", "together"):
             self._one_line(place, shown)
             return
         if check == "sealed":

@@ -89,7 +89,8 @@ def like(value: object, template: object, world: World) -> bool:
         return all(like(value[key], part, world) for key, part in template.items())
     if isinstance(template, list):
         if not isinstance(value, list | tuple) or len(value) != len(template):
-            return False
+            several = len(template) == 1 and "⟨any⟩" in str(template[0])  # as many names as there are
+            return several and isinstance(value, list | tuple) and all(like(one, template[0], world) for one in value)
         return all(like(one, other, world) for one, other in zip(value, template, strict=True))
     return type(value) is not bool and value == template if type(template) is not bool else value is template
 

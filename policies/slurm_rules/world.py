@@ -14,6 +14,7 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 """Beginning of the types of this program's gates."""
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
+_ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -31,6 +32,8 @@ class World:
     priorities: frozenset[str]
     keys: frozenset[str]
     reach: Mapping[str, frozenset[str]]
+    daemons: frozenset[str]
+    """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
 
     @property
     def closed(self) -> frozenset[str]:
@@ -73,6 +76,7 @@ def world_of(stack: Stack) -> World:
         referred=frozenset(name for _, name in fields),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
+        daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) is not True for path in _ELSEWHERE)),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
 

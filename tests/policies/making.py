@@ -11,12 +11,15 @@ from typing import Any
 import yaml
 from slurm_rules.made import FILE, Path_
 from slurm_rules.values import check_of
+from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
+from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
 from slinky_iac.config import slurm_reach
 from slinky_iac.engine.provider_pickle import reference
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs
 from tests.program import Registered, Secret
+from tests.stacks import networks
 
 WHOLE = ("unit", "volume", "mount", "env")
 """Checks of parts that are compared as one with those that the program makes."""
@@ -48,7 +51,9 @@ def templates(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {template(key): _OPEN.get(key) or _named(key, part) or templates(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [templates(part) for part in value]
+        parts = [templates(part) for part in value]
+        alike = all(isinstance(part, str) and part == parts[0] and "⟨any⟩" in part for part in parts)
+        return parts[:1] if alike else parts
     return template(value) if isinstance(value, str) else value
 
 
@@ -95,12 +100,58 @@ def leaves(kind: str, value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any
         yield path, templates(value)
 
 
+def form_of(kind: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
+    """One object of a kind whose missing parts do harm (:mod:`slurm_rules.whole`)."""
+    parts = {path: templates(list(parted(kind, props, steps(path)))) for path in WHOLE_KINDS[kind]["parts"]}
+    return {
+        "name": name,
+        "by": templates(list(at(props, steps(WHOLE_KINDS[kind]["by"])))),
+        "has": {" ".join(path): sorted(keys) for path, keys in _keys(kind, props["spec"], ("spec",))},
+        "parts": parts,
+        "always": dict(parts),
+    }
+
+
+def _keys(kind: str, value: Any, path: Path_) -> Iterator[tuple[Path_, set[str]]]:
+    """The keys of each mapping that no check judges as one."""
+    if check_of(kind, path) is None and isinstance(value, Mapping):
+        yield path, set(map(str, value))
+        for key, part in value.items():
+            yield from _keys(kind, part, (*path, str(key)))
+
+
+def _runs(found: Registered) -> bool:
+    """Whether a resource of slurm-operator makes pods, with addresses of their own."""
+    spec = found.inputs["spec"] if "slinky.slurm.net" in found.type else {"external": True}
+    own = spec.get("template", {}).get("spec", {}).get("hostNetwork") is not True
+    return own and not spec.get("external") and found.type.rpartition(":")[2] in DAEMONS
+
+
+def _meet(forms: list[dict[str, Any]], new: dict[str, Any], run: set[str]) -> None:
+    """Lay one more object of a form beside those before: what any has, and what all have whose program runs its daemon.
+    An address is one program's own."""
+    new["always"] = {path: [each for each in parts if "ipBlock" not in str(each)] for path, parts in new["always"].items()}
+    for old in forms:
+        if (old["name"], old["by"]) == (new["name"], new["by"]):
+            old["has"] = {path: sorted({*keys} & {*new["has"].get(path, keys)}) for path, keys in old["has"].items()}
+            for path in old["parts"]:
+                mine, other = new["always"][path], old["always"][path]
+                both = [part for part in other if part in mine or (daemon_of(part) or "") not in {"", *run}]
+                seen = old["parts"][path]
+                both += [part for part in mine if daemon_of(part) and part not in seen]
+                old["always"][path] = both
+                old["parts"][path] = [*seen, *(part for part in new["parts"][path] if part not in seen)]
+            return
+    forms.append(new)
+
+
 def made() -> dict[str, Any]:
     """The whole file."""
     kinds: dict[str, dict[str, Any]] = {}
     files: dict[str, list[Any]] = {}
     classes: dict[str, str] = {}
     for _, recording in programs():
+        run = {DAEMONS[each.type.rpartition(":")[2]] for each in recording.resources if _runs(each)}
         for found in recording.resources:
             kind = kind_of(found)
             if not kind or kind.startswith("random:"):
@@ -115,6 +166,8 @@ def made() -> dict[str, Any]:
                 classes[kind] = reference(provider.value) or ""
             for each in found.ignore_changes:
                 _add(entry["ignoreChanges"], each)
+            if kind in WHOLE_KINDS:
+                _meet(entry.setdefault("whole", []), form_of(kind, name, found.inputs), run)
             for path, value in leaves(kind, found.inputs):
                 if path not in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
                     _add(entry["fields"].setdefault(" ".join(path), []), value)
@@ -137,7 +190,8 @@ def _written(value: Any) -> str:
 
 def _sorted(entry: dict[str, Any]) -> dict[str, Any]:
     fields = {path: sorted(values, key=_written) for path, values in sorted(entry["fields"].items())}
-    return {"names": sorted(entry["names"]), "ignoreChanges": sorted(entry["ignoreChanges"]), "fields": fields}
+    found = {"names": sorted(entry["names"]), "ignoreChanges": sorted(entry["ignoreChanges"]), "fields": fields}
+    return found | ({"whole": sorted(entry["whole"], key=_written)} if "whole" in entry else {})
 
 
 def text() -> str:
@@ -146,20 +200,27 @@ def text() -> str:
 
 
 STACKS = {"inside": "all-in-kubernetes", "outside": "controller-outside"}
-"""The plain stacks, and the form whose fence each has."""
-BEGIN, END = "  # The fence, as tests.policies.making writes it: begin.\n", "  # The fence: end.\n"
+"""The plain stacks, and the form whose fence and NetworkPolicies each has."""
+BEGIN, END = (
+    "  # The fence and the networks, as tests.policies.making writes them: begin.\n",
+    "  # The fence and the networks: end.\n",
+)
 
 
 def with_fence(name: str, stack: str) -> str:
-    """A plain stack with the fence as the components render it today."""
+    """A plain stack with the fence and the NetworkPolicies as the components render them today."""
     before, _, rest = stack.partition(BEGIN)
     objects: dict[str, Any] = {}
-    for found in recorded(STACKS[name]).resources:
+    for found in recorded(STACKS[name], **networks(STACKS[name])).resources:
         if ":ValidatingAdmissionPolicy" in found.type:
             part = found.inputs["metadata"]["name"].split(".")[0].removeprefix("slinky-iac-")
             key = f"fence-binding-{part}" if found.type.endswith("Binding") else f"fence-{part}"
             properties = {**found.inputs, "metadata": {"name": found.inputs["metadata"]["name"]}}
             objects[key] = {"type": found.type, "properties": properties}
+        elif found.type.endswith(":NetworkPolicy"):
+            part = found.inputs["metadata"]["name"].partition("-")[2]
+            meta = {key: found.inputs["metadata"][key] for key in ("name", "namespace")}
+            objects[f"networks-{part}"] = {"type": found.type, "properties": {**found.inputs, "metadata": meta}}
     lines = yaml.safe_dump(objects, width=118, default_flow_style=None).splitlines()
     return "".join([before, BEGIN, *(f"  {line}\n" if line else "\n" for line in lines), END, rest.partition(END)[2]])
 

@@ -111,6 +111,33 @@ BEYOND: dict[str, dict[str, Any]] = {
     },
 }
 """Outside daemons at an address and on a port of their own, by form."""
+_LET: dict[str, Any] = {
+    "clients": {
+        part: [{"cidr": "192.0.2.200/32"}] for part in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator")
+    }
+}
+_NODES = {"nodes": ["192.0.2.128/26"]}
+_LIMITED = {
+    "egress": {"parts": ["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"], "database": [{"cidr": "192.0.2.40"}]}
+}
+CONNECTED: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "logins": {"logins": LOGINS},
+    "let": {"networkPolicies": _LET, "logins": LOGINS},
+    "limited": {"networkPolicies": _LET | _LIMITED, "logins": LOGINS},
+    "limited-plain": {"networkPolicies": merged(_LIMITED, {"egress": {"dns": [{"cidr": "192.0.2.53/32"}]}})},
+}
+"""What else a stack with NetworkPolicies has."""
+OFFERED_TO: dict[str, dict[str, Any]] = {
+    "offered": {
+        "networkPolicies": _NODES,
+        "restapi": {"tls": TLS | {"service": OFFERED}},
+        "logins": {"main": {"sssdConfSecret": "sssd", "service": OFFERED, "pod": PLACED}},
+        "nodesets": {"gpu": {"pod": PLACED}},
+    },
+}
+"""The same, with clients that come through Services, and pods on their nodes' network."""
+KNOWN: dict[str, Any] = {"networkPolicies": {"addresses": {"slurmdbd.example.org": ["192.0.2.12"]}}}
 ROTATED = ("slurmKeyNext", "jwtKeyNext")
 
 
@@ -123,7 +150,9 @@ def programs() -> Iterator[tuple[str, Recording]]:
         )
         for name, part in parts.items():
             yield f"{form}:{name}", _recorded(form, merged(over, part))
-        yield f"{form}:networks", _recorded(form, merged(merged(over, networks(form)), {"logins": LOGINS}))
+        let = merged(networks(form), KNOWN if form == "all-outside" else {})
+        for name, part in (CONNECTED | (OFFERED_TO if form == "all-in-kubernetes" else {})).items():
+            yield f"{form}:networks-{name}", _recorded(form, merged(merged(over, let), part))
         if stack_sections(form).get("keys", {}).get("source") == "imported":
             if "external" in stack_sections(form).get("controller", {}):
                 yield f"{form}:jwks", _recorded(form, merged(over, {"keys": {"jwks": True}}))

@@ -25,6 +25,7 @@ from tests.policies.judging import judged, messages, spec
 from tests.policies.pack import plain_stack
 from tests.policies.programs import ANYWHERE, INSIDE
 from tests.policies.test_own_parts import stack_of
+from tests.stacks import merged, networks
 
 SITE = {"images": ["ghcr.io/slinkyproject", "docker.io/library", "registry.example.org", "docker.io/slinky-lab"]}
 """A site list of images with those of the tests."""
@@ -52,6 +53,24 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
     """Under the names of the examples, where the lists are made under others."""
     form, over = PARTS[name]
     assert found(stack_of(recorded(form, **over))) == ""
+
+
+PEERS = [{"cidr": "10.20.0.0/16"}, {"namespace": "portal", "pods": {"app": "portal"}}, {"namespace": "monitoring"}]
+WHO = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
+LET: dict[str, dict[str, Any]] = {
+    "nobody": {},
+    "clients": {"networkPolicies": {"clients": {part: PEERS for part in (*WHO, "operator")}}},
+    "egress": {"networkPolicies": {"egress": {"parts": [*WHO], "database": PEERS, "dns": PEERS, "slurmctld": PEERS}}},
+    "egress-of-one": {"networkPolicies": {"egress": {"parts": ["slurmd"], "blocked": ["10.0.0.0/8"]}}},
+    "logins": {"logins": {"one": {"sssdConfSecret": "sssd"}, "two": {"sssdConfSecret": "sssd"}}},
+}
+"""Connections of a stack, other than those of the lists."""
+
+
+@pytest.mark.parametrize("name", LET)
+def test_connections_that_the_settings_name_pass_without_an_entry(name: str) -> None:
+    both = merged(networks("all-in-kubernetes"), LET[name])
+    assert found(stack_of(recorded("all-in-kubernetes", **both))) == ""
 
 
 RAW: dict[str, tuple[str, dict[str, Any]]] = {

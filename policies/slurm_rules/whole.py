@@ -1,0 +1,117 @@
+"""Objects of which a part that is missing does harm: what each has always, and what its parts say together.
+
+``harmless.json`` (``whole``) lists their kinds, the path of the value by which they come in several forms, and the parts
+that are compared as one; ``made.json`` has the forms. Without a rule of its own for slurm-operator, a NetworkPolicy shuts it
+out of slurmrestd; without one of its triggers, a ScaledObject doesn't count busy nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from slurm_rules.made import HARMLESS, KINDS, Fault, Path_, like, like_any
+from slurm_rules.model import Resource
+from slurm_rules.values import check_of
+from slurm_rules.world import World
+
+WHOLE: Final[Mapping[str, Any]] = HARMLESS["whole"]
+DAEMONS: Final = {"Controller": "slurmctld", "Accounting": "slurmdbd", "RestApi": "slurmrestd", "NodeSet": "slurmd"}
+"""Kinds without whose pods jobs are lost, by what their label app.kubernetes.io/name is."""
+_FEWEST_BITS: Final = {4: 8, 6: 16}
+"""Length of the widest network that a site's setting names: 0.0.0.0/1 and its other half are all addresses."""
+
+
+def steps(path: str) -> Path_:
+    """A path as ``made.json`` writes it, in parts."""
+    return tuple(path.split(" ")) if path else ()
+
+
+def at(value: Any, path: Path_) -> Iterator[Any]:  # noqa: ANN401 - JSON values
+    """Every value at a path; ``[]`` is each item of a list."""
+    if not path:
+        yield value
+    elif path[0] == "[]":
+        for part in value if isinstance(value, list | tuple) else ():
+            yield from at(part, path[1:])
+    elif isinstance(value, Mapping) and path[0] in value:
+        yield from at(value[path[0]], path[1:])
+
+
+def parted(kind: str, value: Any, path: Path_) -> Iterator[Any]:  # noqa: ANN401
+    """The parts at a path, without what a check judges alone; a rule for several peers is one part for each."""
+    for found in at(value, path):
+        bare = _bare(kind, found, path)
+        if isinstance(bare, Mapping) and bare.keys() <= {"from", "to", "ports"}:
+            peers = bare.get("from") or bare.get("to") or [None]
+            yield from ({"peer": peer, "ports": bare.get("ports", [])} for peer in peers)
+        else:
+            yield bare
+
+
+def _bare(kind: str, value: Any, path: Path_) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        kept = {key: (*path, str(key)) for key in value if check_of(kind, (*path, str(key))) is None}
+        return {key: _bare(kind, value[key], where) for key, where in kept.items()}
+    if isinstance(value, list | tuple):
+        return [_bare(kind, part, (*path, "[]")) for part in value]
+    return value
+
+
+def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]:
+    """What one object of these kinds lacks, and which of its parts the program doesn't write in it."""
+    if kind not in WHOLE:
+        return
+    props, by = resource.get(), steps(WHOLE[kind]["by"])
+    forms = KINDS[kind]["whole"]
+    named = [form for form in forms if like(resource.in_cluster_name, form["name"], world)]
+    if not named and len({form["name"] for form in forms}) > 1:
+        return  # its name says so
+    form = next((each for each in named or forms if like(list(at(props, by)), each["by"], world)), None)
+    if form is None:
+        yield Fault(".".join(by), "is none that the program writes in an object of this name")
+        return
+    for path, wanted in form["has"].items():
+        for part in at(props, steps(path)):
+            missing = [key for key in wanted if not isinstance(part, Mapping) or part.get(key) is None]
+            yield from (Fault(".".join((*steps(path), key)), "is missing, and the program writes it") for key in missing)
+    for path, made in form["parts"].items():
+        found = list(parted(kind, props, steps(path)))
+        for each in found if path not in WHOLE[kind]["open"] else ():
+            if not like_any(each, made, world) and not _of_setting(each, made):
+                yield Fault(_place(path), f"has {_short(each)}, which the program doesn't write there")
+        for each in form["always"][path]:
+            needed = daemon_of(each) in {None, *map(DAEMONS.get, world.daemons)}
+            if needed and not any(like(part, each, world) for part in found):
+                yield Fault(_place(path), f"lacks {_short(each)}, which the program always writes there")
+
+
+def daemon_of(part: object) -> str | None:
+    """The daemon that a rule of a NetworkPolicy is for; it is needed where the stack runs that one."""
+    peer = part.get("peer") if isinstance(part, Mapping) else None
+    selector = peer.get("podSelector") if isinstance(peer, Mapping) else None
+    labels = selector.get("matchLabels") if isinstance(selector, Mapping) else None
+    return labels.get("app.kubernetes.io/name") if isinstance(labels, Mapping) else None
+
+
+def _of_setting(part: object, made: list[Any]) -> bool:
+    """Whether a NetworkPolicy's peer is one that a setting names: a network, pods by label, or a namespace by name."""
+    if not isinstance(part, Mapping) or part.keys() != {"peer", "ports"} or not isinstance(part["peer"], Mapping):
+        return False
+    if not any(part["ports"] == each["ports"] for each in made if each["peer"] is not None):
+        return False
+    peer = part["peer"]
+    if peer.keys() == {"ipBlock"}:
+        address, _, length = str(peer["ipBlock"].get("cidr")).partition("/")
+        return peer["ipBlock"].keys() == {"cidr"} and int(length or 0) >= _FEWEST_BITS[6 if ":" in address else 4]
+    labels = [each.get("matchLabels") for each in peer.values() if each.keys() == {"matchLabels"}]
+    return len(labels) == len(peer) and all(labels) and peer.keys() <= {"podSelector", "namespaceSelector"}
+
+
+def _place(path: str) -> str:
+    return path.replace(" []", "").replace(" ", ".")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) < 160 else f"{text[:157]}..."
