@@ -142,26 +142,31 @@ class _Seen:
     made_here: bool = True
 
 
-def _look(props: Props) -> _Seen:
+def _uid(props: Props) -> str:
     if not set(ACCESS) <= props.keys():
-        return _Seen()  # recorded by an older release
-    # Only this resource's own checks need these, and only where there is a cluster to ask: they take long to import.
+        return ""  # recorded by an older release
+    # Only this resource's own checks need it, and only where there is a cluster to ask: it takes long to import.
+    from slinky_iac.cluster.which import answering  # noqa: PLC0415
+
+    return answering(props["kubeconfig"], props["context"])
+
+
+def _look(props: Props) -> _Seen:
+    uid = _uid(props)
+    if not uid:
+        return _Seen()
     from slinky_iac.cluster.kube_connection import KubeConnection, kube_source  # noqa: PLC0415
-    from slinky_iac.cluster.which import BUDGET_S, uid_of  # noqa: PLC0415
+    from slinky_iac.cluster.which import BUDGET_S  # noqa: PLC0415
+    from slinky_iac.kube import marks  # noqa: PLC0415
 
     try:
         with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
-            kube = way.kube(BUDGET_S)
-            from slinky_iac.kube import marks  # noqa: PLC0415
-
-            uid = uid_of(kube)
-            try:
-                found = marks.namespace(kube, str(props["namespace"]))
-            except KubeNotFound:
-                return _Seen(uid, made_here=False)
-            return _Seen(uid, made_here(found.labels, found.annotations, props))
+            found = marks.namespace(way.kube(BUDGET_S), str(props["namespace"]))
+    except KubeNotFound:
+        return _Seen(uid, made_here=False)
     except SlinkyError:
         return _Seen()
+    return _Seen(uid, made_here(found.labels, found.annotations, props))
 
 
 class IdentityProvider(ResourceProvider):
@@ -190,7 +195,7 @@ class IdentityProvider(ResourceProvider):
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """Raises RuntimeError where another Kubernetes cluster answers: a refresh would take everything for deleted."""
-        live, recorded = _look(props).uid, props.get(KUBERNETES)
+        live, recorded = _uid(props), props.get(KUBERNETES)
         if live and recorded and live != recorded:
             raise RuntimeError(str(_another_kubernetes(recorded, live, "")))
         return ReadResult(id_, {name: props.get(name) for name in RECORDED})

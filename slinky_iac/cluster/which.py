@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.errors import SlinkyError, StateError
-
-if TYPE_CHECKING:
-    from slinky_iac.kube.client import KubeClient
 
 NAMESPACE: Final = "kube-system"
 BUDGET_S: Final = 3.0
 """Longest wait for the answer: a preview is looked at by somebody who waits."""
 
 
-def uid_of(kube: KubeClient) -> str:
-    """The UID of the cluster that answers. Raises what the client raises."""
-    from slinky_iac.kube import marks  # noqa: PLC0415 - only gates need it, and it takes long to import
-
-    return marks.namespace(kube, NAMESPACE).uid
-
-
 def answering(kubeconfig: str | None, context: str | None) -> str:
-    """The same of a kubeconfig's, asked for once a process; ``""`` where none answers, or it doesn't say."""
+    """The UID of the cluster that a kubeconfig leads to, asked for once a process; ``""`` where none answers, or it doesn't
+    say."""
     return _asked(kubeconfig or None, context or None, os.environ.get("KUBECONFIG", ""))
 
 
@@ -34,7 +25,9 @@ def answering(kubeconfig: str | None, context: str | None) -> str:
 def _asked(kubeconfig: str | None, context: str | None, _shells: str) -> str:
     try:
         with KubeConnection(kube_source(kubeconfig, context)) as way:
-            return uid_of(way.kube(BUDGET_S, tries=1))
+            from slinky_iac.kube import marks  # noqa: PLC0415 - only gates need it, and it takes long to import
+
+            return marks.namespace(way.kube(BUDGET_S), NAMESPACE).uid
     except SlinkyError:
         return ""
 

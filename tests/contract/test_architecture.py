@@ -150,8 +150,8 @@ _PARTS = {
         "external_keys keys kube names parts releases slurmrest text"
     ),
     "commands.verify_state": (
-        "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs keys names "
-        "node_table cluster_access text"
+        "cluster cluster_access commands.new commands.output commands.stack_config config drain engine errors keys names "
+        "text"
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "

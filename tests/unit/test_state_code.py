@@ -9,6 +9,7 @@ import pickle
 import pkgutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,15 +69,24 @@ def below(kind: type) -> set[type]:
 
 
 def test_every_provider_of_this_project_is_known_and_passes() -> None:
-    """A provider in another module has to be told to verify_state.project_classes."""
+    """tests.policies.making writes the table: a whole program has each of them."""
     usable = {each for each in all_providers() if not each.__name__.startswith("_") and is_whole(each)}
     assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
     for each in usable:
         text = serialize_provider(each())
         assert reference(text) == f"{each.__module__}.{each.__qualname__}"
         named = f"{each.__module__}.{each.__qualname__}"
-        (kind,) = (kind for kind, own in verify_state._OF_TYPE.items() if own == named)
+        (kind,) = (kind for kind, own in verify_state.classes_by_kind().items() if own == named)
         assert found(resource(f"pulumi-python:dynamic/slurm:{kind}", __provider=text)) == ()
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "no JSON"])
+def test_without_the_table_of_classes_nothing_passes(text: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "made.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(StateError, match="no provider of the state was checked"):
+        verify_state.classes_by_kind(file)
 
 
 def test_what_gates_have_in_common_is_no_gate() -> None:

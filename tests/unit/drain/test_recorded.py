@@ -17,6 +17,7 @@ from slinky_iac.drain.conf_gates import ControllerGateProvider, QueueGateProvide
 from slinky_iac.drain.gates import ClusterGate, NodeSetScaleProvider, OutsideHostsProvider, SessionsProvider
 from slinky_iac.engine.provider import Gate
 from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
+from slinky_iac.identity import IdentityProvider
 from slinky_iac.names import NODESET_SCALE
 from tests.api_server import ApiServer
 from tests.gate_site import AT, NODESETS
@@ -93,6 +94,15 @@ def test_a_destroy_in_its_own_cluster_and_one_that_was_never_recorded_go_on(api:
 def test_a_process_asks_once(api: ApiServer, props: dict[str, Any]) -> None:
     for _ in range(3):
         assert answering(props["kubeconfig"], "") == "uid-1"
+    assert api.asked == [SYSTEM]
+
+
+def test_the_record_of_the_cluster_and_its_gates_ask_once_which_cluster_answers(
+    api: ApiServer, props: dict[str, Any]
+) -> None:
+    given = {"kubeconfig": props["kubeconfig"], "context": "", "namespace": "slurm"}
+    IdentityProvider().read("hpc", given)
+    assert answering(props["kubeconfig"], "") == "uid-1"
     assert api.asked == [SYSTEM]
 
 
