@@ -18,102 +18,188 @@ from slinky_iac.drain.lease import Lease, LeaseLook, lease_step, superseded
 from slinky_iac.drain.observe import partition_states
 from slinky_iac.drain.protocol import Step
 from slinky_iac.drain.session import Session, undrain
-from slinky_iac.drain.settings import GateSettings, Owner, Settings
+from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import DrainBlocked, KubeConflict, KubeError, KubeNotFound, SlurmrestError, StateError
 from slinky_iac.slurmrest.drains import Outcome
 
 Entries = Mapping[str, str]
+Changed = Mapping[str, str | None]
 
 
-def held_of(session: Session, controller: str) -> Held:
-    """What is held; nothing where there is no ConfigMap. Raises what Kubernetes raises."""
-    return _held(_entries(session, controller))
+class Record:
+    """The ConfigMap, as one gate reads and changes it. All raise what Kubernetes raises."""
+
+    def __init__(self, session: Session, settings: GateSettings | OutsideSettings | ConfSettings) -> None:
+        self.session = session
+        self.settings = settings
+        self.cluster = session.reach.namespace, settings.controller
+        self.where = f"ConfigMap {session.reach.namespace}/{place(settings.controller)}"
+
+    def held(self) -> Held:
+        """What is held; nothing where there is no ConfigMap."""
+        return _held(self.entries())
+
+    def hold(self, held: Held) -> None:
+        """Remember ``held``."""
+        self.change(lambda _: {ENTRY: held.text() if held else None})
+
+    def remember(self, partition: str, before: str | None) -> None:
+        """Add one partition with the state that it had, unless it is held already; None forgets it."""
+
+        def change(entries: Entries) -> Changed:
+            held = _held(entries)
+            others = {name: state for name, state in held.partitions.items() if name != partition}
+            was = held.partitions.get(partition, before)
+            wanted = replace(held, partitions=others if before is None or was is None else {**others, partition: was})
+            return {ENTRY: wanted.text() if wanted else None}
+
+        self.change(change)
+
+    def reopen(self, name: str) -> None:
+        """Open a NodeSet's own partition where the gate of its predecessor closed it.
+
+        For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
+        """
+        if name not in self.held().partitions:
+            return
+        with self.leased():
+            before = {each: state for each, state in self.held().partitions.items() if each == name}
+            self._open(before, partition_states(self.session.slurm))
+            self.remember(name, None)
+
+    def restore(self, held: Held, states: Mapping[str, frozenset[str]]) -> None:
+        """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason, also
+        that of the stack's earlier name.
+
+        Raises DrainBlocked, after all else is done, where another stack's drain is on a host that ours had drained.
+        """
+        session, owner = self.session, self.settings.owner
+        self._open(held.partitions, states)
+        others: list[str] = []
+        for stack in sorted({*held.hosts.values()}):
+            hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
+            found = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
+            for each in found.results:
+                reason = each.before.reason if each.outcome is Outcome.FOREIGN and each.before is not None else ""
+                if reason.startswith(names.REASON_PREFIX) and not reason.startswith(f"{names.REASON_PREFIX}{owner.stack}/"):
+                    others.append(f"{each.name} ({reason!r})")
+                elif each.outcome is Outcome.FOREIGN:
+                    session.report(f"{each.name} stays out of service: {each.why}", severity="warning", keep=True)
+        if others:
+            raise DrainBlocked(
+                f"{owner.text}: another stack has drained {', '.join(others)}, which this stack had drained for a change of"
+                " slurm.conf. That drain was left as it is, and all else was given back. Return the host by that stack, or"
+                f" by `scontrol update nodename={others[0].partition(' ')[0]} state=resume`; then run `pulumi up` again"
+            )
+
+    def _open(self, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
+        for name, before in sorted(partitions.items()):
+            if conf_steps.CLOSED.get(before, "") in states.get(name, frozenset()):
+                self.session.slurm.set_partition_state(name, before)
+                self.session.report(f"partition {name} is {before} again", keep=True)
+
+    def remove(self) -> None:
+        """Delete the ConfigMap, where there is one: slurmctld is gone, and with it what was closed and drained. A Controller
+        that this very run makes again has a new one."""
+        self.change(dict.fromkeys)
+        self.session.this_run.had.discard(self.cluster)
+
+    @contextmanager
+    def leased(self) -> Iterator[None]:
+        """Inside of it this run is the only one that touches the cluster's hosts and partitions, as far as :meth:`keep` is
+        called before each act. Raises DrainBlocked where another run lives."""
+        run, last = self.session.this_run, [False]
+        try:
+            with run.used(self.cluster) as last:
+                drive(LeaseTask(self))
+                yield
+        finally:
+            if last == [True]:
+                self._end()
+
+    def keep(self) -> None:
+        """Renew this run's lease where that is due. Raises DrainBlocked where it isn't this run's any more."""
+
+        def change(entries: Entries) -> Changed:
+            found = self.lease(entries)
+            if found is None or found.id != self.session.this_run.id:
+                raise DrainBlocked(f"{self.settings.owner.text}: {superseded(found, self.where)}")
+            age = self.session.now() - found.renewed
+            return {} if 0 <= age < lease.RENEW_S and not found.ended else self.own()
+
+        self.change(change)
+
+    def _end(self) -> None:
+        """Mark the lease as ended, so that the next run needn't watch it."""
+
+        def change(entries: Entries) -> Changed:
+            found = Lease.read(entries.get(lease.ENTRY, ""))
+            ours = found is not None and found.id == self.session.this_run.id
+            return {lease.ENTRY: replace(found, ended=True).text()} if found is not None and ours else {}
+
+        try:
+            self.change(change)
+        except KubeError as error:
+            self.session.report(f"the lease runs out in {lease.STALE_S} s, since its end could not be written: {error}")
+
+    def own(self) -> Changed:
+        """The lease as this run's, renewed now."""
+        return {lease.ENTRY: Lease(self.session.this_run.id, self.session.asked_by, self.session.now()).text()}
+
+    def lease(self, entries: Entries) -> Lease | None:
+        """The lease; None where there is none. Raises StateError where it can't be read."""
+        text = entries.get(lease.ENTRY, "")
+        found = Lease.read(text)
+        if text and found is None:
+            space, name = self.session.reach.namespace, place(self.settings.controller)
+            what = f'[{{"op":"remove","path":"/data/{lease.ENTRY}"}}]'
+            raise StateError(
+                f"{self.where}: its entry {lease.ENTRY} can't be read (got {text[:80]!r}), so whether another run is at work"
+                f" isn't known. Nothing was changed. When none is: `kubectl patch configmap -n {space} {name} --type=json -p"
+                f" '{what}'`, then `pulumi up` again"
+            )
+        return found
+
+    def entries(self) -> Entries:
+        """All of it; empty where there is no ConfigMap."""
+        try:
+            return self.session.kube.config_map(self.session.reach.namespace, place(self.settings.controller)).data
+        except KubeNotFound:
+            return {}
+
+    def change(self, of: Callable[[Entries], Changed]) -> None:
+        """Change entries by what they are, again where somebody else was faster."""
+        kube, namespace, name = self.session.kube, self.session.reach.namespace, place(self.settings.controller)
+        for left in reversed(range(TRIES)):
+            try:
+                found = kube.config_map(namespace, name)
+            except KubeNotFound:
+                found = None
+            data = {} if found is None else found.data
+            wanted = {key: text for key, text in of(data).items() if text != data.get(key)}
+            if not wanted:
+                return
+            try:
+                kube.write_config_map(namespace, name, found, wanted)
+            except (KubeConflict, KubeNotFound):
+                if not left:
+                    raise
+            else:
+                return
 
 
-def hold(session: Session, controller: str, held: Held) -> None:
-    """Remember ``held``."""
-    _change(session, controller, lambda _: {ENTRY: held.text() if held else None})
+def _held(entries: Entries) -> Held:
+    return Held.read(entries[ENTRY]) if ENTRY in entries else Held()
 
 
-def remember(session: Session, controller: str, partition: str, before: str | None) -> None:
-    """Add one partition with the state that it had, unless it is held already; None forgets it."""
-
-    def change(entries: Entries) -> Mapping[str, str | None]:
-        held = _held(entries)
-        others = {name: state for name, state in held.partitions.items() if name != partition}
-        was = held.partitions.get(partition, before)
-        wanted = replace(held, partitions=others if before is None or was is None else {**others, partition: was})
-        return {ENTRY: wanted.text() if wanted else None}
-
-    _change(session, controller, change)
-
-
-def reopen(session: Session, settings: GateSettings) -> None:
-    """Open a NodeSet's own partition where the gate of its predecessor closed it.
-
-    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
-    """
-    controller, name = settings.controller, settings.owner.nodeset
-    if name not in held_of(session, controller).partitions:
-        return
-    with leased(session, settings, controller):
-        before = {each: state for each, state in held_of(session, controller).partitions.items() if each == name}
-        _open(session, before, partition_states(session.slurm))
-        remember(session, controller, name, None)
-
-
-def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
-    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason, also
-    that of the stack's earlier name.
-
-    Raises DrainBlocked, after all else is done, where another stack's drain is on a host that ours had drained.
-    """
-    _open(session, held.partitions, states)
-    others: list[str] = []
-    for stack in sorted({*held.hosts.values()}):
-        hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
-        found = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
-        for each in found.results:
-            reason = each.before.reason if each.outcome is Outcome.FOREIGN and each.before is not None else ""
-            if reason.startswith(names.REASON_PREFIX) and not reason.startswith(f"{names.REASON_PREFIX}{owner.stack}/"):
-                others.append(f"{each.name} ({reason!r})")
-            elif each.outcome is Outcome.FOREIGN:
-                session.report(f"{each.name} stays out of service: {each.why}", severity="warning", keep=True)
-    if others:
-        raise DrainBlocked(
-            f"{owner.text}: another stack has drained {', '.join(others)}, which this stack had drained for a change of"
-            " slurm.conf. That drain was left as it is, and all else was given back. Return the host by that stack, or by"
-            f" `scontrol update nodename={others[0].partition(' ')[0]} state=resume`; then run `pulumi up` again"
-        )
-
-
-def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
-    for name, before in sorted(partitions.items()):
-        if conf_steps.CLOSED.get(before, "") in states.get(name, frozenset()):
-            session.slurm.set_partition_state(name, before)
-            session.report(f"partition {name} is {before} again", keep=True)
-
-
-def forget(session: Session, settings: ConfSettings) -> None:
-    """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
-    if not settings.outside:
-        remove(session, settings.controller)
-
-
-def remove(session: Session, controller: str) -> None:
-    """Delete the ConfigMap, where there is one. A Controller that this very run makes again has a new one."""
-    _change(session, controller, dict.fromkeys)
-    session.this_run.had.discard((session.reach.namespace, controller))
-
-
-def require_record(session: Session, settings: ConfSettings) -> None:
+def require_record(record: Record, settings: ConfSettings) -> None:
     """Before a run that finds no record at all, which is the first one, or one after somebody has deleted it.
 
     Raises DrainBlocked where hosts carry this gate's drain: what they waited for is not known any more. Of a partition
     nothing says who closed it: a warning names one that takes no job.
     """
-    wanted = settings.lines
-    if not (wanted.hosts or wanted.partitions) or _entries(session, settings.controller):
+    wanted, session = settings.lines, record.session
+    if not (wanted.hosts or wanted.partitions) or record.entries():
         return
     try:
         nodes = session.slurm.nodes(allow_none=True).by_name() if wanted.hosts else {}
@@ -123,8 +209,8 @@ def require_record(session: Session, settings: ConfSettings) -> None:
     if left := sorted(name for name in wanted.hosts if settings.owner.holds(nodes.get(name))):
         raise DrainBlocked(
             f"{settings.owner.text}: {', '.join(left)} still drained for a change of slurm.conf (reason"
-            f" {nodes[left[0]].reason!r}), and {_where(session, settings.controller)}, which says what for, is gone. Nothing"
-            " was changed. Once `scontrol show node` shows the host as slurm.conf is to have it: `scontrol update"
+            f" {nodes[left[0]].reason!r}), and {record.where}, which says what for, is gone. Nothing was changed. Once"
+            " `scontrol show node` shows the host as slurm.conf is to have it: `scontrol update"
             f" nodename={','.join(left)} state=undrain`, then `pulumi up` again"
         )
     for name in sorted(wanted.partitions.keys() & states.keys()):
@@ -137,134 +223,40 @@ def require_record(session: Session, settings: ConfSettings) -> None:
             )
 
 
-@contextmanager
-def leased(session: Session, settings: Settings, controller: str) -> Iterator[None]:
-    """Inside of it this run is the only one that touches the cluster's hosts and partitions, as far as :func:`keep` is
-    called before each act. Raises DrainBlocked where another run lives."""
-    run, last = session.this_run, [False]
-    try:
-        with run.used((session.reach.namespace, controller)) as last:
-            drive(LeaseTask(session, settings, controller))
-            yield
-    finally:
-        if last == [True]:
-            _end(session, controller)
-
-
-def keep(session: Session, settings: Settings, controller: str) -> None:
-    """Renew this run's lease where that is due. Raises DrainBlocked where it isn't this run's any more."""
-
-    def change(entries: Entries) -> Mapping[str, str | None]:
-        found = _lease(session, controller, entries)
-        if found is None or found.id != session.this_run.id:
-            raise DrainBlocked(f"{settings.owner.text}: {superseded(found, _where(session, controller))}")
-        age = session.now() - found.renewed
-        return {} if 0 <= age < lease.RENEW_S and not found.ended else {lease.ENTRY: _own(session).text()}
-
-    _change(session, controller, change)
-
-
 class LeaseTask(Task[LeaseLook]):
     """Take the lease; where another run may have it still, see whether that run lives."""
 
     doing = "waiting for another run's lease"
     least_poll_s = 5.0
 
-    def __init__(self, session: Session, settings: Settings, controller: str) -> None:
-        super().__init__(session, settings)
-        self._controller = controller
+    def __init__(self, record: Record) -> None:
+        super().__init__(record.session, record.settings)
+        self._record = record
         self._first: Lease | None = None
         self._since = 0.0
 
     def look(self) -> LeaseLook:
-        entries = _entries(self.session, self._controller)
-        found, at = _lease(self.session, self._controller, entries), self.session.steady()
+        entries = self._record.entries()
+        found, at = self._record.lease(entries), self.session.steady()
         if self._first is None:
             self._first, self._since = found, at
         return LeaseLook(found, _held(entries), self._first, at - self._since)
 
     def decide(self, seen: LeaseLook) -> Step:
         self._seen, run = seen.lease, self.session.this_run
-        had = (self.session.reach.namespace, self._controller) in run.had
-        return lease_step(seen, run.id, had=had, where=_where(self.session, self._controller))
+        return lease_step(seen, run.id, had=self._record.cluster in run.had, where=self._record.where)
 
     def act(self, step: Step) -> None:  # noqa: ARG002 - there is one
         """Write it, if it is still as it was seen."""
+        record = self._record
 
-        def change(entries: Entries) -> Mapping[str, str | None]:
-            if _lease(self.session, self._controller, entries) != self._seen:
-                raise KubeConflict(f"{_where(self.session, self._controller)}: another run took the lease. Look again")
-            return {lease.ENTRY: _own(self.session).text()}
+        def change(entries: Entries) -> Changed:
+            if record.lease(entries) != self._seen:
+                raise KubeConflict(f"{record.where}: another run took the lease. Look again")
+            return record.own()
 
-        _change(self.session, self._controller, change)
-        self.session.this_run.had.add((self.session.reach.namespace, self._controller))
+        record.change(change)
+        self.session.this_run.had.add(record.cluster)
 
     def stays(self) -> str:
         return "This gate changed nothing, and `pulumi up` continues"
-
-
-def _end(session: Session, controller: str) -> None:
-    """Mark the lease as ended, so that the next run needn't watch it."""
-
-    def change(entries: Entries) -> Mapping[str, str | None]:
-        found = Lease.read(entries.get(lease.ENTRY, ""))
-        ours = found is not None and found.id == session.this_run.id
-        return {lease.ENTRY: replace(found, ended=True).text()} if found is not None and ours else {}
-
-    try:
-        _change(session, controller, change)
-    except KubeError as error:
-        session.report(f"the lease runs out in {lease.STALE_S} s, since its end could not be written: {error}")
-
-
-def _own(session: Session) -> Lease:
-    return Lease(session.this_run.id, session.asked_by, session.now())
-
-
-def _where(session: Session, controller: str) -> str:
-    return f"ConfigMap {session.reach.namespace}/{place(controller)}"
-
-
-def _lease(session: Session, controller: str, entries: Entries) -> Lease | None:
-    text = entries.get(lease.ENTRY, "")
-    found = Lease.read(text)
-    if text and found is None:
-        what = f'[{{"op":"remove","path":"/data/{lease.ENTRY}"}}]'
-        raise StateError(
-            f"{_where(session, controller)}: its entry {lease.ENTRY} can't be read (got {text[:80]!r}), so whether another"
-            " run is at work isn't known. Nothing was changed. When none is: `kubectl patch configmap -n"
-            f" {session.reach.namespace} {place(controller)} --type=json -p '{what}'`, then `pulumi up` again"
-        )
-    return found
-
-
-def _held(entries: Entries) -> Held:
-    return Held.read(entries[ENTRY]) if ENTRY in entries else Held()
-
-
-def _entries(session: Session, controller: str) -> Entries:
-    try:
-        return session.kube.config_map(session.reach.namespace, place(controller)).data
-    except KubeNotFound:
-        return {}
-
-
-def _change(session: Session, controller: str, of: Callable[[Entries], Mapping[str, str | None]]) -> None:
-    """Change entries by what they are, again where somebody else was faster. Raises what Kubernetes raises."""
-    namespace, name = session.reach.namespace, place(controller)
-    for left in reversed(range(TRIES)):
-        try:
-            found = session.kube.config_map(namespace, name)
-        except KubeNotFound:
-            found = None
-        data = {} if found is None else found.data
-        wanted = {key: text for key, text in of(data).items() if text != data.get(key)}
-        if not wanted:
-            return
-        try:
-            session.kube.write_config_map(namespace, name, found, wanted)
-        except (KubeConflict, KubeNotFound):
-            if not left:
-                raise
-        else:
-            return

@@ -49,13 +49,11 @@ class ControllerGateProvider(ClusterGate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Wait until slurmctld has no job, and delete the Controller; no program runs now, so all comes from the state."""
-        from slinky_iac.drain import closed, conf_run
+        from slinky_iac.drain import conf_run
 
         settings = _settings(_props)
         with at_work(settings) as session:
-            if not settings.outside:
-                conf_run.finish(session, settings, "last")
-            closed.forget(session, settings)
+            conf_run.end(session, settings)
 
 
 class QueueGateProvider(ClusterGate):

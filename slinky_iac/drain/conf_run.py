@@ -9,7 +9,7 @@ from typing import Literal
 from slinky_iac.cluster import partition_closing
 from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_steps, waiting
-from slinky_iac.drain.closed import held_of, hold, keep, leased, remember, require_record, restore
+from slinky_iac.drain.closed import Record, require_record
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
@@ -27,7 +27,7 @@ from slinky_iac.drain.protocol import (
     WriteConf,
 )
 from slinky_iac.drain.session import Session
-from slinky_iac.drain.settings import Settings
+from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import (
     DrainBlocked,
     KubeError,
@@ -67,7 +67,8 @@ class ConfTask(Task[ConfLook]):
     def __init__(self, session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
         met = Met(settings.owner, anywhere=True, stands="The change is made: the same command again ends well.")
         super().__init__(session, settings, settings.policy.deadline_s, met)
-        begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
+        self.record = Record(session, settings)
+        begun = bool(self.record.held())  # a run that continues was judged when it began
         self._goal = replace(goal, limited=not begun)
         self._last: ConfLook | None = None
         self._seen: ConfLook | None = None
@@ -105,19 +106,19 @@ class ConfTask(Task[ConfLook]):
 
     def act(self, step: Step) -> None:
         """What is closed or drained is written down first, so that a run after a crash knows it for ours."""
-        session, controller = self.session, self.settings.controller
+        session, record = self.session, self.record
         self.beat()
         match step:
             case ClosePartitions(states, before):
-                held = held_of(session, controller)
-                hold(session, controller, replace(held, partitions={**before, **held.partitions}))
+                held = record.held()
+                record.hold(replace(held, partitions={**before, **held.partitions}))
                 for name, state in states.items():
                     session.slurm.set_partition_state(name, state)
                     session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)
                 return
             case Drain(nodes):
-                held = held_of(session, controller)
-                hold(session, controller, replace(held, hosts={**held.hosts, **dict.fromkeys(nodes, self.owner.stack)}))
+                held = record.held()
+                record.hold(replace(held, hosts={**held.hosts, **dict.fromkeys(nodes, self.owner.stack)}))
             case WriteConf(text):
                 self._write(text)
                 return
@@ -127,7 +128,7 @@ class ConfTask(Task[ConfLook]):
         super().act(step)
 
     def beat(self) -> None:
-        keep(self.session, self.settings, self.settings.controller)
+        self.record.keep()
 
     def _live(self) -> Controller:
         if self._seen is None or self._seen.controller is None:
@@ -137,10 +138,9 @@ class ConfTask(Task[ConfLook]):
     def _write(self, text: str) -> None:
         """The text, conditioned on the look. When slurmctld began before it is noted first: hosts that have other resources
         wait for its next beginning."""
-        session, controller = self.session, self.settings.controller
+        session = self.session
         if self._goal.leaving.changed:
-            held = held_of(session, controller)
-            hold(session, controller, replace(held, began=session.slurm.slurmctld_began()))
+            self.record.hold(replace(self.record.held(), began=session.slurm.slurmctld_began()))
         session.kube.set_extra_conf(session.reach.namespace, self._live(), text)
         for line in kept_back(self.settings.text, text):
             session.report(line, severity="warning", keep=True)
@@ -162,10 +162,9 @@ class ConfTask(Task[ConfLook]):
 
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
-        session, controller = self.session, self.settings.controller
-        seen = self._last or conf_look(session, self.settings)
-        restore(session, self.owner, held_of(session, controller), seen.partitions)
-        hold(session, controller, Held())
+        seen = self._last or conf_look(self.session, self.settings)
+        self.record.restore(self.record.held(), seen.partitions)
+        self.record.hold(Held())
 
     def stays(self) -> str:
         return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` continues"
@@ -184,7 +183,7 @@ class ReadTask(Task[tuple[int | None, str]]):
 
     def look(self) -> tuple[int | None, str]:
         """Ask slurmctld; a slurmctld that is starting doesn't answer."""
-        keep(self.session, self.settings, self.settings.controller)
+        Record(self.session, self.settings).keep()
         try:
             return self.session.slurm.slurmctld_began(), ""
         except (SlurmrestUnreachable, SlurmrestGarbage, SlurmrestRefused) as error:
@@ -258,13 +257,14 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
     if settings.outside:
         _tell_admin(session, settings, leaving(olds, settings.lines))
         return
-    require_record(session, settings)
-    with leased(session, settings, settings.controller):
+    record = Record(session, settings)
+    require_record(record, settings)
+    with record.leased():
         live = live_look(session, settings)
         if why := conf_steps.strange(live, settings.text):
             raise DrainBlocked(f"{settings.owner.text}: {why}")
         going = leaving(live.lines, settings.lines)
-        give_back(session, settings, going)
+        give_back(record, settings, going)
         task = ConfTask(session, settings, goal_of(settings, going, session.now()))
         last = drive(task)
         if ended := conf_steps.remembered(last, task.goal):
@@ -275,7 +275,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
                 keep=True,
             )
         prove(session, settings, task.met)
-        return_hosts(session, settings)
+        return_hosts(record, settings)
 
 
 def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> None:
@@ -293,20 +293,21 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
     session.report(f"{said}. Its admin's steps:\n{steps}", severity="warning", keep=True)
 
 
-def partition_holds(session: Session, settings: Settings, controller: str, name: str, *, waiting_only: bool = False) -> str:
-    """Why a partition can't go yet; empty where no job names it. Closes one that is open, and writes that down first.
+def partition_holds(session: Session, settings: GateSettings, *, waiting_only: bool = False) -> str:
+    """Why a NodeSet's own partition can't go yet; empty where no job names it. Closes one that is open, and writes that down
+    first.
 
-    For the gate of a NodeSet with slurmctld in Kubernetes: its own partition goes with it, and any restart or
-    reconfiguration since the turn of :func:`settle` has opened it again. Slurmrestd before 26.05 can't close it; then its
+    With slurmctld in Kubernetes the partition goes with its NodeSet, and any restart or reconfiguration since the turn of
+    :func:`settle` has opened it again. Slurmrestd before 26.05 can't close it; then its
     jobs alone decide. ``waiting_only``: what runs doesn't count yet. Raises what
     the client raises.
     """
     seen = conf_look(session, settings)
-    going = Leaving(partitions=(name,))
+    going, record = Leaving(partitions=(settings.owner.nodeset,)), Record(session, settings)
     for each, before in conf_steps.opened(seen, going).items():
         if seen.can_close:
-            with leased(session, settings, controller):
-                remember(session, controller, each, before)
+            with record.leased():
+                record.remember(each, before)
                 session.slurm.set_partition_state(each, conf_steps.CLOSED[before])
             return f"partition {each} was open, and is closed now"
         session.report(f"partition {each} is open, and slurmrestd before 26.05 can't close it", severity="warning")
@@ -327,10 +328,18 @@ def finish(session: Session, settings: ConfSettings, ends: Literal["first", "las
             _tell_kept(session, settings)
         return
     goal = replace(goal_of(settings, Leaving(), session.now()), text=None, ends=ends)
-    with leased(session, settings, settings.controller):
+    with Record(session, settings).leased():
         task = ConfTask(session, settings, goal)
         drive(task)
         prove(session, settings, task.met)
+
+
+def end(session: Session, settings: ConfSettings) -> None:
+    """The end of a slurmctld in Kubernetes, and of the record of what was closed: in a namespace that stays nothing of it is
+    left. An outside slurmctld lives on. Raises as :func:`settle` does."""
+    if not settings.outside:
+        finish(session, settings, "last")
+        Record(session, settings).remove()
 
 
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
@@ -346,9 +355,9 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
         session.report(f"{said}. {lose}", severity="warning", keep=True)
 
 
-def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
+def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
     """Open partitions and return hosts that an earlier run took and that stay now; forget those that are gone."""
-    held = held_of(session, settings.controller)
+    held = record.held()
     if not held:
         return
     news = settings.lines
@@ -356,8 +365,8 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     # What slurmctld has yet to read is returned once it has (return_hosts).
     stay = news.hosts.keys() - {*going.nodes} if held.began is None else set[str]()
     returns = {host: stack for host, stack in held.hosts.items() if host in stay}
-    seen = conf_look(session, settings)
-    restore(session, settings.owner, Held(opens, returns), seen.partitions)
+    seen = conf_look(record.session, settings)
+    record.restore(Held(opens, returns), seen.partitions)
     left = {
         name: state
         for name, state in held.partitions.items()
@@ -365,20 +374,20 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     }
     kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.nodes}
     hosts = {host: stack for host, stack in held.hosts.items() if host in kept}
-    hold(session, settings.controller, Held(left, hosts, held.began))
+    record.hold(Held(left, hosts, held.began))
 
 
-def return_hosts(session: Session, settings: ConfSettings) -> None:
+def return_hosts(record: Record, settings: ConfSettings) -> None:
     """Return hosts that stay, once slurmctld has begun with the new lines; forget what has left slurm.conf.
 
     Raises DrainDeadline where slurmctld doesn't begin with them in the time that a node has to register, and DrainBlocked
     where it doesn't say: the hosts stay drained, and the next update returns them.
     """
-    held = held_of(session, settings.controller)
+    held = record.held()
     hosts = {host: stack for host, stack in held.hosts.items() if host in settings.lines.hosts}
     if hosts:
-        drive(ReadTask(session, settings, held.began, tuple(hosts)))
-        restore(session, settings.owner, Held(hosts=hosts), {})
+        drive(ReadTask(record.session, settings, held.began, tuple(hosts)))
+        record.restore(Held(hosts=hosts), {})
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
-        hold(session, settings.controller, Held(partitions))
+        record.hold(Held(partitions))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import closed
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import registered_wrongly, why_not_free
@@ -153,7 +153,7 @@ class HostsTask(Task[HostsPlan]):
         return f"held and free: {held}" if held else "all hosts are in service"
 
     def beat(self) -> None:
-        closed.keep(self.session, self.settings, self.settings.controller)
+        Record(self.session, self.settings).keep()
 
     def act(self, step: Step) -> None:
         self.beat()
@@ -183,7 +183,7 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
     """
     if settings.inside:
         drive(LinesTask(session, settings))
-    with closed.leased(session, settings, settings.controller):
+    with Record(session, settings).leased():
         task = HostsTask(session, settings)
         for text in drive(task).notices:
             session.report(text, severity="warning", keep=True)
@@ -224,10 +224,10 @@ def release(session: Session, settings: OutsideSettings) -> None:
         return
     found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
     if found.returns:
-        with closed.leased(session, settings, settings.controller):
+        with Record(session, settings).leased():
             session.act(Undrain(found.returns), settings.owner)
     if not settings.inside:  # the gate of a Controller removes its record itself
-        closed.remove(session, settings.controller)
+        Record(session, settings).remove()
 
 
 def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:

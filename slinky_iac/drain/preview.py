@@ -18,7 +18,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
-from slinky_iac.drain.closed import held_of
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
 from slinky_iac.drain.free import named_in_words, names_in_use
@@ -258,7 +258,7 @@ def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str
 
 def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
     try:
-        held = held_of(session, settings.controller)
+        held = Record(session, settings).held()
     except SlinkyError as error:
         session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
         return kept

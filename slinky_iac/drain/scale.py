@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.drain import closed, conf_run, protocol, scaler
+from slinky_iac.drain import conf_run, protocol, scaler
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
 from slinky_iac.drain.members import members_step, not_in_service, undo_steps, unreturnable
@@ -134,8 +135,7 @@ class ScaleTask(NodeSetTask):
         state = session.nodeset(settings.resource) if isinstance(step, protocol.Drain | protocol.DeleteNodeSet) else None
         if state is None or not state.spec.partition.enabled:
             return step
-        name, waiting_only = settings.owner.nodeset, isinstance(step, protocol.Drain)
-        why = conf_run.partition_holds(session, settings, settings.controller, name, waiting_only=waiting_only)
+        why = conf_run.partition_holds(session, settings, waiting_only=isinstance(step, protocol.Drain))
         if not why:
             return step
         return self._until(
@@ -332,7 +332,7 @@ def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
     if state is not None and state.spec.partition.enabled:
-        closed.reopen(session, settings)
+        Record(session, settings).reopen(settings.owner.nodeset)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:

@@ -5,7 +5,8 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import Held, place
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import closed, conf_run
+from slinky_iac.drain import conf_run
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import ThisRun
@@ -52,8 +53,12 @@ def session(*rows, partitions=None, then=(), release="26.05", extra_conf=..., no
     return ConfSession(slurmctld, Kube(extra_conf, nodesets), REACH, then)
 
 
+def of_nodeset(name):
+    return model_settings(1, owner=Owner("prod", name), reach=REACH)
+
+
 def kept(found):
-    return closed.held_of(found, "hpc")
+    return Record(found, settings(BOTH)).held()
 
 
 def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
@@ -460,59 +465,54 @@ def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
 
 def test_a_nodesets_own_partition_is_closed_again_and_holds_it_while_a_job_waits_there():
     found = session(job(2, "PENDING", partition="batch"))
-    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == "partition batch was open, and is closed now"
-    assert (
-        conf_run.partition_holds(found, settings(BOTH), "hpc", "batch")
-        == "partition batch: 1 waiting in the queue (2 of alice)"
-    )
+    assert conf_run.partition_holds(found, of_nodeset("batch")) == "partition batch was open, and is closed now"
+    assert conf_run.partition_holds(found, of_nodeset("batch")) == "partition batch: 1 waiting in the queue (2 of alice)"
     found.world.jobs.clear()
-    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == ""
-    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "none") == ""
+    assert conf_run.partition_holds(found, of_nodeset("batch")) == ""
+    assert conf_run.partition_holds(found, of_nodeset("none")) == ""
     assert found.world.partitions == {"all": "UP", "batch": "DRAIN"}
     assert kept(found) == Held({"batch": "UP"})
 
 
 def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
     found = session(job(2, "PENDING", partition="batch"), release="25.11")
-    assert (
-        conf_run.partition_holds(found, settings(BOTH), "hpc", "batch")
-        == "partition batch: 1 waiting in the queue (2 of alice)"
-    )
+    assert conf_run.partition_holds(found, of_nodeset("batch")) == "partition batch: 1 waiting in the queue (2 of alice)"
     found.world.jobs.clear()
-    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == ""
+    assert conf_run.partition_holds(found, of_nodeset("batch")) == ""
     assert "can't close it" in found.said[-1]
 
 
 @pytest.mark.parametrize(("state", "opened"), [("DRAIN", "UP"), ("INACTIVE", "INACTIVE"), ("DOWN", "DOWN")])
 def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else_set_it(state, opened):
     found = session(partitions={"all": "UP", "batch": state})
-    of_batch = model_settings(1, owner=Owner("prod", "batch"))
-    closed.reopen(found, of_batch)
+    record = Record(found, of_nodeset("batch"))
+    record.reopen("batch")
     assert found.world.asked == [], "nothing is held, and Slurm is not asked"
-    closed.hold(found, "hpc", Held({"batch": "UP", "all": "UP"}))
-    closed.reopen(found, of_batch)
+    record.hold(Held({"batch": "UP", "all": "UP"}))
+    record.reopen("batch")
     assert found.world.partitions == {"all": "UP", "batch": opened}
     assert kept(found) == Held({"all": "UP"})
 
 
 def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
-    found = session()
-    closed.hold(found, "hpc", Held({"batch": "UP"}))
-    closed.forget(found, settings(BOTH, outside=True))
+    found = session(extra_conf=None)
+    Record(found, settings(BOTH)).hold(Held({"batch": "UP"}))
+    conf_run.end(found, settings(BOTH, outside=True))
     assert kept(found) == Held({"batch": "UP"}), "an outside slurmctld lives on, and its stack may not read ConfigMaps"
-    closed.forget(found, settings(BOTH))
-    closed.forget(found, settings(BOTH))
+    conf_run.end(found, settings(BOTH))
+    conf_run.end(found, settings(BOTH))
     assert found.kube.maps == {}
 
 
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
-    closed.hold(found, "hpc", Held({"a": "DOWN"}, {"metal-1": "prod"}, 7))
-    closed.remember(found, "hpc", "b", "UP")
-    closed.remember(found, "hpc", "a", "UP")
+    record = Record(found, settings(BOTH))
+    record.hold(Held({"a": "DOWN"}, {"metal-1": "prod"}, 7))
+    record.remember("b", "UP")
+    record.remember("a", "UP")
     assert kept(found) == Held({"a": "DOWN", "b": "UP"}, {"metal-1": "prod"}, 7)
-    closed.remember(found, "hpc", "a", None)
-    closed.remember(found, "hpc", "c", None)
+    record.remember("a", None)
+    record.remember("c", None)
     assert kept(found) == Held({"b": "UP"}, {"metal-1": "prod"}, 7)
 
 

@@ -9,7 +9,8 @@ from slinky_iac.cluster.partition_closing import Held, place
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.drain import closed, conf_run
+from slinky_iac.drain import conf_run
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_text import ConfLines, fitting, gres_types, max_nodes, read_lines
 from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.losses import Change, who_loses
@@ -236,7 +237,7 @@ def test_a_controller_that_was_edited_into_something_unreadable_stops_the_run_an
 
     if when == "before":
         edited()
-        closed.hold(found, "hpc", Held({"all": "UP"}))
+        Record(found, settings(BOTH)).hold(Held({"all": "UP"}))
         found.world.partitions["all"] = "DRAIN"
         seen = conf_planned(found, settings(NO_BATCH), state(BOTH))
         assert "got 'Include /etc/slurm/night.conf'" in seen.failures[0]

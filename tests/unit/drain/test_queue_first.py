@@ -4,7 +4,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import Held
-from slinky_iac.drain import closed, conf_run, scale
+from slinky_iac.drain import conf_run, scale
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import ThisRun
@@ -45,7 +46,7 @@ def test_nothing_is_drained_while_a_job_waits_in_the_partition():
     with pytest.raises(DrainDeadline, match=r"partition gpu: 1 waiting in the queue \(7 of alice\). The NodeSet stays"):
         scale.tear_down(session, settings(0))
     assert (session.gone, session.drained, session.slurmctld.partitions["gpu"]) == (False, [], "DRAIN")
-    assert closed.held_of(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
+    assert Record(session, settings(0)).held() == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING"])
@@ -61,7 +62,7 @@ def test_a_nodeset_goes_once_the_jobs_of_its_partition_have_ended(state):
     assert session.slurmctld.partitions == {"gpu": "DRAIN", "all": "UP"}
     session.gone = False
     scale.open_again(session, settings(0))
-    assert (session.slurmctld.partitions["gpu"], closed.held_of(session, "hpc")) == ("UP", Held()), (
+    assert (session.slurmctld.partitions["gpu"], Record(session, settings(0)).held()) == ("UP", Held()), (
         "its successor has the name again"
     )
 

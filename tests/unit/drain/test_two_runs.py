@@ -4,7 +4,8 @@ bare-metal hosts and partitions."""
 import pytest
 
 from slinky_iac.cluster.partition_closing import Held, place
-from slinky_iac.drain import closed, conf_run, maintenance
+from slinky_iac.drain import conf_run, maintenance
+from slinky_iac.drain.closed import Record
 from slinky_iac.drain.driver import drive
 from slinky_iac.drain.lease import ENTRY, RENEW_S, STALE_S, Lease, LeaseLook, TakeLease, ThisRun, lease_step
 from slinky_iac.drain.protocol import Done, Stop, Wait
@@ -74,7 +75,7 @@ def test_a_second_run_stops_while_the_first_one_renews_its_lease_and_says_what_i
     stopped = []
 
     def later():
-        second._then = [lambda: None, lambda: None, lambda: closed.keep(first, conf_settings(NO_BATCH), "hpc")]
+        second._then = [lambda: None, lambda: None, lambda: Record(first, conf_settings(NO_BATCH)).keep()]
         first.world.ticks.now += RENEW_S
         with pytest.raises(DrainBlocked) as why:
             conf_run.settle(second, conf_settings(BOTH), BOTH)
@@ -103,7 +104,7 @@ def test_an_act_right_after_the_lease_was_taken_is_not_carried_out():
         first.kube.set_map(PLACE, {ENTRY: Lease(second.this_run.id, "bob@ci", second.now()).text()})
         return look(*arguments)
 
-    with closed.leased(first, conf_settings(NO_BATCH), "hpc"):
+    with Record(first, conf_settings(NO_BATCH)).leased():
         task = conf_run.ConfTask(first, conf_settings(NO_BATCH), conf_run.goal_of(conf_settings(NO_BATCH), (), first.now()))
         first.kube.controller = raced
         with pytest.raises(DrainBlocked, match="bob@ci"):
@@ -160,8 +161,8 @@ def test_a_run_does_not_take_back_a_lease_that_another_one_has_had_since():
 
 def test_the_lease_ends_with_the_last_gate_of_a_run_and_also_after_an_error():
     found = session()
-    with closed.leased(found, conf_settings(BOTH), "hpc"):
-        with closed.leased(found, conf_settings(BOTH), "hpc"):
+    with Record(found, conf_settings(BOTH)).leased():
+        with Record(found, conf_settings(BOTH)).leased():
             pass
         assert not lease_of(found).ended
     assert lease_of(found).ended
@@ -177,7 +178,7 @@ def test_a_lease_whose_end_cannot_be_written_runs_out():
     def refused(*_arguments):
         raise KubeUnreachable("no route.")
 
-    with closed.leased(found, conf_settings(BOTH), "hpc"):
+    with Record(found, conf_settings(BOTH)).leased():
         found.kube.write_config_map = refused
     assert "the lease runs out in 60 s" in found.said[-1]
 
@@ -185,7 +186,7 @@ def test_a_lease_whose_end_cannot_be_written_runs_out():
 def test_a_controller_that_is_replaced_in_one_run_has_a_new_record():
     found = session()
     conf_run.finish(found, conf_settings(BOTH), "last")
-    closed.forget(found, conf_settings(BOTH))
+    Record(found, conf_settings(BOTH)).remove()
     assert found.kube.maps == {}
     found.kube.extra_conf = ""
     conf_run.settle(found, conf_settings(NO_BATCH), NO_BATCH)
