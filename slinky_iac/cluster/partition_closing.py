@@ -49,13 +49,17 @@ class Held:
     """With the stack whose name is in the drain's reason: a stack that was renamed since knows its own by it."""
     began: int | None = None
     """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
+    shut: frozenset[str] = frozenset()
+    """Partitions that were set INACTIVE at last, so that nothing starts there any more. In the entry where there is one."""
 
     def __bool__(self) -> bool:
         return bool(self.partitions or self.hosts)
 
     def text(self) -> str:
         """The entry's value."""
-        plain = {"partitions": dict(self.partitions), "hosts": dict(self.hosts), "began": self.began}
+        plain: dict[str, Any] = {"partitions": dict(self.partitions), "hosts": dict(self.hosts), "began": self.began}
+        if shut := sorted(self.shut & self.partitions.keys()):
+            plain["shut"] = shut
         return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -68,7 +72,7 @@ class Held:
             began = raw["began"]
             if not (began is None or type(began) is int):
                 raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
-            return cls(partitions, hosts, began)
+            return cls(partitions, hosts, began, frozenset(map(str, raw.get("shut", ()))))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise StateError(
                 "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"

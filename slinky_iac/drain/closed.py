@@ -63,8 +63,9 @@ class Record:
         if name not in self.held().partitions:
             return
         with self.leased():
-            before = {each: state for each, state in self.held().partitions.items() if each == name}
-            self._open(before, partition_states(self.session.slurm))
+            held = self.held()
+            before = {each: state for each, state in held.partitions.items() if each == name}
+            self._open(replace(held, partitions=before), partition_states(self.session.slurm))
             self.remember(name, None)
 
     def restore(self, held: Held, states: Mapping[str, frozenset[str]]) -> None:
@@ -74,7 +75,7 @@ class Record:
         Raises DrainBlocked, after all else is done, where another stack's drain is on a host that ours had drained.
         """
         session, owner = self.session, self.settings.owner
-        self._open(held.partitions, states)
+        self._open(held, states)
         others: list[str] = []
         for stack in sorted({*held.hosts.values()}):
             hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
@@ -92,9 +93,10 @@ class Record:
                 f" by `scontrol update nodename={others[0].partition(' ')[0]} state=resume`; then run `pulumi up` again"
             )
 
-    def _open(self, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
-        for name, before in sorted(partitions.items()):
-            if conf_steps.CLOSED.get(before, "") in states.get(name, frozenset()):
+    def _open(self, held: Held, states: Mapping[str, frozenset[str]]) -> None:
+        for name, before in sorted(held.partitions.items()):
+            ours = conf_steps.SHUT if name in held.shut else conf_steps.CLOSED.get(before, "")
+            if ours in states.get(name, frozenset()):
                 self.session.slurm.set_partition_state(name, before)
                 self.session.report(f"partition {name} is {before} again", keep=True)
 

@@ -111,7 +111,9 @@ class ConfTask(Task[ConfLook]):
         match step:
             case ClosePartitions(states, before):
                 held = record.held()
-                record.hold(replace(held, partitions={**before, **held.partitions}))
+                was = {**before, **held.partitions}
+                shut = {name for name, state in states.items() if state != conf_steps.CLOSED.get(was[name])}
+                record.hold(replace(held, partitions=was, shut=held.shut | shut))
                 for name, state in states.items():
                     session.slurm.set_partition_state(name, state)
                     session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)
@@ -136,14 +138,19 @@ class ConfTask(Task[ConfLook]):
         return self._seen.controller
 
     def _write(self, text: str) -> None:
-        """The text, conditioned on the look. When slurmctld began before it is noted first: hosts that have other resources
-        wait for its next beginning."""
+        """The text, conditioned on the look. When slurmctld began before it is noted: hosts that have other resources wait
+        for its next beginning. Noted first for a run that ends here, and again since it may have begun meanwhile."""
         session = self.session
-        if self._goal.leaving.changed:
-            self.record.hold(replace(self.record.held(), began=session.slurm.slurmctld_began()))
+        self._note_beginning()
         session.kube.set_extra_conf(session.reach.namespace, self._live(), text)
+        self._note_beginning()
         for line in kept_back(self.settings.text, text):
             session.report(line, severity="warning", keep=True)
+
+    def _note_beginning(self) -> None:
+        if self._goal.leaving.changed:
+            began = self.session.slurm.slurmctld_began()
+            self.record.hold(replace(self.record.held(), began=began))
 
     def did(self, step: Step) -> None:
         """Note until when slurmctld has time to forget ended jobs, too."""
@@ -366,7 +373,7 @@ def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
     stay = news.hosts.keys() - {*going.nodes} if held.began is None else set[str]()
     returns = {host: stack for host, stack in held.hosts.items() if host in stay}
     seen = conf_look(record.session, settings)
-    record.restore(Held(opens, returns), seen.partitions)
+    record.restore(replace(held, partitions=opens, hosts=returns), seen.partitions)
     left = {
         name: state
         for name, state in held.partitions.items()
@@ -374,7 +381,7 @@ def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
     }
     kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.nodes}
     hosts = {host: stack for host, stack in held.hosts.items() if host in kept}
-    record.hold(Held(left, hosts, held.began))
+    record.hold(replace(held, partitions=left, hosts=hosts))
 
 
 def return_hosts(record: Record, settings: ConfSettings) -> None:
@@ -390,4 +397,4 @@ def return_hosts(record: Record, settings: ConfSettings) -> None:
         record.restore(Held(hosts=hosts), {})
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
-        record.hold(Held(partitions))
+        record.hold(replace(held, partitions=partitions, hosts={}, began=None))

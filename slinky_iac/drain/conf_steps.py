@@ -1,9 +1,10 @@
 """By which steps slurm.conf loses what jobs rely on, and slurmctld ends.
 
-A partition is set DRAIN (INACTIVE where it was DOWN): it takes no new job, and those in its queue still run. A host is
-drained. Nothing goes while a job would be lost (:func:`slinky_iac.drain.losses.who_loses`). Then the Controller gets its
-new text, or is deleted, if it is still the one of this look. Slurm's partition list must have been asked for before its job
-list: then a job that came in before the DRAIN is in the job list. Pure.
+A partition is set DRAIN (INACTIVE where it was DOWN): it takes no new job, and those in its queue still run. At last it is
+set INACTIVE where a job waits in it and in others: else slurmctld might start that job there meanwhile. A host is drained.
+Nothing goes while a job would be lost (:func:`slinky_iac.drain.losses.who_loses`). Then the Controller gets its new text, or
+is deleted, if it is still the one of this look. Slurm's partition list must have been asked for before its job list: then a
+job that came in before the DRAIN is in the job list. Pure.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ minute). Releases before 26.05 may crash where a job that they remember has lost
 CLOSED: Final[Mapping[str, str]] = {"UP": "DRAIN", "DOWN": "INACTIVE"}
 """The state that takes no new job and starts as many of those that wait as the one before did."""
 TAKES_NONE: Final = frozenset(CLOSED.values())
+SHUT: Final = "INACTIVE"
+"""The state in which nothing starts either."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,8 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
         return Stop(f"{'; '.join(over)}. Nothing was changed", "blocked")
     emptied = None
     if look.asked:
-        emptied = _close(look, goal) or _drain(look, goal) or _wait(look, goal) or _forget(look, goal)
+        emptied = _close(look, goal) or _drain(look, goal) or _wait(look, goal)
+        emptied = emptied or _shut(look, goal) or _forget(look, goal)
     return emptied or _write(look, goal)
 
 
@@ -221,9 +225,21 @@ def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
 
 def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
     open_ = opened(look, goal.leaving)
+    closed = {name: CLOSED[state] for name, state in open_.items()}
     if open_ and look.can_close:
-        return ClosePartitions({name: CLOSED[state] for name, state in open_.items()}, open_)
-    return Stop(_cannot_close(open_, goal), "blocked") if open_ and not goal.ends else None
+        return ClosePartitions(closed, open_)
+    return Stop(_cannot_close(closed, goal), "blocked") if open_ and not goal.ends else None
+
+
+def _shut(look: ConfLook, goal: ConfGoal) -> Step | None:
+    """Partitions in which jobs wait that wait in others too: slurmctld may start one until it has read the new text."""
+    waits = {name for job in look.cluster.unfinished if job.waits and not goal.ends for name in job.partitions}
+    drained = {name: look.partitions[name] for name in goal.leaving.partitions if name in waits and name in look.partitions}
+    before = {name: "DRAIN" for name, states in drained.items() if SHUT not in states}
+    if not before:
+        return None
+    shut = dict.fromkeys(before, SHUT)
+    return ClosePartitions(shut, before) if look.can_close else Stop(_cannot_close(shut, goal), "blocked")
 
 
 def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
@@ -303,11 +319,11 @@ def _late(goal: ConfGoal) -> tuple[str, str]:
     return f"slurm.conf can't lose {in_words(goal.leaving)} yet", f"slurm.conf is as it was, and {held}"
 
 
-def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:
+def _cannot_close(wanted: Mapping[str, str], goal: ConfGoal) -> str:
     commands = "; ".join(
-        f"{goal.by_hand} scontrol update partitionname={name} state={CLOSED[state].lower()}" for name, state in open_.items()
+        f"{goal.by_hand} scontrol update partitionname={name} state={state.lower()}" for name, state in wanted.items()
     )
     return (
-        f"slurmrestd is older than 26.05 and can't close a partition, so a job might come into {', '.join(open_)} while"
+        f"slurmrestd is older than 26.05 and can't close a partition, so a job might come into {', '.join(wanted)} while"
         f" slurm.conf loses it. Nothing was changed. Close it, then run `pulumi up` again: {commands}"
     )

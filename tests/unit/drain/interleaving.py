@@ -39,6 +39,14 @@ class Killed(BaseException):
 
 
 @dataclass
+class Life:
+    """Of a process: its actors are killed together, at some request of any of them."""
+
+    dies_at: int = 1 << 30
+    turns: int = 0
+
+
+@dataclass
 class Actor:
     """One thread and whose turn it is."""
 
@@ -47,8 +55,9 @@ class Actor:
     runs: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     over: bool = False
     error: BaseException | None = None
-    dies_at: int = 1 << 30
-    turns: int = 0
+    life: Life = field(default_factory=Life)
+    weight: int = 1
+    """How often it has a turn, beside others."""
 
 
 class Scheduler:
@@ -60,19 +69,26 @@ class Scheduler:
         self.mine = threading.local()
         self.idle = threading.Semaphore(0)
         self.stopping = False
+        self.current: Actor | None = None
+        """Whose turn it is, also for the threads that it has begun."""
 
-    def add(self, name: str, act: Callable[[], None], dies_at: int = 1 << 30) -> None:
-        self.actors.append(Actor(name, act, dies_at=dies_at))
+    def add(self, name: str, act: Callable[[], None], life: Life | None = None, weight: int = 1) -> None:
+        self.actors.append(Actor(name, act, life=life or Life(), weight=weight))
+
+    @property
+    def turned(self) -> Actor | None:
+        """Whose turn it is; None outside a course, and in a thread that an actor began."""
+        return getattr(self.mine, "actor", None)
 
     def turn(self) -> None:
         """End this actor's turn; back when it has the next one."""
-        actor: Actor | None = getattr(self.mine, "actor", None)
+        actor = self.turned
         if actor is None:  # outside a course, such as in the last run of all
             return
         self.idle.release()
         actor.runs.acquire()
-        actor.turns += 1
-        if self.stopping or actor.turns >= actor.dies_at:
+        actor.life.turns += 1
+        if self.stopping or actor.life.turns >= actor.life.dies_at:
             raise Killed
 
     def _thread(self, actor: Actor) -> None:
@@ -98,7 +114,8 @@ class Scheduler:
                 alive = [actor for actor in self.actors if not actor.over]
                 if not alive or until():
                     break
-                actor = self.dice.choice(alive)
+                (actor,) = self.dice.choices(alive, [each.weight for each in alive])
+                self.current = actor
                 actor.runs.release()
                 self.idle.acquire()
                 if actor.error is not None:
@@ -182,8 +199,12 @@ class SharedKube:
         self.turn()
         return next((pod for pod in self._pods() if pod.name == name), None)
 
-    def annotate_pod(self, _namespace, pod, annotations):
+    def annotate_pod(self, namespace, pod, annotations):
         self.turn()
+        with SharedSlurm.lock:
+            self._annotate(namespace, pod, annotations)
+
+    def _annotate(self, _namespace, pod, annotations):
         there = next((each for each in self._pods() if each.name == pod.name), None)
         if there is None:
             raise KubeNotFound("gone", status=404)
@@ -209,15 +230,21 @@ class SharedSlurm(fake.FakeSlurm):
 
     w: World
     turn: Callable[[], None]
+    lock = threading.RLock()
     raced: list[str]
     """A person's act between our list and our write, which Slurm can't make conditional (R4)."""
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         self.turn()
-        self.ticks.now = max(self.ticks.now, float(self.w.now))
-        self.nodes = {name: self._node(node) for name, node in self.w.nodes.items()}
-        self.jobs = {number: self._job(each) for number, each in self.w.jobs.items()}
-        return super().handle(request)
+        with self.lock:  # an actor's own threads (several) come at once
+            self.ticks.now = max(self.ticks.now, float(self.w.now))
+            self.before(request)
+            self.nodes = {name: self._node(node) for name, node in self.w.nodes.items()}
+            self.jobs = {number: self._job(each) for number, each in self.w.jobs.items()}
+            return super().handle(request)
+
+    def before(self, request: httpx.Request) -> None:
+        """What happens right before an answer."""
 
     def _node(self, node: Any) -> fake.Json:
         timer = fake.number(node.resume_after)
@@ -404,7 +431,7 @@ class Site:
                 self.w.slurmctld_starts()
 
     def check(self, who: str) -> None:
-        assert self.w.lost == [], f"after a turn of {who}"
+        assert self.w.lost == [], f"{self.w.lost} after a turn of {who}"
 
 
 RUNS = ("settle", "settle", "settle", "cancel", "removal")
@@ -427,7 +454,7 @@ def course(seed: int) -> Site:
             case _:
                 act = lambda session, wanted=wanted: scale.settle(session, wanted)  # noqa: E731
         dies = dice.choice([1 << 30, 1 << 30, dice.randint(1, 60)])
-        site.scheduler.add(f"{kind} {number}", site.gate(act, f"r{seed}-{number}"), dies)
+        site.scheduler.add(f"{kind} {number}", site.gate(act, f"r{seed}-{number}"), Life(dies))
     for _ in range(dice.randint(0, 6)):
         site.jobs_start()
     for job in site.w.jobs.values():

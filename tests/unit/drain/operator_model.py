@@ -95,6 +95,15 @@ class Job:
     completing: bool = False
     requeueable: bool = True
     signalled_at: int | None = None
+    partitions: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    """``--nodelist``."""
+    batch: bool = True
+    host: str = ""
+    """Where its srun or salloc runs."""
+    waits: bool = False
+    made: int = 0
+    """Turn in which it was submitted."""
 
 
 @dataclass

@@ -1,0 +1,74 @@
+"""What comes between a look at slurm.conf's jobs and the moment in which slurmctld has read the new text: found by the walks
+through :mod:`.whole_site`."""
+
+import pytest
+
+from slinky_iac.cluster.partition_closing import Held
+from slinky_iac.drain import conf_run
+from slinky_iac.drain.protocol import ClosePartitions, Stop, WriteConf
+from slinky_iac.errors import DrainBlocked, DrainDeadline
+from tests.unit.drain.test_conf_run import BOTH, MORE_CPUS, NO_BATCH, kept, session, settings
+from tests.unit.drain.test_conf_steps import CONTROLLER, goal, look, next_step, waiting
+from tests.unit.slurmrest.fake import job as row
+from tests.unit.slurmrest.fake import node
+
+
+# -- a job that waits in a partition that stays, too -------------------------------------------------------------------
+def test_a_job_that_waits_in_two_partitions_is_not_started_in_the_one_that_goes():
+    """Seed 307: it lost nothing while it waited, and slurmctld started it there before it had read the new slurm.conf."""
+    seen = look({"batch": "DRAIN"}, controller=CONTROLLER, jobs=[waiting(partition="batch,all")])
+    assert next_step(seen, goal(["batch"], text="new=1")) == ClosePartitions({"batch": "INACTIVE"}, {"batch": "DRAIN"})
+    shut = look({"batch": "INACTIVE"}, controller=CONTROLLER, jobs=[waiting(partition="batch,all")])
+    assert next_step(shut, goal(["batch"], text="new=1")) == WriteConf("new=1")
+
+
+def test_before_slurm_26_05_an_admin_sets_that_partition_inactive():
+    seen = look({"batch": "DRAIN"}, jobs=[waiting(partition="batch,all")], can_close=False)
+    step = next_step(seen, goal(["batch"]))
+    assert isinstance(step, Stop)
+    assert "partitionname=batch state=inactive" in step.why
+
+
+def test_what_was_shut_so_is_opened_again_where_the_partition_stays_after_all():
+    found = session(row(1, "PENDING", partition="batch,all"), row(2, partition="batch"))
+    found._then = [lambda: None, lambda: found.world.jobs.pop(2), lambda: found.world.add(row(3, partition="all"))]
+    found.kube.set_extra_conf, stays = refuses, found.kube.set_extra_conf
+    with pytest.raises(DrainBlocked, match="no write"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.world.set_to == [("batch", "DRAIN"), ("batch", "INACTIVE")]
+    assert kept(found) == Held({"batch": "UP"}, shut=frozenset({"batch"}))
+    found.kube.set_extra_conf = stays
+    conf_run.settle(found, settings(BOTH), BOTH)
+    assert (found.world.partitions["batch"], kept(found)) == ("UP", Held())
+
+
+def refuses(*_):
+    raise DrainBlocked("no write")
+
+
+def test_a_partition_that_an_admin_set_inactive_over_ours_stays_so():
+    found = session()
+    found.world.partitions["batch"] = "INACTIVE"
+    found.kube.set_map("hpc-gates", {"held": Held({"batch": "UP"}).text()})
+    conf_run.settle(found, settings(BOTH), BOTH)
+    assert found.world.partitions["batch"] == "INACTIVE"
+
+
+# -- another start of slurmctld right before the write -----------------------------------------------------------------
+def test_a_start_of_slurmctld_before_the_write_is_not_taken_for_the_one_that_reads_it():
+    """Seed 878: the host went back to work, and slurmctld's next start ended the job that had begun there."""
+    found = session(node("metal-1"))
+    write = found.kube.write_config_map
+
+    def restarts(*arguments):
+        write(*arguments)
+        if '"began":' in str(arguments[-1]) and '"began":null' not in str(arguments[-1]) and not found.kube.written:
+            found.world.began += 10
+
+    found.kube.write_config_map = restarts
+    with pytest.raises(DrainDeadline, match="has not read its new configuration"):
+        conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+    found.world.began += 10
+    conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
