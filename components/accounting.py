@@ -6,15 +6,15 @@ import hashlib
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.core.v1 import Secret
 
 from slinky_iac import names, ownership
+from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
+from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY
 
 from .connection import Component
 from .first_look import first_look
-from .resources import HIDDEN, child, custom_resource, metadata
+from .resources import HIDDEN, child, custom_resource, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,20 +37,14 @@ class Accounting(Component):
         super().__init__("Accounting", name, args.config, opts)
         config = args.config
         secret = None
-        database = config.accounting.database
-        if args.database_password is not None and database is not None and database.password_from is None:
-            secret = Secret(
-                f"{name}-database",
-                metadata=metadata(config, database_secret(config)),
-                string_data={DATABASE_PASSWORD_ENTRY: args.database_password},
-                opts=child(self, **HIDDEN),
-            )
-        base = config.cluster.resource_name
+        for each in objects.database(config) if args.database_password is not None else ():
+            data = {DATABASE_PASSWORD_ENTRY: args.database_password}
+            secret = register_object(name, config, each, child(self, **HIDDEN), string_data=data)
         noted = {}
         if args.token_set is not None and config.slurmdbd.pods:
             noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
         options = child(self, secret, hooks=first_look("accountings", config, ownership.custom(config, "accountings")))
-        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), options, noted)
+        self.resource = custom_resource(config, objects.accounting(config), options, noted)
         (address,) = config.slurmdbd.addresses
         self.host, self.port = pulumi.Output.from_input(address.host), pulumi.Output.from_input(address.port)
         self.register_outputs({"host": self.host, "port": self.port})

@@ -9,9 +9,10 @@ from typing import Any
 
 import pulumi
 import pulumi_random
-from pulumi_kubernetes.core.v1 import ConfigMap, Secret
+from pulumi_kubernetes.core.v1 import Secret
 
 from slinky_iac import names, ownership
+from slinky_iac.blueprint import objects
 from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
@@ -21,7 +22,7 @@ from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 from .connection import Component
 from .first_look import first_look
 from .gates import Gate
-from .resources import HIDDEN, child, metadata
+from .resources import HIDDEN, child, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,8 @@ class AuthKeys(Component):
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
         if config.keys.jwks and args.keys.slurm_jwks is not None:
-            self.secrets.append(self._jwks(name, config, args.keys.slurm_jwks))
+            data = {names.SLURM_JWKS_FILE: args.keys.slurm_jwks}
+            self.secrets.append(register_object(name, config, objects.slurm_jwks(config), child(self, **HIDDEN), data=data))
         if TOKENS.config in args.keys.values and args.keys.token_set is not None:
             self._tokens(name, config, args.keys.values[TOKENS.config], args.keys.token_set)
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints[SLURM.name], prints[JWT.name]
@@ -111,18 +113,9 @@ class AuthKeys(Component):
         # With slurmctld in Kubernetes a key changes in a planned stop, and nothing holds two keys before it.
         if key is JWT and key.next in args.keys.values and not config.slurmctld.reads_one_key:
             data[place.entry + NEXT_SUFFIX] = args.keys.values[key.next]
-        made = Secret(
-            f"{name}-{key.logical}-secret",
-            metadata=metadata(config, place.name),
-            immutable=True,
-            data=data,
-            opts=child(
-                self,
-                protect=config.keys.protect,
-                hooks=first_look(key.logical, config, ownership.secret(config, place.name)),
-                **HIDDEN,
-            ),
-        )
+        hooks = first_look(key.logical, config, ownership.secret(config, place.name))
+        options = child(self, protect=config.keys.protect, hooks=hooks, **HIDDEN)
+        made = register_object(name, config, objects.key_secret(config, key), options, data=data)
         self.secrets.append(made)
         self.since[key.config] = made.metadata.apply(_made_at)
         return key_fingerprint(value)
@@ -136,31 +129,10 @@ class AuthKeys(Component):
         )
         return random.result.apply(lambda text: to_secret_data(text.encode()))
 
-    def _jwks(self, name: str, config: ClusterConfig, document: pulumi.Output[str]) -> Secret:
-        # Neither immutable nor protected: pods follow its changes while they run, and it can be made again from the keys.
-        return Secret(
-            f"{name}-slurm-jwks-secret",
-            metadata=metadata(config, names.slurm_jwks_secret(config.cluster.resource_name)),
-            data={names.SLURM_JWKS_FILE: document},
-            opts=child(self, **HIDDEN),
-        )
-
     def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: str) -> None:
-        place = config.secret_of(TOKENS)
-        # Not immutable, unlike the daemons' keys: nothing begins with it and keeps it. Replaced it would be gone for a
-        # moment, in which a gate that starts could sign nothing.
-        Secret(
-            f"{name}-{TOKENS.logical}-secret",
-            metadata=metadata(config, place.name),
-            data={place.entry: key},
-            opts=child(self, protect=config.keys.protect, **HIDDEN),
-        )
-        ConfigMap(
-            f"{name}-token-jwks",
-            metadata=metadata(config, names.token_key_set(config.cluster.resource_name)),
-            data={names.JWKS_FILE: public},
-            opts=child(self),
-        )
+        options = child(self, protect=config.keys.protect, **HIDDEN)
+        register_object(name, config, objects.token_key(config), options, data={config.secret_of(TOKENS).entry: key})
+        register_object(name, config, objects.token_key_set(config), child(self), data={names.JWKS_FILE: public})
 
 
 def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain inputs in a preview

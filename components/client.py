@@ -7,20 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
+from pulumi_kubernetes.core.v1 import Namespace
 
 from slinky_iac import names, ownership
+from slinky_iac.blueprint import objects
 from slinky_iac.config import clients
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec, ends_pods
+from slinky_iac.specs.clients import client_pod, client_secret, ends_pods
 from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_rules, hub_values
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
 
 from . import helm_chart
 from .connection import Component
 from .first_look import first_look
 from .gates_sessions import SessionsGate, client_hosts, notebook_hosts, session_props, sessions_first
-from .resources import HIDDEN, child, namespace
+from .resources import HIDDEN, child, namespace, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,32 +44,14 @@ class Client(Component):
         super().__init__("Client", name, args.cluster, opts)
         config, settings = args.cluster, args.settings
         space = self._namespace(name, args)
-        meta = {
-            "name": names.client(config.cluster.resource_name, args.name),
-            "namespace": settings.namespace,
-            "labels": labels(config),
-        }
-        if args.key is not None:
-            # Not immutable: the sidecar follows a new key, and kubelet brings no change of an immutable Secret into a pod.
-            # Not protected: it is a copy.
-            place = client_secret(config, args.name, settings)
-            Secret(
-                f"{name}-key",
-                metadata=meta | {"name": place.name},
-                data={place.entry: args.key},
-                opts=child(self, space, **HIDDEN),
-            )
-        if files := client_files(config, settings):
-            ConfigMap(f"{name}-files", metadata=meta, data=files, opts=child(self, space))
-        if spec := deployment_spec(config, args.name, settings):
-            from pulumi_kubernetes.apps.v1 import Deployment  # noqa: PLC0415 - imports that few stacks need
-
-            hosts = client_hosts(config, args.name, settings)
-            hooks = None if hosts is None else sessions_first(config, hosts, ends_pods)
-            # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
-            made = Deployment(f"{name}-deployment", metadata=meta, spec=spec, opts=child(self, space, hooks=hooks))
-            if hosts is not None:
-                SessionsGate(f"{name}-sessions", session_props(config, hosts), made, child(self, space))
+        for each in objects.client_objects(config, args.name, settings):
+            if each.kind == "Secret" and args.key is not None:
+                data = {client_secret(config, args.name, settings).entry: args.key}
+                register_object(name, config, each, child(self, space, **HIDDEN), data=data)
+            elif each.kind == "ConfigMap":
+                register_object(name, config, each, child(self, space))
+            elif each.kind == "Deployment":
+                self._deployment(name, args, each, space)
         if settings.jupyterhub is not None:
             self._hub(name, args, settings.jupyterhub, space)
         self.pod = pulumi.Output.from_input(client_pod(config, args.name, settings))
@@ -76,9 +60,17 @@ class Client(Component):
     def _namespace(self, name: str, args: ClientArgs) -> Namespace | None:
         if not args.settings.create_namespace:
             return None
-        space, setting = args.settings.namespace, f"clients.{args.name}.createNamespace"
-        more = labels(args.cluster) | {"pod-security.kubernetes.io/warn": "restricted"}
-        return namespace(self, name, f"client-{args.name}", args.cluster, space, setting, more)
+        made, setting = objects.client_namespace(args.cluster, args.settings), f"clients.{args.name}.createNamespace"
+        return namespace(self, name, f"client-{args.name}", args.cluster, made.name, setting, made.labels)
+
+    def _deployment(self, name: str, args: ClientArgs, made: Object, space: Namespace | None) -> None:
+        config = args.cluster
+        hosts = client_hosts(config, args.name, args.settings)
+        hooks = None if hosts is None else sessions_first(config, hosts, ends_pods)
+        # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
+        pods = register_object(name, config, made, child(self, space, hooks=hooks))
+        if hosts is not None:
+            SessionsGate(f"{name}-sessions", session_props(config, hosts), pods, child(self, space))
 
     def _hub(self, name: str, args: ClientArgs, hub: clients.JupyterHub, space: Namespace | None) -> None:
         # Only stacks with a hub pay for these imports.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.core.v1 import ConfigMap
 
 from slinky_iac import names, ownership
+from slinky_iac.blueprint import objects
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
+from slinky_iac.specs.daemons import restarts_slurmctld
 
 from .connection import Component
 from .first_look import Lost, first_look, look_before, none_lost, require_there
 from .gates import policy_of
-from .resources import child, custom_resource, metadata
+from .resources import child, custom_resource, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,19 +40,13 @@ class Controller(Component):
     def __init__(self, name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("Controller", name, args.config, opts)
         config = args.config
-        files = [
-            ConfigMap(f"{name}-{map_name}", metadata=metadata(config, map_name), data=data, opts=child(self))
-            for _, map_name, data in script_maps(config)
-            if data
-        ]
+        files = [register_object(name, config, each, child(self)) for each in objects.scripts(config)]
         told = args.jwt_key_fingerprint
         first, queue = first_look("controllers", config, ownership.custom(config, "controllers")), _queue_first(config)
         hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
-            "Controller",
-            config.cluster.resource_name,
             config,
-            controller_spec(config),
+            objects.controller(config),
             child(self, *files, hooks=hooks, ignore_changes=["spec.extraConf"]),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )

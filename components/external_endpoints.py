@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import pulumi
 
+from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.endpoints import endpoint_objects
 
 from .connection import Component
-from .part_objects import register
+from .resources import register
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class ExternalEndpoints(Component):
 
     def __init__(self, name: str, args: ExternalEndpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("ExternalEndpoints", name, args.config, opts)
-        found = [e for e in (slurmdbd_endpoint(args.config), slurmctld_endpoint(args.config)) if e is not None]
+        found = tuple(objects.endpoints(args.config))
         for endpoint in found:
             register(self, name, args.config, endpoint_objects(endpoint))
         self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in found])

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 import pulumi
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
+from pulumi_kubernetes.core.v1 import Namespace
 
-from slinky_iac import names
 from slinky_iac.addresses import host_port
+from slinky_iac.blueprint import objects
 from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reader import StackRefused, StackSettings
@@ -22,11 +22,9 @@ from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import parts_of
-from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
-from slinky_iac.specs.identity import passwd_files
-from slinky_iac.specs.shared import namespace_labels, quota_spec
+from slinky_iac.specs.shared import namespace_labels
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .accounting import Accounting, AccountingArgs
@@ -47,7 +45,7 @@ from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .part_objects import PartObjects, PartObjectsArgs
-from .resources import HIDDEN, child, custom_resource, metadata, namespace
+from .resources import HIDDEN, child, custom_resource, namespace, register_object
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
@@ -143,12 +141,9 @@ class HybridCluster(Component):
         networks = None
         if config.network_policies.enabled:
             networks = NetworkPolicies(f"{name}-networks", NetworkPoliciesArgs(config=config), self._child(operator, space))
-        quota = None
-        if config.cluster.quota:
-            meta = metadata(config, names.resource_quota(config.cluster.resource_name))
-            quota = ResourceQuota(f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=self._child(space))
+        quotas = [register_object(name, config, each, self._child(space)) for each in objects.quota(config)]
         users = self._users(name, settings, authority, space)
-        first = (operator, space, keys, endpoints, *guards, networks, quota, users)
+        first = (operator, space, keys, endpoints, *guards, networks, *quotas, users)
         accounting = None
         if config.accounting.enabled:
             of_slurmdbd = AccountingArgs(
@@ -169,9 +164,8 @@ class HybridCluster(Component):
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
-        for each, found in config.tokens.items():
-            base = names.user_token(config.cluster.resource_name, each)
-            custom_resource("Token", base, config, token_spec(config, each, found), self._child(*first))
+        for each in config.tokens:
+            custom_resource(config, objects.token(config, each), self._child(*first))
         join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
         self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
         self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
@@ -201,8 +195,8 @@ class HybridCluster(Component):
         if not cluster.create_namespace:
             return None
         more = {"provider": self._kube, "retain_on_delete": cluster.keep_namespace}
-        setting, noted = "cluster.createNamespace", namespace_labels(config)
-        return namespace(self, name, "namespace", config, cluster.namespace, setting, noted, **more)
+        made = objects.namespace(cluster.namespace, namespace_labels(config))
+        return namespace(self, name, "namespace", config, made.name, "cluster.createNamespace", made.labels, **more)
 
     def _parts(
         self,
@@ -227,17 +221,14 @@ class HybridCluster(Component):
     def _users(
         self, name: str, settings: StackSettings, authority: str | None, space: Namespace | None
     ) -> pulumi.Resource | None:
-        config = settings.config
-        base, sssd = config.cluster.resource_name, config.identity.sssd
-        if config.identity.passwd is not None:
-            meta, data = metadata(config, names.users(base)), passwd_files(config.identity.passwd)
-            return ConfigMap(f"{name}-users", metadata=meta, data=data, opts=self._child(space))
-        if sssd is None or sssd.conf_secret is not None or settings.sssd_conf is None:
-            return None
-        meta, ca = metadata(config, names.sssd_secret(base)), {} if authority is None else {CA: authority}
-        files: dict[str, pulumi.Input[str]] = {CONF: settings.sssd_conf, **ca}
-        options = self._child(space, hooks=before_sssd(config), **HIDDEN)
-        return Secret(f"{name}-sssd", metadata=meta, string_data=files, opts=options)
+        config, conf = settings.config, settings.sssd_conf
+        for each in objects.users(config):
+            return register_object(name, config, each, self._child(space))  # type: ignore[no-any-return]
+        for each in objects.sssd(config) if conf is not None else ():
+            files = {CONF: conf} if authority is None else {CONF: conf, CA: authority}
+            options = self._child(space, hooks=before_sssd(config), **HIDDEN)
+            return register_object(name, config, each, options, string_data=files)  # type: ignore[no-any-return]
+        return None
 
     def _workers(
         self, name: str, config: StackConfig, controller: Controller, first: tuple[pulumi.Resource | None, ...]

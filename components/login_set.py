@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pulumi
 
-from slinky_iac import names
+from slinky_iac.blueprint import objects
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.workers import loginset_spec, replaces_pods
+from slinky_iac.specs.workers import replaces_pods
 
 from .connection import Component
 from .gates_sessions import SessionsGate, login_hosts, session_props, sessions_first
@@ -32,11 +32,10 @@ class LoginSet(Component):
 
     def __init__(self, name: str, args: LoginSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("LoginSet", name, args.cluster, opts)
-        kube = names.loginset_resource(args.cluster.cluster.resource_name, args.name)
+        made = objects.loginset(args.cluster, args.name, args.settings)
         hosts = login_hosts(args.cluster, args.name, args.settings)
         hooks = sessions_first(args.cluster, hosts, replaces_pods)
-        spec = loginset_spec(args.cluster, args.settings)
-        self.resource = custom_resource("LoginSet", kube, args.cluster, spec, child(self, hooks=hooks))
+        self.resource = custom_resource(args.cluster, made, child(self, hooks=hooks))
         self.gate = SessionsGate(f"{name}-sessions", session_props(args.cluster, hosts), self.resource, child(self))
-        self.resource_name = pulumi.Output.from_input(kube)
+        self.resource_name = pulumi.Output.from_input(made.name)
         self.register_outputs({"resource_name": self.resource_name})

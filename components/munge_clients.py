@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
-from slinky_iac import names
+from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.parts.munge.clients import client_pod, client_slurm_conf
+from slinky_iac.parts.munge.clients import client_pod
 
 from .auth_keys import key_fingerprint
 from .connection import Component
-from .resources import HIDDEN, child, metadata
+from .resources import HIDDEN, child, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,21 +37,9 @@ class MungeClients(Component):
         made: list[pulumi.Resource] = []
         place = config.secret_of(MUNGE)
         if args.key is not None:
-            made.append(
-                Secret(
-                    f"{name}-munge-key-secret",
-                    metadata=metadata(config, place.name),
-                    immutable=True,
-                    data={place.entry: args.key},
-                    opts=child(self, protect=config.keys.protect, **HIDDEN),
-                )
-            )
-        ConfigMap(
-            f"{name}-slurm-conf",
-            metadata=metadata(config, names.client_conf(config.cluster.resource_name)),
-            data={"slurm.conf": client_slurm_conf(config)},
-            opts=child(self, *made),
-        )
+            options, data = child(self, protect=config.keys.protect, **HIDDEN), {place.entry: args.key}
+            made.append(register_object(name, config, objects.key_secret(config, MUNGE), options, data=data))
+        register_object(name, config, objects.munge_conf(config), child(self, *made))
         self.key_fingerprint = munge_fingerprint(args.key)
         self.pod = pulumi.Output.from_input(client_pod(config))
         self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})

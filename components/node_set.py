@@ -8,16 +8,16 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
+from slinky_iac.blueprint import objects
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import frozen, newer
-from slinky_iac.parts.autoscale.scaler import scaler
-from slinky_iac.specs.workers import nodeset_spec, template_digest
+from slinky_iac.specs.workers import template_digest
 
 from .connection import Component
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import autoscaler, child, custom_resource, logical
+from .resources import autoscaler, child, custom_resource
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,26 +46,27 @@ class NodeSet(Component):
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeSet", name, args.cluster, opts)
         cluster = args.cluster
-        kube = names.nodeset_resource(cluster.cluster.resource_name, args.name)
-        spec = nodeset_spec(cluster, args.name, args.settings)
+        made = objects.nodeset(cluster, args.name, args.settings)
+        kube, spec = made.name, dict(made.body["spec"])
         noted = {
             names.ANNOTATION_TEMPLATE: template_digest(spec),
             names.ANNOTATION_UPDATE: spec["updateStrategy"]["type"],
         }
         hooks = look_before_update(kube, cluster, frozen(cluster, kube))
         there = f"{cluster.cluster.namespace}/{kube}"
-        kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", logical(cluster, kube, "NodeSet")
+        kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", made.logical
         mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
         hooks.before_create = first_look(kube, cluster, newer(cluster, kube), mends).before_create
         options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
-        self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
+        self.resource = custom_resource(cluster, made, options, noted)
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:
             number = pulumi.Output.from_input(args.replicas).apply(counted)
             props |= {"replicas": number, "maxReplicas": number}
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
-        self.scaler = autoscaler(cluster, scaler(cluster, args.name, args.settings), child(self, self.gate))
+        scalers = objects.autoscaler(cluster, args.name, args.settings)
+        self.scaler = next((autoscaler(cluster, each, child(self, self.gate)) for each in scalers), None)
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Final
 
 import pulumi
@@ -11,7 +13,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from slinky_iac import names, ownership
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.parts.autoscale.scaler import Scaler
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
 
 from .first_look import first_look
@@ -22,6 +24,21 @@ reconciling all but NodeSets meanwhile and makes the children again, for minutes
 
 HIDDEN: Final = {"additional_secret_outputs": ["data", "stringData"]}
 """Options of a Secret, whose data the engine encrypts in the state."""
+
+
+_SDK: Final = {
+    ("v1", "ConfigMap"): "core.v1",
+    ("v1", "ResourceQuota"): "core.v1",
+    ("v1", "Secret"): "core.v1",
+    ("v1", "Service"): "core.v1",
+    ("apps/v1", "Deployment"): "apps.v1",
+    ("batch/v1", "CronJob"): "batch.v1",
+    ("networking.k8s.io/v1", "NetworkPolicy"): "networking.v1",
+    ("discovery.k8s.io/v1", "EndpointSlice"): "discovery.v1",
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"): "admissionregistration.v1",
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"): "admissionregistration.v1",
+}
+"""Kubernetes' own kinds, and the SDK's modules that have them. They are imported when a stack makes one."""
 
 
 def token(kind: str) -> str:
@@ -35,53 +52,64 @@ def metadata(config: ClusterConfig, name: str, annotations: Mapping[str, pulumi.
     return meta | ({"annotations": dict(annotations)} if annotations else {})
 
 
-def logical(config: ClusterConfig, name: str, kind: str) -> str:
-    """Logical name of a ``slinky.slurm.net`` custom resource."""
-    return f"{config.cluster.namespace}-{name}-{kind.lower()}"
+def register(parent: pulumi.Resource, name: str, config: ClusterConfig, objects: Iterable[Object]) -> None:
+    """The objects as children of ``parent``; logical names begin with ``name``."""
+    made: dict[str, pulumi.Resource] = {}
+    for each in objects:
+        made[each.logical] = register_object(name, config, each, child(parent, made.get(each.after)))
+
+
+def register_object(
+    name: str,
+    config: ClusterConfig,
+    made: Object,
+    opts: pulumi.ResourceOptions,
+    annotations: Mapping[str, pulumi.Input[str]] | None = None,
+    **more: Any,  # noqa: ANN401
+) -> Any:  # noqa: ANN401 - of the SDK's class for its kind
+    """One object; its logical name begins with ``name``. ``more``: what a Secret holds, and what only outputs know."""
+    meta = metadata(config, made.name, {**made.annotations, **(annotations or {})})
+    meta["labels"] = {**meta["labels"], **made.labels}
+    space = made.space(meta.pop("namespace"))
+    if space is not None:
+        meta["namespace"] = space
+    name = f"{name}-{made.logical}" if name else made.logical
+    module = _SDK.get((made.api_version, made.kind))
+    if module is None:
+        own = {**made.body, **more}
+        return CustomResource(name, api_version=made.api_version, kind=made.kind, metadata=meta, opts=opts, **own)
+    kind: type[pulumi.Resource] = getattr(import_module(f"pulumi_kubernetes.{module}"), made.kind)
+    fields = {re.sub("([A-Z])", r"_\1", key).lower(): value for key, value in made.body.items()}
+    return kind(name, metadata=meta, opts=opts, **fields, **more)  # type: ignore[call-arg]
 
 
 def custom_resource(
-    kind: str,
-    name: str,
     config: ClusterConfig,
-    spec: Mapping[str, Any] | pulumi.Output[dict[str, Any]],
+    made: Object,
     opts: pulumi.ResourceOptions,
     annotations: Mapping[str, pulumi.Input[str]] | None = None,
 ) -> CustomResource:
-    """A ``slinky.slurm.net`` custom resource; ``name`` is its Kubernetes name and its logical name.
+    """A ``slinky.slurm.net`` custom resource.
 
     A NodeSet's deletion ends when its pods have: slurmrestd must outlive them. A replacement deletes first: under one
     name, creating first would take up the old object, which is then deleted as the old one, and none is left.
     """
-    noted = {} if kind == "NodeSet" else dict(BACKGROUND)
-    return CustomResource(
-        logical(config, name, kind),
-        api_version=names.API_VERSION,
-        kind=kind,
-        metadata=metadata(config, name, noted | dict(annotations or {})),
-        spec=spec if isinstance(spec, pulumi.Output) else dict(spec),
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
-    )
+    noted = {} if made.kind == "NodeSet" else dict(BACKGROUND)
+    options = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True))
+    found: CustomResource = register_object("", config, made, options, noted | dict(annotations or {}))
+    return found
 
 
-def autoscaler(config: ClusterConfig, found: Scaler | None, opts: pulumi.ResourceOptions) -> CustomResource | None:
+def autoscaler(config: ClusterConfig, made: Object, opts: pulumi.ResourceOptions) -> CustomResource:
     """The autoscaler of a NodeSet. A gate that lowers the maximum writes it before Pulumi does: Pulumi takes it over.
 
     Annotations stay as they are: pulumi-kubernetes takes over what any ``kubectl`` command has set on an object that it
     changes (fixCSAFieldManagers), and would remove a person's pause as not its own (run).
     """
-    if found is None:
-        return None
-    return CustomResource(
-        f"{config.cluster.namespace}-{found.name}-{found.kind.lower()}",
-        api_version=found.api_version,
-        kind=found.kind,
-        metadata=metadata(config, found.name, {"pulumi.com/patchForce": "true"}),
-        spec=found.spec,
-        opts=pulumi.ResourceOptions.merge(
-            opts, pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=["metadata.annotations"])
-        ),
-    )
+    own = pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=["metadata.annotations"])
+    options = pulumi.ResourceOptions.merge(opts, own)
+    found: CustomResource = register_object("", config, made, options, {"pulumi.com/patchForce": "true"})
+    return found
 
 
 def child(parent: pulumi.Resource, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pulumi
 
 from slinky_iac import names, ownership
+from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.daemons import restapi_spec
 
 from .connection import Component
 from .first_look import Lost, first_look, none_lost, require_there
@@ -40,7 +40,7 @@ class RestApi(Component):
         if config.restapi.tls is not None:
             tls = RestApiTls(f"{name}-tls", RestApiTlsArgs(config=config, tls=config.restapi.tls), child(self))
         options = child(self, tls, hooks=first_look("restapis", config, ownership.custom(config, "restapis")))
-        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), options)
+        self.resource = custom_resource(config, objects.restapi(config), options)
         require_there(self.resource, "restapis", args.lost)
         service = names.restapi_service(base)
         self.service = pulumi.Output.from_input(service)

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import pulumi
 import pulumi_random
-from pulumi_kubernetes.apiextensions import CustomResource
-from pulumi_kubernetes.core.v1 import ConfigMap, Secret, Service
 
 from slinky_iac import names
+from slinky_iac.blueprint import objects
 from slinky_iac.config.rest_api import RestApiTls as Settings
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
+from slinky_iac.specs.objects import Object
+from slinky_iac.specs.restapi_tls import certificate_names
 
 from .connection import Component
-from .resources import HIDDEN, child, metadata
+from .resources import HIDDEN, child, register_object
 
 SEED_LENGTH = 64
 """Letters and digits: 380 bits, more than the 256 of the keys that are made from it."""
@@ -41,34 +41,16 @@ class RestApiTls(Component):
         config, tls = args.config, args.tls
         base = config.cluster.resource_name
         service = names.restapi_tls_service(names.restapi_service(base))
-        ConfigMap(
-            f"{name}-conf",
-            metadata=metadata(config, names.restapi_tls_conf(base)),
-            data=tls_files(config, tls),
-            opts=child(self),
-        )
         self.ca = pulumi.Output.from_input("")
-        if tls.source == "generated":
-            self.ca = self._generate(name, config, tls)
-        elif tls.source == "cert-manager":
-            CustomResource(
-                f"{name}-certificate",
-                api_version="cert-manager.io/v1",
-                kind="Certificate",
-                metadata=metadata(config, tls_secret(config, tls)),
-                spec=cert_manager_spec(config, tls),
-                opts=child(self),
-            )
-        Service(
-            f"{name}-service",
-            metadata=metadata(config, service, dict(tls.service.annotations)),
-            spec=tls_service(config, tls),
-            opts=child(self),
-        )
+        for each in objects.restapi_tls(config):
+            if each.kind == "Secret":
+                self.ca = self._generate(name, config, tls, each)
+            else:
+                register_object(name, config, each, child(self))
         self.url = pulumi.Output.from_input(f"https://{service}.{config.cluster.namespace}:{names.SLURMRESTD_TLS_PORT}")
         self.register_outputs({"ca": self.ca, "url": self.url})
 
-    def _generate(self, name: str, config: ClusterConfig, tls: Settings) -> pulumi.Output[str]:
+    def _generate(self, name: str, config: ClusterConfig, tls: Settings, secret: Object) -> pulumi.Output[str]:
         since = tls.since
         if since is None:
             raise ValueError("a generated certificate needs since; rules_tls says so before this is called")
@@ -82,12 +64,7 @@ class RestApiTls(Component):
             return {"tls.crt": made.chain, "tls.key": made.key, "ca.crt": made.ca}
 
         made = seed.result.apply(make)
-        Secret(
-            f"{name}-secret",
-            metadata=metadata(config, tls_secret(config, tls)),
-            type="kubernetes.io/tls",
-            data=made.apply(lambda files: {entry: base64.b64encode(pem.encode()).decode() for entry, pem in files.items()}),
-            opts=child(self, **HIDDEN),
-        )
+        data = made.apply(lambda files: {entry: base64.b64encode(pem.encode()).decode() for entry, pem in files.items()})
+        register_object(name, config, secret, child(self, **HIDDEN), data=data)
         # A certificate is public: users of slurmrestd need it to know whom they speak to.
         return pulumi.Output.unsecret(made.apply(lambda files: files["ca.crt"]))

@@ -120,7 +120,14 @@ TOKENS: Final = Key(
     logical="token-key",
 )
 """RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json)."""
-MUNGE: Final = Key("munge", "munge.key", config="mungeKey", file=names.MUNGE_KEY_FILE, secret=names.munge_key_secret)
+MUNGE: Final = Key(
+    "munge",
+    "munge.key",
+    logical="munge-key",
+    config="mungeKey",
+    file=names.MUNGE_KEY_FILE,
+    secret=names.munge_key_secret,
+)
 """auth/munge, in place of all others."""
 
 DAEMON_KEYS: Final = (SLURM, JWT)

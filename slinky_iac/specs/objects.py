@@ -1,4 +1,4 @@
-"""One Kubernetes object that the stack makes: what components register, and what `slinky rights` lists."""
+"""One Kubernetes object that the stack makes: what components register, and what `slinky rights` names."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ class Object:
     kind: str
     name: str
     body: Mapping[str, Any]
-    """All but its metadata: ``spec``, ``data``, and so on."""
+    """All but its metadata and secrets: ``spec``, ``data``, and so on."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels besides those of every object of the stack."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = ""
+    """Its namespace; empty: the cluster's."""
     namespaced: bool = True
-    """Whether it is in the cluster's namespace; else it is of a kind that has none."""
+    """Whether it is in a namespace; else it is of a kind that has none."""
     after: str = ""
     """Logical name of the object that is made before it; empty where none has to be."""
+
+    def space(self, cluster: str) -> str | None:
+        """Its namespace, where the cluster's is ``cluster``; None where its kind has none."""
+        return (self.namespace or cluster) if self.namespaced else None
 
     @property
     def group(self) -> str:

@@ -95,6 +95,7 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names",
     "parts": "addresses config node_demand errors hostlist keys names specs.base",
+    "blueprint": "config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors keys names parts releases",
     "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text",
@@ -133,7 +134,7 @@ _PARTS = {
         "cluster_access specs"
     ),
     "commands.rights": (
-        "cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
+        "blueprint cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
     ),
     "commands.rotation": (
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
@@ -295,7 +296,7 @@ def part(module: str) -> str:
     if names[1] == "config" and names[2:]:
         return "config.base" if names[2] in BASE else "config.rules" if RULES.match(names[2]) else "config"
     if names[1] == "blueprint":
-        return "blueprint.base"
+        return "blueprint" if names[2:3] == ["objects"] else "blueprint.base"
     if names[1] == "specs" and names[2:] and names[2] in SHARED:
         return "specs.base"
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.blueprint.objects import objects
 from slinky_iac.cluster.partition_closing import place
 from slinky_iac.cluster_access import reach
-from slinky_iac.commands.rights.made import made
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
 from slinky_iac.parts.node_table.table import named_nodes
@@ -172,7 +171,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
 
 def _paused(config: StackConfig) -> Iterator[Right]:
     """Autoscalers that a gate pauses."""
-    if own := tuple(each.name for each in made(config) if each.resource == "scaledobjects"):
+    if own := tuple(each.name for each in objects(config) if each.resource == "scaledobjects"):
         why = "whether an autoscaler is paused, and its maximum"
         yield Right("keda.sh", "scaledobjects", ("get",), why, own, config.cluster.namespace)
 
@@ -214,11 +213,12 @@ def _nodesets(config: StackConfig) -> tuple[str, ...]:
 
 def _making(config: StackConfig) -> Iterator[Right]:
     """What the engine makes, changes and removes, object by object."""
-    by_kind = sorted(made(config), key=lambda each: (each.namespace or "", each.group, each.resource))
-    for (namespace, group, resource), rows in groupby(by_kind, key=lambda each: (each.namespace, each.group, each.resource)):
+    by_kind: dict[tuple[str | None, str, str], list[str]] = {}
+    for each in objects(config):
+        by_kind.setdefault((each.space(config.cluster.namespace), each.group, each.resource), []).append(each.name)
+    for (namespace, group, resource), own in sorted(by_kind.items(), key=lambda row: (row[0][0] or "", *row[0][1:])):
         verbs = ("get", "create", "patch", "delete")
-        own = tuple(each.name for each in rows)
-        yield Right(group, resource, verbs, "made, changed and removed by the engine", own, namespace)
+        yield Right(group, resource, verbs, "made, changed and removed by the engine", tuple(own), namespace)
         gone = resource == "nodesets"  # its gate has deleted it and waited, so the engine finds none
         yield Right(group, resource, ("list", "watch"), "the engine waits until one is gone", (), namespace, seldom=gone)
 

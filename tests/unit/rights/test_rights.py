@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from slinky_iac import names
+from slinky_iac.blueprint.objects import objects
 from slinky_iac.commands import cli
 from slinky_iac.commands.rights.cli import Account, as_table, as_yaml, manifests, notes
-from slinky_iac.commands.rights.made import made
 from slinky_iac.commands.rights.table import rights
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
@@ -68,7 +68,7 @@ def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: 
     recording = recorded(stack, **more)
     (example,) = [path for path in EXAMPLES if path.stem == f"Pulumi.{stack}"]
     config = config_of(example, more)
-    named = {(each.resource, each.name) for each in made(config)} | {("namespaces", config.operator.namespace)}
+    named = {(each.resource, each.name) for each in objects(config)} | {("namespaces", config.operator.namespace)}
     seen = 0
     for resource in recording.resources:
         kind = resource.type.rsplit(":", 1)[-1]
@@ -77,7 +77,7 @@ def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: 
             assert (PLURALS[kind], resource.inputs["metadata"]["name"]) in named
     assert seen > 5
     granted = {(each.resource, name) for each in rights(config, Use.APPLY) if "patch" in each.verbs for name in each.names}
-    assert {(each.resource, each.name) for each in made(config)} <= granted
+    assert {(each.resource, each.name) for each in objects(config)} <= granted
 
 
 @every_example

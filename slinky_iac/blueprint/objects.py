@@ -1,0 +1,259 @@
+"""The Kubernetes objects that a stack makes: the one list of them. Components register these, `slinky rights` names them.
+
+Secrets are listed without what is in them: their component adds that. Charts (slurm-operator's, JupyterHub's) and what
+belongs to them are not in the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from slinky_iac import names
+from slinky_iac.config.clients import Client
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.workers import LoginSet, NodeSet
+from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS, Key
+from slinky_iac.parts.autoscale.scaler import scaler
+from slinky_iac.parts.munge.clients import client_slurm_conf
+from slinky_iac.parts.registry import parts_of
+from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
+from slinky_iac.specs.daemons import (
+    accounting_spec,
+    controller_spec,
+    database_secret,
+    restapi_spec,
+    script_maps,
+    token_spec,
+)
+from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.identity import passwd_files
+from slinky_iac.specs.networks import network_policies
+from slinky_iac.specs.objects import Object
+from slinky_iac.specs.restapi_tls import cert_manager_spec, tls_files, tls_secret, tls_service
+from slinky_iac.specs.shared import labels, namespace_labels, quota_spec
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
+
+
+def objects(config: StackConfig) -> tuple[Object, ...]:
+    """All of them."""
+    own = _of_cluster(config) if config.auth.makes_daemons else _of_munge(config)
+    clients = (each for name, client in config.clients.items() for each in client_objects(config, name, client))
+    parts = (each for part in parts_of(config) for each in part.objects(config, str))
+    return (*own, *network_objects(config), *clients, *_namespace(config), *parts)
+
+
+def _of_cluster(config: StackConfig) -> Iterator[Object]:
+    yield from quota(config)
+    yield from (key_secret(config, key) for key in (() if config.keys.of_others else DAEMON_KEYS))
+    if config.keys.jwks:
+        yield slurm_jwks(config)
+    if config.keys.has_token_keys:
+        yield token_key(config)
+        yield token_key_set(config)
+    yield from users(config)
+    yield from sssd(config)
+    yield from (each for found in endpoints(config) for each in endpoint_objects(found))
+    if config.accounting.enabled:
+        yield accounting(config)
+        yield from database(config)
+    yield controller(config)
+    yield from scripts(config)
+    yield restapi(config)
+    yield from (token(config, each) for each in config.tokens)
+    yield from restapi_tls(config)
+    for name, each in config.nodesets.items():
+        yield nodeset(config, name, each)
+        yield from autoscaler(config, name, each)
+    yield from (loginset(config, name, each) for name, each in config.logins.items())
+
+
+def _of_munge(config: StackConfig) -> Iterator[Object]:
+    if config.auth.client_image is not None:
+        yield munge_conf(config)
+        if config.keys.source == "imported":
+            yield key_secret(config, MUNGE)
+
+
+def _namespace(config: StackConfig) -> Iterator[Object]:
+    # A munge cluster whose clients have namespaces of their own has none of its own.
+    if config.cluster.create_namespace and (config.auth.makes_daemons or config.auth.client_image is not None):
+        yield namespace(config.cluster.namespace, namespace_labels(config))
+
+
+def _core(kind: str, name: str, logical: str, body: Mapping[str, Any], **more: Any) -> Object:  # noqa: ANN401
+    return Object(logical=logical, api_version="v1", kind=kind, name=name, body=body, **more)
+
+
+def _slinky(config: ClusterConfig, kind: str, name: str, spec: Mapping[str, Any]) -> Object:
+    logical = f"{config.cluster.namespace}-{name}-{kind.lower()}"
+    return Object(logical=logical, api_version=names.API_VERSION, kind=kind, name=name, body={"spec": spec})
+
+
+def namespace(name: str, noted: Mapping[str, str]) -> Object:
+    """A Namespace with its labels."""
+    return _core("Namespace", name, "namespace", {}, labels=noted, namespaced=False)
+
+
+def quota(config: ClusterConfig) -> Iterator[Object]:
+    """The ResourceQuota of the cluster's namespace."""
+    if config.cluster.quota:
+        yield _core(
+            "ResourceQuota", names.resource_quota(config.cluster.resource_name), "quota", {"spec": quota_spec(config)}
+        )
+
+
+def key_secret(config: ClusterConfig, key: Key) -> Object:
+    """The Secret with a key that the daemons share."""
+    return _core("Secret", config.secret_of(key).name, f"{key.logical}-secret", {"immutable": True})
+
+
+def slurm_jwks(config: ClusterConfig) -> Object:
+    """The Secret with slurm.jwks: neither immutable nor protected, for pods follow its changes while they run, and it can be
+    made again from the keys."""
+    return _core("Secret", names.slurm_jwks_secret(config.cluster.resource_name), "slurm-jwks-secret", {})
+
+
+def token_key(config: ClusterConfig) -> Object:
+    """The Secret with the key of the stack's own tokens. Not immutable, unlike the daemons' keys: nothing begins with it and
+    keeps it. Replaced it would be gone for a moment, in which a gate that starts could sign nothing."""
+    return _core("Secret", config.secret_of(TOKENS).name, f"{TOKENS.logical}-secret", {})
+
+
+def token_key_set(config: ClusterConfig) -> Object:
+    """The ConfigMap with its public half; its component adds that."""
+    return _core("ConfigMap", names.token_key_set(config.cluster.resource_name), "token-jwks", {})
+
+
+def users(config: ClusterConfig) -> Iterator[Object]:
+    """The ConfigMap with passwd and group."""
+    if config.identity.passwd is not None:
+        files = passwd_files(config.identity.passwd)
+        yield _core("ConfigMap", names.users(config.cluster.resource_name), "users", {"data": files})
+
+
+def sssd(config: ClusterConfig) -> Iterator[Object]:
+    """The Secret with sssd.conf, where the stack has that."""
+    if config.identity.sssd is not None and config.identity.sssd.conf_secret is None:
+        yield _core("Secret", names.sssd_secret(config.cluster.resource_name), "sssd", {})
+
+
+def endpoints(config: ClusterConfig) -> Iterator[Any]:
+    """What leads to slurmdbd and slurmctld outside."""
+    yield from (each for each in (slurmdbd_endpoint(config), slurmctld_endpoint(config)) if each is not None)
+
+
+def accounting(config: ClusterConfig) -> Object:
+    """slurmdbd's Accounting."""
+    return _slinky(config, "Accounting", config.cluster.resource_name, accounting_spec(config))
+
+
+def database(config: ClusterConfig) -> Iterator[Object]:
+    """The Secret with the database's password, where no other has it."""
+    found = config.accounting.database
+    if found is not None and found.password_from is None:
+        yield _core("Secret", database_secret(config), "database", {})
+
+
+def controller(config: StackConfig) -> Object:
+    """slurmctld's Controller."""
+    return _slinky(config, "Controller", config.cluster.resource_name, controller_spec(config))
+
+
+def scripts(config: ClusterConfig) -> Iterator[Object]:
+    """The ConfigMaps with files that slurmctld hands out."""
+    yield from (_core("ConfigMap", name, name, {"data": data}) for _, name, data in script_maps(config) if data)
+
+
+def restapi(config: ClusterConfig) -> Object:
+    """slurmrestd's RestApi."""
+    return _slinky(config, "RestApi", config.cluster.resource_name, restapi_spec(config))
+
+
+def restapi_tls(config: ClusterConfig) -> Iterator[Object]:
+    """What TLS before slurmrestd needs beside its pods: the proxy's files, its certificate, the Service that leads to it."""
+    tls, base = config.restapi.tls, config.cluster.resource_name
+    if tls is None:
+        return
+    yield _core("ConfigMap", names.restapi_tls_conf(base), "conf", {"data": tls_files(config, tls)})
+    if tls.source == "generated":
+        yield _core("Secret", tls_secret(config, tls), "secret", {"type": "kubernetes.io/tls"})
+    elif tls.source == "cert-manager":
+        yield Object(
+            logical="certificate",
+            api_version="cert-manager.io/v1",
+            kind="Certificate",
+            name=tls_secret(config, tls),
+            body={"spec": cert_manager_spec(config, tls)},
+        )
+    service = names.restapi_tls_service(names.restapi_service(base))
+    noted = dict(tls.service.annotations)
+    yield _core("Service", service, "service", {"spec": tls_service(config, tls)}, annotations=noted)
+
+
+def token(config: StackConfig, name: str) -> Object:
+    """A token of slurmrestd for a program in Kubernetes."""
+    own = names.user_token(config.cluster.resource_name, name)
+    return _slinky(config, "Token", own, token_spec(config, name, config.tokens[name]))
+
+
+def nodeset(config: ClusterConfig, name: str, settings: NodeSet) -> Object:
+    """A NodeSet, by its name in Slurm."""
+    own = names.nodeset_resource(config.cluster.resource_name, name)
+    return _slinky(config, "NodeSet", own, nodeset_spec(config, name, settings))
+
+
+def autoscaler(config: ClusterConfig, name: str, settings: NodeSet) -> Iterator[Object]:
+    """The autoscaler of a NodeSet."""
+    found = scaler(config, name, settings)
+    if found is not None:
+        logical = f"{config.cluster.namespace}-{found.name}-{found.kind.lower()}"
+        body = {"spec": found.spec}
+        yield Object(logical=logical, api_version=found.api_version, kind=found.kind, name=found.name, body=body)
+
+
+def loginset(config: ClusterConfig, name: str, settings: LoginSet) -> Object:
+    """A login set, by its name in the stack's file."""
+    own = names.loginset_resource(config.cluster.resource_name, name)
+    return _slinky(config, "LoginSet", own, loginset_spec(config, settings))
+
+
+def network_objects(config: StackConfig) -> Iterator[Object]:
+    """One NetworkPolicy for each part that runs in pods."""
+    for each in network_policies(config):
+        yield Object(
+            logical=each.part,
+            api_version="networking.k8s.io/v1",
+            kind="NetworkPolicy",
+            name=each.name,
+            namespace=each.namespace,
+            body={"spec": each.spec},
+        )
+
+
+def munge_conf(config: ClusterConfig) -> Object:
+    """The ConfigMap with slurm.conf of a munge cluster's clients."""
+    own = names.client_conf(config.cluster.resource_name)
+    return _core("ConfigMap", own, "slurm-conf", {"data": {"slurm.conf": client_slurm_conf(config)}})
+
+
+def client_objects(config: ClusterConfig, name: str, client: Client) -> Iterator[Object]:
+    """What pods of a client need, and its pod where one is asked for."""
+    own, space = names.client(config.cluster.resource_name, name), client.namespace
+    if client.create_namespace:
+        yield client_namespace(config, client)
+    if not config.keys.of_others:
+        # Not immutable: the sidecar follows a new key, and kubelet brings no change of an immutable Secret into a pod.
+        # Not protected: it is a copy.
+        yield _core("Secret", client_secret(config, name, client).name, "key", {}, namespace=space)
+    if files := client_files(config, client):
+        yield _core("ConfigMap", own, "files", {"data": files}, namespace=space)
+    if spec := deployment_spec(config, name, client):
+        yield Object(
+            logical="deployment", api_version="apps/v1", kind="Deployment", name=own, namespace=space, body={"spec": spec}
+        )
+
+
+def client_namespace(config: ClusterConfig, client: Client) -> Object:
+    """The Namespace of a client."""
+    return namespace(client.namespace, {**labels(config), "pod-security.kubernetes.io/warn": "restricted"})
