@@ -11,7 +11,7 @@ from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_steps, waiting
 from slinky_iac.drain.closed import Record, require_record
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
-from slinky_iac.drain.conf_text import ConfLines, Leaving, kept_back, leaving, narrows
+from slinky_iac.drain.conf_text import ConfLines, kept_back, leaving, narrows
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.losses import Change, who_loses
@@ -40,7 +40,7 @@ from slinky_iac.errors import (
 from slinky_iac.kube.resources import Controller
 
 
-def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
+def goal_of(settings: ConfSettings, going: Change, now: int) -> ConfGoal:
     """What a run that begins now wants."""
     where = f"kubectl exec -n {settings.reach.namespace} {settings.controller}-controller-0 -c slurmctld --"
     return ConfGoal(
@@ -148,7 +148,7 @@ class ConfTask(Task[ConfLook]):
             session.report(line, severity="warning", keep=True)
 
     def _note_beginning(self) -> None:
-        if self._goal.leaving.changed:
+        if self._goal.leaving.nodes:
             began = self.session.slurm.slurmctld_began()
             self.record.hold(replace(self.record.held(), began=began))
 
@@ -285,7 +285,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
         return_hosts(record, settings)
 
 
-def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> None:
+def _tell_admin(session: Session, settings: ConfSettings, going: Change) -> None:
     """An outside slurm.conf is its admin's: say what leaves it, with how many jobs, and the steps that lose none."""
     if not going:
         return
@@ -295,8 +295,8 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         jobs = len(conf_steps.losses(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
-    said = partition_closing.losing(going.partitions, going.nodes, jobs)
-    steps = "\n".join(f"  {step}" for step in partition_closing.closing_steps(going.partitions, going.nodes))
+    said = partition_closing.losing(sorted(going.partitions), going.hosts, jobs)
+    steps = "\n".join(f"  {step}" for step in partition_closing.closing_steps(sorted(going.partitions), going.hosts))
     session.report(f"{said}. Its admin's steps:\n{steps}", severity="warning", keep=True)
 
 
@@ -310,7 +310,7 @@ def partition_holds(session: Session, settings: GateSettings, *, waiting_only: b
     the client raises.
     """
     seen = conf_look(session, settings)
-    going, record = Leaving(partitions=(settings.owner.nodeset,)), Record(session, settings)
+    going, record = Change(partitions=frozenset([settings.owner.nodeset])), Record(session, settings)
     for each, before in conf_steps.opened(seen, going).items():
         if seen.can_close:
             with record.leased():
@@ -318,7 +318,7 @@ def partition_holds(session: Session, settings: GateSettings, *, waiting_only: b
                 session.slurm.set_partition_state(each, conf_steps.CLOSED[before])
             return f"partition {each} was open, and is closed now"
         session.report(f"partition {each} is open, and slurmrestd before 26.05 can't close it", severity="warning")
-    lost = who_loses(going.change, seen.cluster)
+    lost = who_loses(going, seen.cluster)
     return "; ".join(waiting.lines(each for each in lost if each.job.waits or not waiting_only))
 
 
@@ -334,7 +334,7 @@ def finish(session: Session, settings: ConfSettings, ends: Literal["first", "las
         if ends == "last":
             _tell_kept(session, settings)
         return
-    goal = replace(goal_of(settings, Leaving(), session.now()), text=None, ends=ends)
+    goal = replace(goal_of(settings, Change(), session.now()), text=None, ends=ends)
     with Record(session, settings).leased():
         task = ConfTask(session, settings, goal)
         drive(task)
@@ -362,7 +362,7 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
         session.report(f"{said}. {lose}", severity="warning", keep=True)
 
 
-def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
+def give_back(record: Record, settings: ConfSettings, going: Change) -> None:
     """Open partitions and return hosts that an earlier run took and that stay now; forget those that are gone."""
     held = record.held()
     if not held:
@@ -370,7 +370,7 @@ def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     # What slurmctld has yet to read is returned once it has (return_hosts).
-    stay = news.hosts.keys() - {*going.nodes} if held.began is None else set[str]()
+    stay = news.hosts.keys() - {*going.hosts} if held.began is None else set[str]()
     returns = {host: stack for host, stack in held.hosts.items() if host in stay}
     seen = conf_look(record.session, settings)
     record.restore(replace(held, partitions=opens, hosts=returns), seen.partitions)
@@ -379,7 +379,7 @@ def give_back(record: Record, settings: ConfSettings, going: Leaving) -> None:
         for name, state in held.partitions.items()
         if name not in opens and (name in seen.partitions or name in going.partitions)
     }
-    kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.nodes}
+    kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.hosts}
     hosts = {host: stack for host, stack in held.hosts.items() if host in kept}
     record.hold(replace(held, partitions=left, hosts=hosts))
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import waiting
-from slinky_iac.drain.conf_text import ConfLines, Leaving, fitting, in_words, read_lines, unjudged
+from slinky_iac.drain.conf_text import ConfLines, fitting, in_words, read_lines, unjudged
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import why_not_free
 from slinky_iac.drain.losses import Change, Loss, who_loses
@@ -131,7 +131,7 @@ class ConfGoal(Patience):
     """What one run wants."""
 
     owner: Owner
-    leaving: Leaving
+    leaving: Change
     by_hand: str = "scontrol"
     """How an admin runs scontrol there."""
     forget_at: int | None = None
@@ -148,12 +148,12 @@ class ConfGoal(Patience):
     @property
     def change(self) -> Change:
         """What ends, for the rule."""
-        return Change(slurmctld=True) if self.ends else self.leaving.change
+        return Change(slurmctld=True) if self.ends else self.leaving
 
     def of(self, look: ConfLook) -> ConfGoal:
         """The same with what leaves by this look."""
         if self.ends:
-            return replace(self, leaving=Leaving(partitions=tuple(sorted(look.partitions))))
+            return replace(self, leaving=Change(partitions=frozenset(look.partitions)))
         return self
 
 
@@ -244,7 +244,7 @@ def _shut(look: ConfLook, goal: ConfGoal) -> Step | None:
 
 def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
     """Hosts drained; the end where a person's words are on one."""
-    records = {host: look.cluster.nodes.get(host) for host in goal.leaving.nodes}
+    records = {host: look.cluster.nodes.get(host) for host in goal.leaving.hosts}
     undrained = {host: record for host, record in records.items() if record is not None and "DRAIN" not in record.state}
     refused = [why for host, record in undrained.items() if (why := overwrites(host, record, goal.owner))]
     if refused:
@@ -256,7 +256,7 @@ def remembered(look: ConfLook, goal: ConfGoal) -> int:
     """Ended jobs of what leaves that slurmctld must forget first: none where it is 26.05 or newer, or ends itself."""
     if look.can_close or goal.ends:
         return 0
-    return sum(each.over and not set(each.partitions).isdisjoint(goal.leaving.partitions) for each in look.jobs)
+    return sum(each.over and not goal.leaving.partitions.isdisjoint(each.partitions) for each in look.jobs)
 
 
 def _forget(look: ConfLook, goal: ConfGoal) -> Step | None:
@@ -278,9 +278,9 @@ def limits_exceeded(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     return waiting.over_limits(goal.policy.limits, look.now, (each.job for each in losses(look, goal)))
 
 
-def opened(look: ConfLook, going: Leaving) -> dict[str, str]:
+def opened(look: ConfLook, going: Change) -> dict[str, str]:
     """Partitions that take new jobs, with their state."""
-    states = {name: look.partitions[name] for name in going.partitions if name in look.partitions}
+    states = {name: look.partitions[name] for name in sorted(going.partitions) if name in look.partitions}
     return {
         name: next((each for each in CLOSED if each in found), "UP")
         for name, found in states.items()
@@ -290,7 +290,7 @@ def opened(look: ConfLook, going: Leaving) -> dict[str, str]:
 
 def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     """A line for each host that isn't free although no job of the list is on it."""
-    idle = (host for host in goal.leaving.nodes if not look.cluster.jobs(host))
+    idle = (host for host in goal.leaving.hosts if not look.cluster.jobs(host))
     return tuple(why for host in idle if (why := why_not_free(host, look.cluster, look.now)))
 
 

@@ -45,30 +45,6 @@ class ConfLines:
     hosts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Leaving:
-    """What jobs may lose by a change."""
-
-    partitions: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    """Bare-metal hosts whose NodeName= line goes."""
-    changed: tuple[str, ...] = ()
-    """Bare-metal hosts whose line stays, with other resources or another address."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Hosts that must be free."""
-        return (*self.hosts, *self.changed)
-
-    @property
-    def change(self) -> Change:
-        """The same for the rule."""
-        return Change(nodes=frozenset(self.changed), records=frozenset(self.hosts), partitions=frozenset(self.partitions))
-
-    def __bool__(self) -> bool:
-        return bool(self.partitions or self.hosts or self.changed)
-
-
 def read_lines(text: str) -> ConfLines:
     """The lines in a Controller's ``extraConf``."""
     found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
@@ -103,13 +79,14 @@ def _named(match: re.Match[str]) -> tuple[str, ...]:
     return every if all(_NAME.fullmatch(each) and each.upper() != "DEFAULT" for each in every) else ()
 
 
-def leaving(olds: ConfLines, news: ConfLines) -> Leaving:
-    """What goes from ``olds`` to ``news``, in order of name."""
-    stay = sorted(olds.hosts.keys() & news.hosts.keys())
-    return Leaving(
-        partitions=tuple(sorted(olds.partitions.keys() - news.partitions.keys())),
-        hosts=tuple(sorted(olds.hosts.keys() - news.hosts.keys())),
-        changed=tuple(name for name in stay if resources(olds.hosts[name]) != resources(news.hosts[name])),
+def leaving(olds: ConfLines, news: ConfLines) -> Change:
+    """What jobs may lose from ``olds`` to ``news``: partitions, bare-metal hosts whose NodeName= line goes, and those whose
+    line stays, with other resources or another address."""
+    stay = olds.hosts.keys() & news.hosts.keys()
+    return Change(
+        partitions=frozenset(olds.partitions.keys() - news.partitions.keys()),
+        records=frozenset(olds.hosts.keys() - news.hosts.keys()),
+        nodes=frozenset(name for name in stay if resources(olds.hosts[name]) != resources(news.hosts[name])),
     )
 
 
@@ -170,6 +147,7 @@ def kept_back(wanted: str, text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def in_words(going: Leaving) -> str:
+def in_words(going: Change) -> str:
     """``partition gpu, host metal-1``."""
-    return ", ".join([*(f"partition {name}" for name in going.partitions), *(f"host {name}" for name in going.nodes)])
+    parts = (f"partition {name}" for name in sorted(going.partitions)), (f"host {name}" for name in going.hosts)
+    return ", ".join(each for part in parts for each in part)

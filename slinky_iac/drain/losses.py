@@ -50,6 +50,11 @@ class Change:
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) != each.default for each in fields(self))
 
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Nodes that must be free."""
+        return tuple(sorted(self.nodes | self.records))
+
     @classmethod
     def of_hosts(cls, hosts: Iterable[str]) -> Change:
         """The end of hosts of srun and salloc, as Kubernetes names them."""

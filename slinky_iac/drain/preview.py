@@ -20,7 +20,7 @@ from slinky_iac.cluster.partition_closing import closing_steps, losing
 from slinky_iac.drain import conf_run, conf_steps, maintenance
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
-from slinky_iac.drain.conf_text import Leaving, kept_back, leaving
+from slinky_iac.drain.conf_text import kept_back, leaving
 from slinky_iac.drain.free import named_in_words, names_in_use
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.members import undo_steps
@@ -270,14 +270,14 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times."""
     going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
-    warnings = [*_warnings(look, going), *named_in_words(going.hosts, look.cluster)]
+    warnings = [*_warnings(look, going), *named_in_words(going.records, look.cluster)]
     if goal.text is not None and not look.problem:
         warnings += kept_back(goal.text, look.fitting(goal.text))
     return {
         "schema": SCHEMA,
-        "partitions": list(going.partitions),
-        "hosts": list(going.hosts),
-        "changed": list(going.changed),
+        "partitions": sorted(going.partitions),
+        "hosts": sorted(going.records),
+        "changed": sorted(going.nodes),
         "known": not look.problem,
         **waited_for(holding, known=not look.problem),
         "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
@@ -288,8 +288,8 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
 def outside_props(look: ConfLook, goal: ConfGoal) -> dict[str, Any]:
     """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the plan has the steps."""
     plan, going = conf_props(look, goal), goal.leaving
-    said = losing(going.partitions, going.nodes, plan["jobs_total"])
-    steps = closing_steps(going.partitions, going.nodes)
+    said = losing(sorted(going.partitions), going.hosts, plan["jobs_total"])
+    steps = closing_steps(sorted(going.partitions), going.hosts)
     warnings = [f"{said}: its admin closes and empties it before its line goes", *plan["warnings"]]
     return {**plan, "outside": True, "blocks": [], "warnings": warnings, "steps": list(steps)}
 
@@ -303,8 +303,8 @@ def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any
     }
 
 
-def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
-    for name in going.partitions:
+def _warnings(look: ConfLook, going: Change) -> Iterable[str]:
+    for name in sorted(going.partitions):
         states = look.partitions.get(name, frozenset())
         waiting = [each for each in losers(Change(partitions=frozenset([name])), look.cluster) if each.waits]
         if waiting and states & {"DOWN", conf_steps.CLOSED["DOWN"]}:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.drain.conf_steps import ConfSettings
-from slinky_iac.drain.conf_text import ConfLines, Leaving, leaving, read_lines, unjudged
+from slinky_iac.drain.conf_text import ConfLines, leaving, read_lines, unjudged
+from slinky_iac.drain.losses import Change
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
 
@@ -15,7 +16,9 @@ LINE = "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=64 RealMemory=1000"
 
 def test_what_goes_is_named_in_order():
     olds = ConfLines({"b": "", "a": "", "c": ""}, {"metal-2": "", "metal-1": LINE})
-    assert leaving(olds, ConfLines({"c": ""}, {"metal-1": LINE})) == Leaving(("a", "b"), ("metal-2",), ())
+    assert leaving(olds, ConfLines({"c": ""}, {"metal-1": LINE})) == Change(
+        partitions=frozenset("ab"), records=frozenset(["metal-2"])
+    )
 
 
 @pytest.mark.parametrize("more", ["Weight=5", "Feature=big", "RealMemory=2000", "NodeAddr=192.0.2.1"])
@@ -27,13 +30,13 @@ def test_a_parameter_that_no_job_relies_on_holds_nothing_up(more):
     "changed", [LINE.replace("64", "32"), f"{LINE} Gres=gpu:2", LINE.replace("CPUs=64", ""), f"{LINE} corespersocket=8"]
 )
 def test_other_cpus_or_gres_wait_for_the_jobs_of_the_host(changed):
-    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).changed == ("metal-1",)
+    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).nodes == {"metal-1"}
 
 
 @pytest.mark.parametrize("changed", [LINE.replace("2.1 ", "2.9 "), f"{LINE} Port=7777", f"{LINE} NodeHostname=node-7"])
 def test_another_address_waits_for_the_jobs_of_the_host(changed):
     """slurmctld asks there, gets no answer, and ends them (watched with 26.05.5: NODE_FAIL)."""
-    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).changed == ("metal-1",)
+    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).nodes == {"metal-1"}
 
 
 def test_the_lines_of_a_running_controller_are_read_back():
@@ -52,9 +55,9 @@ NAMES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["", "CPUs=1", 
 @given(NAMES, NAMES, NAMES, NAMES)
 def test_nothing_leaves_that_stays_and_nothing_that_goes_is_passed_over(parts, hosts, parts_after, hosts_after):
     found = leaving(ConfLines(parts, hosts), ConfLines(parts_after, hosts_after))
-    assert set(found.partitions) == parts.keys() - parts_after.keys()
-    assert set(found.hosts) == hosts.keys() - hosts_after.keys()
-    assert set(found.changed) <= hosts.keys() & hosts_after.keys()
+    assert found.partitions == parts.keys() - parts_after.keys()
+    assert found.records == hosts.keys() - hosts_after.keys()
+    assert found.nodes <= hosts.keys() & hosts_after.keys()
     assert not leaving(ConfLines(parts, hosts), ConfLines(parts, hosts))
 
 

@@ -14,7 +14,7 @@ from slinky_iac.drain.conf_steps import (
     WaitToForget,
     next_step,
 )
-from slinky_iac.drain.conf_text import Leaving
+from slinky_iac.drain.losses import Change
 from slinky_iac.drain.preview import conf_props
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteOwned, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
@@ -37,7 +37,7 @@ def look(states=None, nodes=(), jobs=(), **more):
 
 
 def goal(partitions=(), hosts=(), changed=(), policy=None, **more):
-    leaving = Leaving(tuple(partitions), tuple(hosts), tuple(changed))
+    leaving = Change(partitions=frozenset(partitions), records=frozenset(hosts), nodes=frozenset(changed))
     return ConfGoal(
         **{"owner": OWNER, "leaving": leaving, "policy": policy or DrainPolicy(), "deadline_at": NOW + 60} | more
     )
