@@ -91,11 +91,11 @@ class ConfTask(Task[ConfLook]):
 
     def decide(self, seen: ConfLook) -> Step:
         if seen.controller is None:
-            return Done() if self._goal.ends else Stop(f"{self._gone()}. Nothing was changed", "blocked")
+            gone = (
+                f"there is no Controller {self.settings.controller} any more. Nothing was changed. Run `pulumi up --refresh`"
+            )
+            return Done() if self._goal.ends else Stop(f"{gone}, which makes it again", "blocked")
         return conf_steps.next_step(seen, self.goal)
-
-    def _gone(self) -> str:
-        return f"there is no Controller {self.settings.controller} any more. Run `pulumi up --refresh`, which makes it again"
 
     def check(self, seen: ConfLook, step: Step) -> Step:
         """Limits are judged by the first look that has an answer."""

@@ -106,9 +106,12 @@ def verdict(node: str, cluster: ClusterView, now: int, *, forgets: bool = False)
 def why_not_free(node: str, cluster: ClusterView, now: int) -> str:
     """``gpu-1: 2 jobs (…)``; ``""`` where it is free."""
     judged = verdict(node, cluster, now)
-    if isinstance(judged, Free):
-        return ""
-    return f"{node}: {jobs_in_words(judged.jobs) if isinstance(judged, Busy) and judged.jobs else judged.why}"
+    return "" if isinstance(judged, Free) else f"{node}: {said(judged)}"
+
+
+def said(judged: Verdict) -> str:
+    """A verdict in words: the jobs, or why where none is known."""
+    return jobs_in_words(judged.jobs) if isinstance(judged, Busy) and judged.jobs else judged.why
 
 
 def _of_record(record: Node, now: int) -> Verdict:

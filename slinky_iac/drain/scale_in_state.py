@@ -11,11 +11,11 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
-from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
+from slinky_iac.drain.free import Free, NotHeld, Unknown, Verdict, said, verdict
 from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.waiting import last_resort
-from slinky_iac.drain.words import iso, jobs_in_words, waiting_line
+from slinky_iac.drain.words import iso, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
@@ -98,15 +98,7 @@ class ScaleInState:
 
     def progress(self) -> tuple[str, ...]:
         """A line for each node that is waited for."""
-        return tuple(f"{each.node}: {self._in_words(each)}" for each in self.unfree)
-
-    def _in_words(self, each: Candidate) -> str:
-        judged = self.verdicts[each.name]
-        if each.trouble:
-            return each.trouble
-        if isinstance(judged, Busy) and judged.jobs:
-            return jobs_in_words(judged.jobs)
-        return judged.why
+        return tuple(f"{each.node}: {each.trouble or said(self.verdicts[each.name])}" for each in self.unfree)
 
     def operator_saw(self, each: Candidate) -> bool:
         """Whether the operator's view holds the drain that is there now, and not one that it made and lifted before.
