@@ -91,10 +91,9 @@ class ConfTask(Task[ConfLook]):
 
     def decide(self, seen: ConfLook) -> Step:
         if seen.controller is None:
-            gone = (
-                f"there is no Controller {self.settings.controller} any more. Nothing was changed. Run `pulumi up --refresh`"
-            )
-            return Done() if self._goal.ends else Stop(f"{gone}, which makes it again", "blocked")
+            gone = f"there is no Controller {self.settings.controller} any more"
+            todo = "Run `pulumi up --refresh`, which makes it again. Nothing was changed"
+            return Done() if self._goal.ends else Stop(f"{gone}. {todo}", "blocked")
         return conf_steps.next_step(seen, self.goal)
 
     def check(self, seen: ConfLook, step: Step) -> Step:
