@@ -49,8 +49,8 @@ class Held:
     """With the stack whose name is in the drain's reason: a stack that was renamed since knows its own by it."""
     began: int | None = None
     """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
-    shut: frozenset[str] = frozenset()
-    """Partitions that were set INACTIVE at last, so that nothing starts there any more. In the entry where there is one."""
+    closed: Mapping[str, str] = field(default_factory=dict)
+    """Partitions whose state of ours isn't the usual one for the state that they had. In the entry where there is one."""
 
     def __bool__(self) -> bool:
         return bool(self.partitions or self.hosts)
@@ -58,8 +58,8 @@ class Held:
     def text(self) -> str:
         """The entry's value."""
         plain: dict[str, Any] = {"partitions": dict(self.partitions), "hosts": dict(self.hosts), "began": self.began}
-        if shut := sorted(self.shut & self.partitions.keys()):
-            plain["shut"] = shut
+        if closed := {name: state for name, state in self.closed.items() if name in self.partitions}:
+            plain["closed"] = closed
         return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -72,7 +72,8 @@ class Held:
             began = raw["began"]
             if not (began is None or type(began) is int):
                 raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
-            return cls(partitions, hosts, began, frozenset(map(str, raw.get("shut", ()))))
+            closed = {str(name): str(state) for name, state in raw.get("closed", {}).items()}
+            return cls(partitions, hosts, began, closed)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise StateError(
                 "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"

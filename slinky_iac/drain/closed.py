@@ -43,6 +43,14 @@ class Record:
         """Remember ``held``."""
         self.change(lambda _: {ENTRY: held.text() if held else None})
 
+    def closing(self, states: Mapping[str, str], before: Mapping[str, str]) -> None:
+        """Remember partitions that get these states now; what an earlier run found is what they had ``before``."""
+        held = self.held()
+        had = {**before, **held.partitions}
+        set_to = {**held.closed, **states}
+        unusual = {name: state for name, state in set_to.items() if state != conf_steps.CLOSED.get(had.get(name, ""))}
+        self.hold(replace(held, partitions=had, closed=unusual))
+
     def remember(self, partition: str, before: str | None) -> None:
         """Add one partition with the state that it had, unless it is held already; None forgets it."""
 
@@ -95,7 +103,7 @@ class Record:
 
     def _open(self, held: Held, states: Mapping[str, frozenset[str]]) -> None:
         for name, before in sorted(held.partitions.items()):
-            ours = conf_steps.SHUT if name in held.shut else conf_steps.CLOSED.get(before, "")
+            ours = held.closed.get(name, conf_steps.CLOSED.get(before, ""))
             if ours in states.get(name, frozenset()):
                 self.session.slurm.set_partition_state(name, before)
                 self.session.report(f"partition {name} is {before} again", keep=True)

@@ -109,10 +109,7 @@ class ConfTask(Task[ConfLook]):
         self.beat()
         match step:
             case ClosePartitions(states, before):
-                held = record.held()
-                was = {**before, **held.partitions}
-                shut = {name for name, state in states.items() if state != conf_steps.CLOSED.get(was[name])}
-                record.hold(replace(held, partitions=was, shut=held.shut | shut))
+                record.closing(states, before)
                 for name, state in states.items():
                     session.slurm.set_partition_state(name, state)
                     session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)

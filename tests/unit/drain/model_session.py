@@ -9,6 +9,8 @@ from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.made import OWNER, nodeset
 from tests.unit.drain.model import Job, world
 
+REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
+
 
 class ModelSession:
     """A session whose cluster is the model. Each pause is an operator's sync, and ``meanwhile`` what others do."""
@@ -87,7 +89,7 @@ def settings(replicas, **changes):
         "scaler": "stack",
         "version": OperatorVersion(1, 1, 0),
         "policy": DrainPolicy(deadline_s=600, bound_s=900, poll_s=10),
-        "reach": Reach("slurm", "hpc-restapi", "jwt", "jwt.key"),
+        "reach": REACH,
         "urn": "",
     }
     return GateSettings(**{**plain, **changes})

@@ -36,7 +36,7 @@ def test_what_was_shut_so_is_opened_again_where_the_partition_stays_after_all():
     with pytest.raises(DrainBlocked, match="no write"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.world.set_to == [("batch", "DRAIN"), ("batch", "INACTIVE")]
-    assert kept(found) == Held({"batch": "UP"}, shut=frozenset({"batch"}))
+    assert kept(found) == Held({"batch": "UP"}, closed={"batch": "INACTIVE"})
     found.kube.set_extra_conf = stays
     conf_run.settle(found, settings(BOTH), BOTH)
     assert (found.world.partitions["batch"], kept(found)) == ("UP", Held())

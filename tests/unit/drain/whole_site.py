@@ -19,7 +19,6 @@ import msgspec
 from msgspec.structs import replace as with_fields
 
 from slinky_iac import names
-from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_run, maintenance, scale, sessions
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfSettings
@@ -37,12 +36,11 @@ from tests.unit.drain import conf_world
 from tests.unit.drain.conf_world import Slurmctld, written
 from tests.unit.drain.interleaving import Gate, Life, Scheduler, SharedKube, SharedSlurm, Site
 from tests.unit.drain.model import PERSON, Job, world
-from tests.unit.drain.model_session import settings
+from tests.unit.drain.model_session import REACH, settings
 from tests.unit.drain.operator_model import WRONG
 from tests.unit.drain.site_world import OWN, SiteWorld
 from tests.unit.slurmrest import fake
 
-REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 HOSTS = ("metal-1", "metal-2")
 LOGIN = "hpc-login-main-0"
 SCALER = "hpc-gpu"
