@@ -2,8 +2,8 @@
 
 Pure, and written to be read in this order: ``settings`` ← ``protocol`` (what is looked at, what is wanted, the steps) ←
 ``cost`` (what the operator would delete, which pods cost least to remove), ``free`` (is a node free), ``words`` ←
-``members`` (marks on pods, and which are in service) ← ``status`` (whose drains there are), ``plan`` (what will be done) ←
-``losses`` (who loses a job), ``waiting`` (what is done about it), ``scale_in_state``, ``steps``, ``rollout``,
+``losses`` (who loses a job), ``waiting`` (what is done about it, and limits) ← ``members`` (marks on pods, and which are in
+service) ← ``status`` (whose drains there are), ``plan`` (what will be done) ← ``scale_in_state``, ``steps``, ``rollout``,
 ``conf_steps`` (the next step).
 
 With connections: ``driver`` (the one loop), ``observe`` (answers to views, and slurmdbd's word), ``session`` (steps to

@@ -18,7 +18,7 @@ from slinky_iac.drain.free import queue_losses
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
-from slinky_iac.drain.tags import cost_below, foreign_tags
+from slinky_iac.drain.tags import NO_COST_BELOW, cost_below, foreign_tags
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
@@ -196,10 +196,7 @@ def _choice_blocks(
     """What about the selected pods forbids it."""
     yield from blocked_nodes(selected)
     if cost is None:
-        yield (
-            "a retained pod has the lowest deletion cost there is, so the operator would delete it before any selected one: "
-            "remove its annotation nodeset.slinky.slurm.net/pod-deletion-cost"
-        )
+        yield NO_COST_BELOW
         return
     pods = [candidate.pod for candidate in (*selected, *retained)]
     victims = [candidate.name for candidate in selected]

@@ -41,7 +41,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
@@ -234,8 +233,7 @@ def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterabl
     None where it is so."""
     cost = tags.cost_below(retained)
     if cost is None:
-        first = "a retained pod has the lowest deletion cost there is, so the operator would delete it first"
-        return Stop(f"{first}: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked")
+        return Stop(tags.NO_COST_BELOW, "blocked")
     drains = {each.name for each in stage.to_drain}
     marks = (
         tags.mark(each.pod, stage.goal.owner, cost, drains=each.name in drains, drained=each.kind is Kind.OURS)

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.drain.cost import INT32_MIN
 from slinky_iac.drain.protocol import Mark, Unmark
 from slinky_iac.drain.settings import Owner
@@ -77,6 +78,12 @@ def tag_of(pod: Pod, owner: Owner) -> Tag | None:
 def foreign_tags(pods: Iterable[Pod], owner: Owner) -> tuple[Pod, ...]:
     """Pods that carry a gate tag that isn't ours: another stack, or text we never wrote."""
     return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
+
+
+NO_COST_BELOW: Final = (
+    "a retained pod has the lowest deletion cost there is, so the operator would delete it before any selected one: remove"
+    f" its annotation {names.ANNOTATION_DELETION_COST}"
+)
 
 
 def cost_below(retained: Iterable[Pod]) -> int | None:
