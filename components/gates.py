@@ -14,6 +14,7 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import Drain, NodeSet
 from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.settings import SCHEMA, DrainPolicy, Limits, last_resort_s, plain_policy, reach_props
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 
@@ -74,17 +75,8 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet) -> dict[s
         "maxUnavailable": settings.update_strategy.max_unavailable,
         "template": template_digest(nodeset_spec(config, nodeset, settings)),
         "policy": plain_policy(drain_policy(config.drain_for(settings))),
-        **_autoscaler(base, nodeset, settings),
+        **{name: value for part in PARTS for name, value in part.gate_props(config, nodeset, settings).items()},
     }
-
-
-def _autoscaler(base: str, nodeset: str, settings: NodeSet) -> dict[str, Any]:
-    """What a gate has to know of the autoscaler that it pauses; nothing where there is none that can be."""
-    autoscale = settings.autoscale
-    if autoscale is None or autoscale.by != "keda":
-        return {}
-    name = names.scaler(base, nodeset)
-    return {"autoscaler": name, "autoscalerStep": autoscale.step, "autoscalerMinimum": autoscale.min_replicas}
 
 
 def outside_props(config: StackConfig) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from slinky_iac.blueprint import objects
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import frozen, newer
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.workers import template_digest
 
 from .connection import Component
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import autoscaler, child, custom_resource
+from .resources import child, custom_resource, nodeset_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +66,8 @@ class NodeSet(Component):
             props |= {"replicas": number, "maxReplicas": number}
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
-        scalers = objects.autoscaler(cluster, args.name, args.settings)
-        self.scaler = next((autoscaler(cluster, each, child(self, self.gate)) for each in scalers), None)
+        for each in (made for part in PARTS for made in part.of_nodeset(cluster, args.name, args.settings)):
+            nodeset_object(cluster, each, child(self, self.gate))
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan

@@ -100,15 +100,16 @@ def custom_resource(
     return found
 
 
-def autoscaler(config: ClusterConfig, made: Object, opts: pulumi.ResourceOptions) -> CustomResource:
-    """The autoscaler of a NodeSet. A gate that lowers the maximum writes it before Pulumi does: Pulumi takes it over.
+def nodeset_object(config: ClusterConfig, made: Object, opts: pulumi.ResourceOptions) -> CustomResource:
+    """An object of a NodeSet. A gate that lowers a maximum writes it before Pulumi does: Pulumi takes it over.
 
-    Annotations stay as they are: pulumi-kubernetes takes over what any ``kubectl`` command has set on an object that it
-    changes (fixCSAFieldManagers), and would remove a person's pause as not its own (run).
+    Annotations of a shared one stay as they are: pulumi-kubernetes takes over what any ``kubectl`` command has set on an
+    object that it changes (fixCSAFieldManagers), and would remove a person's pause as not its own (run).
     """
-    own = pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=["metadata.annotations"])
-    options = pulumi.ResourceOptions.merge(opts, own)
-    found: CustomResource = register_object("", config, made, options, {"pulumi.com/patchForce": "true"})
+    ignored = ["metadata.annotations"] if made.is_shared else None
+    own = pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=ignored)
+    noted = {"pulumi.com/patchForce": "true"} if made.is_shared else {}
+    found: CustomResource = register_object("", config, made, pulumi.ResourceOptions.merge(opts, own), noted)
     return found
 
 

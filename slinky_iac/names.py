@@ -257,11 +257,6 @@ def nodeset_resource(cluster: str, nodeset: str) -> str:
     return shorten(f"{cluster}-worker-{nodeset}", NODESET_LENGTH)
 
 
-def scaler(cluster: str, nodeset: str) -> str:
-    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler by :data:`KEDA_HPA` and this."""
-    return nodeset_resource(cluster, nodeset)
-
-
 def nodeset_prefix(cluster: str) -> str:
     """How the names of all NodeSet custom resources of a cluster begin, those that are cut included."""
     prefix, kept = f"{cluster}-worker-", NODESET_LENGTH - 9

@@ -14,7 +14,6 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS, Key
-from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.parts.munge.clients import client_slurm_conf
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
@@ -64,7 +63,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from restapi_tls(config)
     for name, each in config.nodesets.items():
         yield nodeset(config, name, each)
-        yield from autoscaler(config, name, each)
+        yield from (made for part in parts_of(config) for made in part.of_nodeset(config, name, each))
     yield from (loginset(config, name, each) for name, each in config.logins.items())
 
 
@@ -201,15 +200,6 @@ def nodeset(config: ClusterConfig, name: str, settings: NodeSet) -> Object:
     """A NodeSet, by its name in Slurm."""
     own = names.nodeset_resource(config.cluster.resource_name, name)
     return _slinky(config, "NodeSet", own, nodeset_spec(config, name, settings))
-
-
-def autoscaler(config: ClusterConfig, name: str, settings: NodeSet) -> Iterator[Object]:
-    """The autoscaler of a NodeSet."""
-    found = scaler(config, name, settings)
-    if found is not None:
-        logical = f"{config.cluster.namespace}-{found.name}-{found.kind.lower()}"
-        body = {"spec": found.spec}
-        yield Object(logical=logical, api_version=found.api_version, kind=found.kind, name=found.name, body=body)
 
 
 def loginset(config: ClusterConfig, name: str, settings: LoginSet) -> Object:

@@ -10,11 +10,6 @@ from typing import Any, Final
 from slinky_iac.config.shown import place
 
 GENERAL: Final[Mapping[str, str]] = {
-    "autoscale-shared-partition": "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition"
-    " has the same nodes. Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md)).",
-    "autoscale-without-keda": "A NodeSet has `autoscale`, and the Kubernetes cluster has no KEDA. Install it before the"
-    " update ([autoscaling.md](autoscaling.md)).",
-    "autoscale-without-metrics": "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics.",
     "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
     " slurm.conf must have its units ([node-table.md](node-table.md)).",
     "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"

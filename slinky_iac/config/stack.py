@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Final
 
@@ -215,9 +215,16 @@ def sections() -> dict[str, type[Section]]:
     return {name: each for name, each in fields.items() if isinstance(each, type) and issubclass(each, Section)}
 
 
+def _below(kind: type[Section]) -> Iterator[type[Section]]:
+    """All sections, those within others included."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from _below(each)
+
+
 KINDS: Final[Mapping[str, str]] = {
     **GENERAL,
-    **{name: text for each in sections().values() for name, text in each.finding_ids.items()},
+    **{name: text for each in _below(Section) for name, text in each.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.workers import NodeSet
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
@@ -96,9 +97,21 @@ class Part:
         """The Kubernetes objects that it makes, in their order."""
         return ()
 
+    def of_nodeset(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Iterable[Object]:  # noqa: ARG002
+        """Objects that come and go with a NodeSet: made after its gate, so gone before the gate drains the last nodes."""
+        return ()
+
+    def gate_props(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Mapping[str, Any]:  # noqa: ARG002
+        """What a NodeSet's gate has to know of them, besides its own properties."""
+        return {}
+
     def apis(self, config: StackConfig) -> Iterable[Api]:  # noqa: ARG002
         """API groups that Kubernetes must serve for them."""
         return ()
+
+    def asks_slurmctld(self, config: StackConfig) -> bool:  # noqa: ARG002
+        """Whether pods of others ask slurmctld itself for its metrics, on the part's behalf."""
+        return False
 
     def reads_metrics(self, config: StackConfig) -> bool:  # noqa: ARG002
         """Whether it needs the metrics of slurmctld."""

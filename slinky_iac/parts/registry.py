@@ -43,6 +43,11 @@ def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
     }
 
 
+def asks_slurmctld(config: StackConfig) -> bool:
+    """Whether pods of others ask slurmctld itself for its metrics."""
+    return any(part.asks_slurmctld(config) for part in PARTS)
+
+
 def reads_metrics(config: StackConfig) -> bool:
     """Whether any part needs the metrics of slurmctld."""
     return any(part.reads_metrics(config) for part in PARTS)

@@ -8,12 +8,11 @@ from slinky_iac.blueprint.flows import on_host_network, parts
 from slinky_iac.blueprint.places import SLURMREST, USERS, Place
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
-from slinky_iac.parts.autoscale.rules import asks_slurmctld
-from slinky_iac.parts.autoscale.scaler import metrics_url
-from slinky_iac.parts.registry import reads_metrics
+from slinky_iac.parts.registry import asks_slurmctld, reads_metrics
 from slinky_iac.parts.slurmctld.metrics import metrics_can_end_slurmctld
 from slinky_iac.preflight.check import BY_HAND, Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Tried
+from slinky_iac.specs.endpoints import metrics_url
 from slinky_iac.specs.slurm_conf import host_line
 
 DENIED: Final = 401
@@ -231,8 +230,7 @@ def _login_hosts(config: StackConfig, _: Facts) -> Answers:
 
 def _metrics(config: StackConfig, facts: Facts) -> Answers:
     """Every pod that looked got slurmctld's metrics of partitions: an autoscaler that gets none changes nothing."""
-    autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
-    if not any(each is not None and asks_slurmctld(each) for each in autoscalers):
+    if not asks_slurmctld(config):
         return
     ask = ("Ask from a pod", f"curl -i {metrics_url(config)}")
     seen = [(report, report.metrics) for report in facts.pod.reports if report.metrics is not None]

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.addresses import Target
+from slinky_iac.addresses import Target, host_port
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.node_demand import METRICS_PATH
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
 
@@ -96,3 +97,12 @@ def slurmctld_target(config: ClusterConfig) -> Target | None:
     if shim is not None:
         return Target(f"{shim.name}.{config.cluster.namespace}", names.SLURMCTLD_PORT)
     return next((Target(each.host, each.port) for each in config.slurmctld.hosts), None)
+
+
+def metrics_url(config: ClusterConfig, path: str = METRICS_PATH) -> str:
+    """Where pods read slurmctld's metrics, of partitions unless ``path`` is another."""
+    target = slurmctld_target(config)
+    if target is None:
+        host = f"{names.controller_service(config.cluster.resource_name)}.{config.cluster.namespace}.svc"
+        return f"http://{host}:{names.SLURMCTLD_PORT}{path}"
+    return f"http://{host_port(target.host, target.port)}{path}"

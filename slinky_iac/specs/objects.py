@@ -22,6 +22,8 @@ class Object:
     annotations: Mapping[str, str] = field(default_factory=dict)
     namespace: str = ""
     """Its namespace; empty: the cluster's."""
+    is_shared: bool = False
+    """Whether others write it too: its annotations stay, and all else is taken over from the one that has set it."""
     namespaced: bool = True
     """Whether it is in a namespace; else it is of a kind that has none."""
     after: str = ""

@@ -93,7 +93,7 @@ _PARTS = {
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "errors kube names slurmrest",
     "blueprint.base": "config names",
-    "specs.base": "addresses config keys names",
+    "specs.base": "addresses config keys names node_demand",
     "parts": "addresses config node_demand errors hostlist keys names specs.base",
     "blueprint": "config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",

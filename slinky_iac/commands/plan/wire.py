@@ -354,7 +354,7 @@ class Inputs(Struct, frozen=True, rename="camel"):
     @property
     def target(self) -> int:
         """Most nodes that the NodeSet may have."""
-        return self.max_replicas if self.owner == "autoscaler" else self.replicas
+        return self.replicas if self.owner == "stack" else self.max_replicas
 
     def deadline_at(self, now: int) -> int | None:
         """End of a wait that begins now; None where there is none."""

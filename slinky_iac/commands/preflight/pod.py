@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from slinky_iac.blueprint.places import Place, service_places
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.autoscale.rules import asks_slurmctld
-from slinky_iac.parts.autoscale.scaler import metrics_url
+from slinky_iac.parts.registry import asks_slurmctld
 from slinky_iac.preflight.facts import Clock, PodReport, Tried
+from slinky_iac.specs.endpoints import metrics_url
 from slinky_iac.specs.shared import labels, placement, slinky_image
 
 LABEL: Final = "slinky-iac/preflight"
@@ -106,8 +106,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
 
 def _metrics(config: StackConfig) -> list[dict[str, str]]:
     """Host, port and path of slurmctld's metrics, where an autoscaler asks for them."""
-    autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
-    if not any(each is not None and asks_slurmctld(each) for each in autoscalers):
+    if not asks_slurmctld(config):
         return []
     parts = urlsplit(metrics_url(config))
     return [{"name": "METRICS", "value": f"{parts.hostname} {parts.port} {parts.path}"}]

@@ -118,7 +118,6 @@ def _workers(config: StackConfig) -> Iterator[Right]:
     """What each look reads of NodeSets and their pods."""
     namespace = config.cluster.namespace
     yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
-    yield from _paused(config)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
 
 
@@ -151,10 +150,6 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
     else:
         yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
-        yield Right(
-            "autoscaling", "horizontalpodautoscalers", ("list",), "who else writes the number of pods", (), namespace
-        )
-        yield Right("keda.sh", "scaledobjects", ("list",), "who else writes the number of pods", (), namespace)
         why = "which Kubernetes cluster answers, and whether the namespace is there"
         yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
         for kind in ("controllers", "restapis"):
@@ -167,13 +162,6 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if config.keys.has_token_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
-
-
-def _paused(config: StackConfig) -> Iterator[Right]:
-    """Autoscalers that a gate pauses."""
-    if own := tuple(each.name for each in objects(config) if each.resource == "scaledobjects"):
-        why = "whether an autoscaler is paused, and its maximum"
-        yield Right("keda.sh", "scaledobjects", ("get",), why, own, config.cluster.namespace)
 
 
 def _first_look(config: StackConfig) -> Iterator[Right]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from slinky_iac.config.findings import at
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.autoscale.rules import RULES
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.parts.autoscale.rules import RULES, asks_slurmctld
+from slinky_iac.parts.autoscale.scaler import gate_props, scaler
 from slinky_iac.parts.part import Api, Part
+from slinky_iac.specs.objects import Object
+from slinky_iac.specs.rights import Right, Use
 
 KEDA_API: Final = "keda.sh"
 EXTERNAL_METRICS_API: Final = "external.metrics.k8s.io"
@@ -42,6 +46,33 @@ class Autoscale(Part):
                         id="autoscale-without-metrics",
                     ),
                 )
+
+    def of_nodeset(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Iterator[Object]:
+        """Its autoscaler."""
+        found = scaler(config, name, nodeset)
+        if found is not None:
+            yield found
+
+    def gate_props(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Mapping[str, Any]:
+        """The one that it pauses."""
+        return gate_props(config, name, nodeset)
+
+    def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
+        """To see who writes the number of pods, and whether an own autoscaler is paused."""
+        namespace = config.cluster.namespace
+        if use in (Use.REVIEW, Use.APPLY):
+            why = "who else writes the number of pods"
+            yield Right("autoscaling", "horizontalpodautoscalers", ("list",), why, (), namespace)
+            yield Right(KEDA_API, "scaledobjects", ("list",), why, (), namespace)
+        own = (scaler(config, name, nodeset) for name, nodeset in config.nodesets.items())
+        if paused := tuple(each.name for each in own if each is not None and each.group == KEDA_API):
+            why = "whether an autoscaler is paused, and its maximum"
+            yield Right(KEDA_API, "scaledobjects", ("get",), why, paused, namespace)
+
+    def asks_slurmctld(self, config: StackConfig) -> bool:
+        """KEDA does, where no Prometheus is its source."""
+        found = (nodeset.autoscale for nodeset in config.nodesets.values())
+        return any(each is not None and asks_slurmctld(each) for each in found)
 
     def reads_metrics(self, config: StackConfig) -> bool:
         """KEDA does, itself or by a Prometheus."""

@@ -6,16 +6,15 @@ Kubernetes 1.34 (autoscaling/v2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.addresses import host_port
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.node_demand import JOBS_PATH, METRICS, METRICS_PATH, OF_CLUSTER, PODS, RESTAPI, formula
 from slinky_iac.parts.autoscale.settings import Autoscale
-from slinky_iac.specs.endpoints import slurmctld_target
+from slinky_iac.specs.endpoints import metrics_url
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
 
 LONGEST_WINDOW_S: Final = 3600
@@ -24,34 +23,38 @@ SYNC_S: Final = 15
 """How often Kubernetes looks at a HorizontalPodAutoscaler."""
 
 
-@dataclass(frozen=True)
-class Scaler:
-    """One autoscaler, as Kubernetes takes it."""
-
-    api_version: str
-    kind: str
-    name: str
-    spec: Spec
+def scaler_name(cluster: str, nodeset: str) -> str:
+    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler by :data:`.KEDA_HPA` and this."""
+    return names.nodeset_resource(cluster, nodeset)
 
 
-def scaler(config: ClusterConfig, name: str, nodeset: NodeSet) -> Scaler | None:
+def scaler(config: ClusterConfig, name: str, nodeset: NodeSet) -> Object | None:
     """The autoscaler of a NodeSet; None where the stack makes none."""
     autoscale = nodeset.autoscale
     if autoscale is None:
         return None
-    made = names.scaler(config.cluster.resource_name, name)
     if autoscale.by == "hpa":
-        return Scaler("autoscaling/v2", "HorizontalPodAutoscaler", made, _hpa(config, name, nodeset, autoscale))
-    return Scaler("keda.sh/v1alpha1", "ScaledObject", made, _scaled_object(config, name, nodeset, autoscale))
+        api, kind, spec = "autoscaling/v2", "HorizontalPodAutoscaler", _hpa(config, name, nodeset, autoscale)
+    else:
+        api, kind, spec = "keda.sh/v1alpha1", "ScaledObject", _scaled_object(config, name, nodeset, autoscale)
+    made = scaler_name(config.cluster.resource_name, name)
+    return Object(
+        logical=f"{config.cluster.namespace}-{made}-{kind.lower()}",
+        api_version=api,
+        kind=kind,
+        name=made,
+        body={"spec": spec},
+        is_shared=True,
+    )
 
 
-def metrics_url(config: ClusterConfig, path: str = METRICS_PATH) -> str:
-    """Where pods read slurmctld's metrics, of partitions unless ``path`` is another."""
-    target = slurmctld_target(config)
-    if target is None:
-        host = f"{names.controller_service(config.cluster.resource_name)}.{config.cluster.namespace}.svc"
-        return f"http://{host}:{names.SLURMCTLD_PORT}{path}"
-    return f"http://{host_port(target.host, target.port)}{path}"
+def gate_props(config: ClusterConfig, name: str, nodeset: NodeSet) -> dict[str, Any]:
+    """What a gate has to know of the autoscaler that it pauses; nothing where there is none that can be."""
+    autoscale = nodeset.autoscale
+    if autoscale is None or autoscale.by != "keda":
+        return {}
+    made = scaler_name(config.cluster.resource_name, name)
+    return {"autoscaler": made, "autoscalerStep": autoscale.step, "autoscalerMinimum": autoscale.min_replicas}
 
 
 def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscale) -> Spec:

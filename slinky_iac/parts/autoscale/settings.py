@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,6 +23,20 @@ class ScaleDown(Section):
 class Autoscale(Section):
     """An autoscaler that the stack makes for a NodeSet with owner: autoscaler (docs/autoscaling.md). It asks for the busy
     nodes and for what the jobs that wait need, never for fewer nodes than are busy. No metric means no change."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "autoscale-shared-partition": (
+            "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition has the same nodes."
+            " Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md))."
+        ),
+        "autoscale-without-keda": (
+            "A NodeSet has `autoscale`, and the Kubernetes cluster has no KEDA. Install it before the update"
+            " ([autoscaling.md](autoscaling.md))."
+        ),
+        "autoscale-without-metrics": (
+            "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics."
+        ),
+    }
 
     by: Literal["keda", "hpa"] = "keda"
     """keda: a ScaledObject, which KEDA 2.17 or newer carries out, down to zero. hpa: a HorizontalPodAutoscaler on a metric

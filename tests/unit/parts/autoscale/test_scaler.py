@@ -9,8 +9,10 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS, formula
-from slinky_iac.parts.autoscale.scaler import Scaler, metrics_url, scaler
+from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.endpoints import metrics_url
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.stacks import minimal, outside
 
@@ -19,7 +21,7 @@ def scaled(**autoscale: Any) -> dict[str, Any]:
     return {"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 8, "autoscale": autoscale}}
 
 
-def made(config: StackConfig) -> Scaler:
+def made(config: StackConfig) -> Object:
     found = scaler(config, "gpu", config.nodesets["gpu"])
     assert found is not None
     return found
@@ -27,9 +29,9 @@ def made(config: StackConfig) -> Scaler:
 
 def test_a_scaled_object_is_made_as_keda_takes_it() -> None:
     found = made(load(minimal(nodesets=scaled(step=2, cooldown="10m", scaleDown={"nodes": 1, "every": "2m"}))))
-    triggers = found.spec.pop("triggers")
+    triggers = found.body["spec"].pop("triggers")
     assert (found.api_version, found.kind, found.name) == ("keda.sh/v1alpha1", "ScaledObject", "slurm-worker-gpu")
-    assert found.spec == {
+    assert found.body["spec"] == {
         "scaleTargetRef": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"},
         "pollingInterval": 15,
         "cooldownPeriod": 600,
@@ -86,7 +88,7 @@ def test_a_scaled_object_is_made_as_keda_takes_it() -> None:
 @pytest.mark.parametrize("least", [0, 1, 5])
 def test_missing_metrics_never_scale_to_zero(least: int) -> None:
     """Without a fallback KEDA changes nothing where a trigger is in error (run, 2.17.0)."""
-    assert "fallback" not in made(load(minimal(nodesets=scaled(minReplicas=least)))).spec
+    assert "fallback" not in made(load(minimal(nodesets=scaled(minReplicas=least)))).body["spec"]
 
 
 def test_suspended_jobs_are_asked_for_in_the_whole_cluster() -> None:
@@ -95,7 +97,7 @@ def test_suspended_jobs_are_asked_for_in_the_whole_cluster() -> None:
     def suspended(**autoscale: Any) -> dict[str, str]:
         (trigger,) = [
             each
-            for each in made(load(minimal(nodesets=scaled(**autoscale)))).spec["triggers"]
+            for each in made(load(minimal(nodesets=scaled(**autoscale)))).body["spec"]["triggers"]
             if each["name"] == "suspended"
         ]
         return {name: text for name, text in trigger["metadata"].items() if name in ("url", "valueLocation", "query")}
@@ -109,7 +111,7 @@ def test_suspended_jobs_are_asked_for_in_the_whole_cluster() -> None:
 
 def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
     source = {"source": "http://prometheus.monitoring:9090", "labels": {"cluster": "atlas"}}
-    triggers = made(load(minimal(nodesets=scaled(**source)))).spec["triggers"]
+    triggers = made(load(minimal(nodesets=scaled(**source)))).body["spec"]["triggers"]
     assert [trigger["type"] for trigger in triggers] == ["prometheus"] * len(METRICS) + ["kubernetes-workload"] * 2
     for trigger in triggers[: len(METRICS)]:
         own = "" if trigger["name"] == "suspended" else 'partition="gpu",'
@@ -124,14 +126,14 @@ def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
 def test_a_plain_autoscaler_goes_by_the_site_s_metric() -> None:
     found = made(load(minimal(nodesets=scaled(by="hpa", minReplicas=1, metric="gpu_nodes", labels={"a": "b"}))))
     assert (found.api_version, found.kind) == ("autoscaling/v2", "HorizontalPodAutoscaler")
-    assert (found.spec["minReplicas"], found.spec["maxReplicas"]) == (1, 8)
+    assert (found.body["spec"]["minReplicas"], found.body["spec"]["maxReplicas"]) == (1, 8)
     target = {"type": "AverageValue", "averageValue": "1"}
     metric = {"name": "gpu_nodes", "selector": {"matchLabels": {"a": "b"}}}
-    assert found.spec["metrics"] == [{"type": "External", "external": {"metric": metric, "target": target}}]
+    assert found.body["spec"]["metrics"] == [{"type": "External", "external": {"metric": metric, "target": target}}]
 
 
 def test_a_long_cooldown_is_no_longer_window_than_kubernetes_takes() -> None:
-    spec = made(load(minimal(nodesets=scaled(cooldown="6h")))).spec
+    spec = made(load(minimal(nodesets=scaled(cooldown="6h")))).body["spec"]
     behavior = spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
     assert spec["cooldownPeriod"] == 21600
     assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 3600
