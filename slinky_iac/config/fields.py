@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -298,6 +298,11 @@ Seconds = Annotated[
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION.pattern}$"}]}),
 ]
 """Seconds; a text such as ``30m`` is accepted."""
+DAY_S: Final = 24 * 3600
+UpToAYear = Annotated[Seconds, Field(le=365 * DAY_S)]
+"""The same, to a year: a gate accepts no longer time, and Slurm's own fields are 32 bits wide."""
+UpToAMonth = Annotated[Seconds, Field(le=30 * DAY_S)]
+"""The same, to 30 days: with a year's deadline a gate's whole stay is within what it accepts."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 SlurmUser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
 """A user's name as slurmdbd and a token's claim have it."""

@@ -18,9 +18,10 @@ from slinky_iac.config.fields import (
     NodeSetName,
     PartitionConf,
     Quantity,
-    Seconds,
     Share,
     SlurmName,
+    UpToAMonth,
+    UpToAYear,
     Url,
 )
 from slinky_iac.config.raw import Raw
@@ -115,28 +116,28 @@ class DrainLimits(Section):
 
     max_share: Share | None = None
     """Share of the NodeSet that is selected for removal at once, above 0 to 1, or as 50%."""
-    max_jobs: int | None = Field(default=None, ge=0)
+    max_jobs: int | None = Field(default=None, ge=0, le=1_000_000_000)
     """Jobs on the nodes that are selected for removal."""
-    max_job_age: Seconds | None = None
+    max_job_age: UpToAYear | None = None
     """No job that has run longer than this may be on them."""
 
 
 class Drain(Section):
     """How long and how a scale-in, a removal or a destroy waits for jobs."""
 
-    deadline: Seconds = 1800
-    """Longest wait of one `pulumi up` for the jobs of this NodeSet, in seconds or as 30m, 2h."""
+    deadline: UpToAYear = 1800
+    """Longest wait of one `pulumi up` for the jobs of this NodeSet, in seconds or as 30m, 2h; 365d at the most."""
     on_deadline: Literal["keep", "undo", "requeue", "cancel"] = "keep"
     """keep: fail, leave the nodes drained, the next `pulumi up` continues. undo: fail and return them. requeue: requeue the
     jobs. cancel: signal them, then cancel after `grace`. Only the last two touch jobs."""
-    grace: Seconds = 60
-    """Between the signal and the cancel, with onDeadline: cancel."""
+    grace: UpToAMonth = 60
+    """Between the signal and the cancel, with onDeadline: cancel; 30d at the most."""
     signal: Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"] = "SIGTERM"
     """Signal sent at the deadline, with onDeadline: cancel."""
-    max_at_once: int | None = Field(default=None, ge=1)
+    max_at_once: int | None = Field(default=None, ge=1, le=1_000_000)
     """Nodes drained at the same time while jobs still run on them; the others follow as these get free, and the pods go
     together at the end, in one write of replicas. By default all."""
-    register_deadline: Seconds = 300
+    register_deadline: UpToAYear = 300
     """How long new nodes may take to register with slurmctld after a scale-out."""
     limits: DrainLimits = DrainLimits()
     """What blocks a preview."""
