@@ -40,6 +40,10 @@ QUESTIONS: Final = {
     "a yes or no of auth": r"makes_daemons",
     "whose keys?": r"keys\.source\b|of_others",
     "which tokens?": r"has_token_keys|keys\.tokens\b",
+    "a daemon's port, by its constant": r"\bSLURM(CTLD|DBD|D|RESTD)_PORT\b",
+    "specs and names, of the state's resources": (
+        r"custom\(\"|\bstate\.(first|of_keys?)\(|\bstate\.all\((SECRET|RELEASE|PROVIDER)\b|\.part\(\"data\"\)"
+    ),
 }
 """Questions about what a stack is, and how code asks them."""
 
