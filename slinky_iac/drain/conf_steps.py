@@ -294,6 +294,16 @@ def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     return tuple(why for host in idle if (why := why_not_free(host, look.cluster, look.now)))
 
 
+def _unread(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
+    """A line for what goes and slurmctld has not read yet: it could neither be closed nor drained, and takes jobs once it has
+    read it. Not where slurm.conf is not this run's to write."""
+    if goal.text is None or look.controller is None:
+        return ()
+    missing = [f"partition {name}" for name in sorted(goal.leaving.partitions - look.partitions.keys())]
+    missing += [f"host {name}" for name in goal.leaving.hosts if name not in look.cluster.nodes]
+    return (f"slurmctld to read slurm.conf as it is: it has no {', '.join(missing)} yet",) if missing else ()
+
+
 def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     return waiting.until_none(
         losses(look, goal),
@@ -302,7 +312,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
         goal.change,
         then="the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}",
         late=_late(goal),
-        more=_unfree(look, goal),
+        more=(*_unfree(look, goal), *_unread(look, goal)),
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_run
+from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.protocol import ClosePartitions, Stop, WriteConf
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from tests.unit.drain.test_conf_run import BOTH, MORE_CPUS, NO_BATCH, kept, session, settings
@@ -72,3 +73,28 @@ def test_a_start_of_slurmctld_before_the_write_is_not_taken_for_the_one_that_rea
     found.world.began += 10
     conf_run.settle(found, settings(MORE_CPUS), BOTH)
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
+
+
+# -- what slurmctld has not read yet -----------------------------------------------------------------------------------
+def test_a_partition_that_slurmctld_has_yet_to_read_is_waited_for_and_closed_then():
+    """Course 1640: the file had it, slurmctld did not; it read it after the look, and took a job there."""
+    found = session(partitions={"all": "UP"})
+    found._then = [lambda: None, lambda: found.world.partitions.update(batch="UP")]
+    conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.pauses == 2
+    assert found.world.set_to == [("batch", "DRAIN")]
+
+
+def test_a_host_that_slurmctld_has_yet_to_read_is_waited_for_and_drained_then():
+    found = session()
+    found._then = [lambda: found.world.add(node("metal-1"))]
+    conf_run.settle(found, settings(ConfLines(BOTH.partitions)), BOTH)
+    assert found.pauses == 1
+    assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+
+
+def test_a_slurmctld_that_never_reads_it_ends_the_run():
+    found = session(partitions={"all": "UP"})
+    with pytest.raises(DrainDeadline, match="slurmctld to read slurm.conf as it is: it has no partition batch yet"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.kube.written == []
