@@ -295,8 +295,8 @@ def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
 
 
 def _unread(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
-    """A line for what goes and slurmctld has not read yet: it could neither be closed nor drained, and takes jobs once it has
-    read it. Not where slurm.conf is not this run's to write."""
+    """A line for what goes and slurmctld has not read yet: it could neither be closed nor drained, and takes jobs once it
+    has read it. None where slurm.conf is not this run's to write."""
     if goal.text is None or look.controller is None:
         return ()
     missing = [f"partition {name}" for name in sorted(goal.leaving.partitions - look.partitions.keys())]

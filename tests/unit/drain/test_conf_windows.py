@@ -95,6 +95,6 @@ def test_a_host_that_slurmctld_has_yet_to_read_is_waited_for_and_drained_then():
 
 def test_a_slurmctld_that_never_reads_it_ends_the_run():
     found = session(partitions={"all": "UP"})
-    with pytest.raises(DrainDeadline, match="slurmctld to read slurm.conf as it is: it has no partition batch yet"):
+    with pytest.raises(DrainDeadline, match=r"slurmctld to read slurm\.conf as it is: it has no partition batch yet"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.kube.written == []
