@@ -144,9 +144,11 @@ class ConfTask(Task[ConfLook]):
             session.report(line, severity="warning", keep=True)
 
     def _note_beginning(self) -> None:
-        if self._goal.leaving.nodes:
-            began = self.session.slurm.slurmctld_began()
-            self.record.hold(replace(self.record.held(), began=began))
+        """With all hosts that change: one that others hold goes back to work no sooner than one that this gate holds."""
+        if changed := self._goal.leaving.nodes:
+            began, held = self.session.slurm.slurmctld_began(), self.record.held()
+            hosts = {**dict.fromkeys(changed, self.owner.stack), **held.hosts}
+            self.record.hold(replace(held, hosts=hosts, began=began))
 
     def did(self, step: Step) -> None:
         """Note until when slurmctld has time to forget ended jobs, too."""
