@@ -138,3 +138,39 @@ def test_the_token_is_hidden_in_what_is_left_of_a_list_too() -> None:
     with slurm.client() as client, pytest.raises(Exception, match=r"bad token \[hidden\]") as why:
         client.jobs()
     assert all(token not in str(why.value) for token in slurm.tokens)
+
+
+def test_a_young_list_that_was_asked_for_too_early_is_asked_for_again() -> None:
+    slurm, shared = FakeSlurm().add(job(7, nodes="g-0"), *BALLAST), SharedJobs()
+    with slurm.client(shared=shared) as client:
+        first = client.jobs_after(0, wanted="held", fresh_s=1000)
+        assert client.jobs_after(first.asked - 1, wanted="held", fresh_s=1000) is first
+        later = client.jobs_after(first.answered, wanted="held", fresh_s=1000)
+    assert later.asked >= first.answered
+
+
+def test_a_signal_goes_to_the_batch_script_too_and_a_cancel_needs_no_flag_for_it() -> None:
+    slurm = FakeSlurm().add(job(7))
+    with slurm.client() as client:
+        client.cancel_jobs([7], "SIGTERM")
+        client.cancel_jobs([7])
+    signalled, cancelled = slurm.asked_for("DELETE", "jobs/")
+    assert signalled is not None
+    assert cancelled is not None
+    assert (set(signalled["flags"]), signalled["signal"]) == ({"VERBOSE", "FULL_JOB"}, "SIGTERM")
+    assert (set(cancelled["flags"]), "signal" in cancelled) == ({"VERBOSE"}, False)
+
+
+def test_every_run_of_a_job_is_asked_for() -> None:
+    """A requeued job has a run for each time; without the earlier ones the run that its node ended is missing."""
+    asked: list[str] = []
+    slurm = FakeSlurm(accounts=[run(7, "COMPLETED")])
+    handle = slurm.handle
+
+    def noting(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params.get("show_duplicates", ""))
+        return handle(request)
+
+    with slurm.client(transport=httpx.MockTransport(noting)) as client:
+        client.accounted([7])
+    assert asked[-1] == "true"
