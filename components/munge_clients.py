@@ -7,10 +7,10 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.parts.munge.clients import client_pod
+from slinky_iac.parts.munge.part import conf_map, key_secret
 
 from .auth_keys import key_fingerprint
 from .connection import Component
@@ -38,8 +38,8 @@ class MungeClients(Component):
         place = config.secret_of(MUNGE)
         if args.key is not None:
             options, data = child(self, protect=config.keys.protect, **HIDDEN), {place.entry: args.key}
-            made.append(register_object(name, config, objects.key_secret(config, MUNGE), options, data=data))
-        register_object(name, config, objects.munge_conf(config), child(self, *made))
+            made.append(register_object(name, config, key_secret(config), options, data=data))
+        register_object(name, config, conf_map(config), child(self, *made))
         self.key_fingerprint = munge_fingerprint(args.key)
         self.pod = pulumi.Output.from_input(client_pod(config))
         self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})

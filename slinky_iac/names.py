@@ -140,7 +140,6 @@ CLIENT_GROUP: Final = 65030
 
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
-MUNGE_KEY_FILE = "munge.key"
 TOKEN_KEY_ENTRY = "token.pem"
 """Entry of the Secret with the RSA key that signs this program's tokens; no daemon ever has it."""
 JWKS_FILE = "jwks.json"
@@ -175,38 +174,36 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
     return f"{name[: limit - 9].rstrip('-')}-{tail}"
 
 
-def _ending(ending: str) -> Callable[[str], str]:
+def ending(text: str) -> Callable[[str], str]:
     """Names that begin with the cluster's resource name, which its Controller, RestApi and Accounting have too."""
-    return lambda cluster: shorten(f"{cluster}{ending}")
+    return lambda cluster: shorten(f"{cluster}{text}")
 
 
-restapi_tls_conf: Final = _ending("-restapi-tls-conf")
+restapi_tls_conf: Final = ending("-restapi-tls-conf")
 """ConfigMap with the files of the proxy that TLS before slurmrestd ends at."""
-restapi_tls_secret: Final = _ending("-restapi-tls")
+restapi_tls_secret: Final = ending("-restapi-tls")
 """Secret with the certificate and the key of it."""
-slurmctld_shim_service: Final = _ending("-slurmctld-shim")
+slurmctld_shim_service: Final = ending("-slurmctld-shim")
 """Service that leads 6817 to an external slurmctld on another port (the operator writes 6817 always)."""
-slurmctld_metrics_service: Final = _ending("-slurmctld-metrics")
+slurmctld_metrics_service: Final = ending("-slurmctld-metrics")
 """Service that leads to the metrics of an outside slurmctld."""
-slurm_key_secret: Final = _ending("-auth-slurm")
+slurm_key_secret: Final = ending("-auth-slurm")
 """Secret that holds slurm.key."""
-jwt_key_secret: Final = _ending("-auth-jwths256")
+jwt_key_secret: Final = ending("-auth-jwths256")
 """Secret that holds the JWT HS256 key."""
-slurm_jwks_secret: Final = _ending("-slurm-jwks")
+slurm_jwks_secret: Final = ending("-slurm-jwks")
 """Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
-token_key_secret: Final = _ending("-token-key")
+token_key_secret: Final = ending("-token-key")
 """Secret that holds the RSA key of this program's tokens."""
-token_key_set: Final = _ending("-token-jwks")
+token_key_set: Final = ending("-token-jwks")
 """ConfigMap that holds its public half, beside those that come or go: jwks.json."""
-munge_key_secret: Final = _ending("-auth-munge")
-"""Secret that holds munge.key."""
-client_conf: Final = _ending("-client-conf")
+client_conf: Final = ending("-client-conf")
 """ConfigMap with the slurm.conf of clients."""
-users: Final = _ending("-users")
+users: Final = ending("-users")
 """Name of the ConfigMap with the users of `identity.passwd`."""
-sssd_secret: Final = _ending("-sssd")
+sssd_secret: Final = ending("-sssd")
 """Name of the Secret with sssd.conf that a stack makes."""
-resource_quota: Final = _ending("-quota")
+resource_quota: Final = ending("-quota")
 """ResourceQuota of the cluster's namespace."""
 
 

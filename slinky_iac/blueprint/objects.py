@@ -13,8 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS, Key
-from slinky_iac.parts.munge.clients import client_slurm_conf
+from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS, Key
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
 from slinky_iac.specs.daemons import (
@@ -36,7 +35,7 @@ from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
 def objects(config: StackConfig) -> tuple[Object, ...]:
     """All of them."""
-    own = _of_cluster(config) if config.auth.makes_daemons else _of_munge(config)
+    own = _of_cluster(config) if config.auth.makes_daemons else ()
     clients = (each for name, client in config.clients.items() for each in client_objects(config, name, client))
     parts = (each for part in parts_of(config) for each in part.objects(config, str))
     return (*own, *network_objects(config), *clients, *_namespace(config), *parts)
@@ -67,15 +66,8 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from (loginset(config, name, each) for name, each in config.logins.items())
 
 
-def _of_munge(config: StackConfig) -> Iterator[Object]:
-    if config.auth.client_image is not None:
-        yield munge_conf(config)
-        if config.keys.source == "imported":
-            yield key_secret(config, MUNGE)
-
-
 def _namespace(config: StackConfig) -> Iterator[Object]:
-    # A munge cluster whose clients have namespaces of their own has none of its own.
+    # A stack of clients that have namespaces of their own has none itself.
     if config.cluster.create_namespace and (config.auth.makes_daemons or config.auth.client_image is not None):
         yield namespace(config.cluster.namespace, namespace_labels(config))
 
@@ -219,12 +211,6 @@ def network_objects(config: StackConfig) -> Iterator[Object]:
             namespace=each.namespace,
             body={"spec": each.spec},
         )
-
-
-def munge_conf(config: ClusterConfig) -> Object:
-    """The ConfigMap with slurm.conf of a munge cluster's clients."""
-    own = names.client_conf(config.cluster.resource_name)
-    return _core("ConfigMap", own, "slurm-conf", {"data": {"slurm.conf": client_slurm_conf(config)}})
 
 
 def client_objects(config: ClusterConfig, name: str, client: Client) -> Iterator[Object]:

@@ -81,8 +81,7 @@ _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 def classes_by_kind(file: Path = MADE) -> Mapping[str, str]:
     """The class of each of this program's own resources, by the end of their type: another one's would do something else.
 
-    Raises :class:`StateError` where it can't be read, so that
-    nothing passes unchecked.
+    Raises :class:`StateError` where ``file`` can't be read, so that nothing passes unchecked.
     """
     try:
         found: Mapping[str, str] = json.loads(file.read_bytes())["classes"]

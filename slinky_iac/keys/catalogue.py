@@ -125,8 +125,8 @@ MUNGE: Final = Key(
     "munge.key",
     logical="munge-key",
     config="mungeKey",
-    file=names.MUNGE_KEY_FILE,
-    secret=names.munge_key_secret,
+    file="munge.key",
+    secret=names.ending("-auth-munge"),
 )
 """auth/munge, in place of all others."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import ClusterConfig, StackConfig
@@ -18,6 +18,9 @@ from slinky_iac.config.workers import NodeSet
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
+
+if TYPE_CHECKING:  # a program asks for no rows
+    from slinky_iac.preflight.check import Expect
 
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 """Findings about a configuration. The second argument has the names of the secret values that are set."""
@@ -127,6 +130,10 @@ class Part:
 
     def right_notes(self, config: StackConfig, use: Use) -> Iterable[str]:  # noqa: ARG002
         """What to know of the rights that it needs, one sentence each."""
+        return ()
+
+    def checks(self) -> tuple[Expect, ...]:
+        """Its rows of `slinky preflight`."""
         return ()
 
     def status_account(self, config: StackConfig) -> str:  # noqa: ARG002

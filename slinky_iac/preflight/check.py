@@ -12,6 +12,7 @@ from enum import Flag, StrEnum, auto
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import Key
 from slinky_iac.parts.slurmctld.place import InsideSlurmctld, OutsideSlurmctld
 from slinky_iac.preflight.facts import Facts
 
@@ -121,10 +122,10 @@ class Run(Flag):
     """The short look of every preview, which asks slurmctld a few questions and Kubernetes none."""
     HERE = auto()
     """`preflight --from-here-only`."""
-    MUNGE = auto()
-    """`preflight` of a stack with auth/munge."""
+    CLIENTS = auto()
+    """`preflight` of a stack that makes clients only."""
     SHORT = WHOLE | PREVIEW
-    ANY = WHOLE | MUNGE
+    ANY = WHOLE | CLIENTS
 
 
 @dataclass(frozen=True)
@@ -144,3 +145,24 @@ class Expect:
         for each in self.judge(config, facts) if self.where in ("", config.slurmctld.where) else ():
             about, source = each.about or self.subject, each.source or self.source
             yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at)
+
+
+def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: str, at: str = "") -> Answers:
+    """A key of the configuration is its Secret's. ``change``, ``paste`` and ``at``: what to do where they differ."""
+    ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
+    namespace, missing = config.cluster.namespace, facts.kube.namespace and theirs is None
+    if key.label in facts.kube.keys_trouble:
+        yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}")
+    elif config.keys.source == "external" and missing:
+        said = f"isn't in namespace {namespace} yet. `pulumi up` waits {config.keys.wait} s for it"
+        yield warning(said, f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log")
+    elif config.keys.source == "existing" and missing:
+        yield problem(
+            f"isn't in namespace {namespace}, and keys.source is existing",
+            "Make it before `pulumi up`, from the outside hosts' own file",
+            f"kubectl -n {namespace} create secret generic NAME --from-file=ENTRY=FILE",
+        )
+    elif ours and theirs and ours != theirs:
+        yield problem(f"holds {theirs}, and {key.config} of the configuration is {ours}", change, *paste, at=at)
+    elif ours and theirs:
+        yield fine(f"holds the key of the configuration ({ours})")

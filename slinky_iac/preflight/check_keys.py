@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, Key
-from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
+from slinky_iac.preflight.check import (
+    Answer,
+    Answers,
+    At,
+    Expect,
+    Run,
+    fine,
+    of,
+    problem,
+    same_key,
+    unknown,
+    warning,
+)
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts
 
@@ -140,27 +152,6 @@ def _same_keys(config: StackConfig, facts: Facts) -> Answers:
         yield from of(same_key(config, facts, key, todo, show, at=At.SLURMCTLD), about=f"Secret of {key.label}")
 
 
-def same_key(config: StackConfig, facts: Facts, key: Key, change: str, *paste: str, at: str = "") -> Answers:
-    """A key of the configuration is its Secret's. ``change``, ``paste`` and ``at``: what to do where they differ."""
-    ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
-    namespace, missing = config.cluster.namespace, facts.kube.namespace and theirs is None
-    if key.label in facts.kube.keys_trouble:
-        yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}")
-    elif config.keys.source == "external" and missing:
-        said = f"isn't in namespace {namespace} yet. `pulumi up` waits {config.keys.wait} s for it"
-        yield warning(said, f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log")
-    elif config.keys.source == "existing" and missing:
-        yield problem(
-            f"isn't in namespace {namespace}, and keys.source is existing",
-            "Make it before `pulumi up`, from the outside hosts' own file",
-            f"kubectl -n {namespace} create secret generic NAME --from-file=ENTRY=FILE",
-        )
-    elif ours and theirs and ours != theirs:
-        yield problem(f"holds {theirs}, and {key.config} of the configuration is {ours}", change, *paste, at=at)
-    elif ours and theirs:
-        yield fine(f"holds the key of the configuration ({ours})")
-
-
 def _slurm_key(config: StackConfig, facts: Facts) -> Answers:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
     ready = {pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready}
@@ -276,6 +267,6 @@ EXPECTED: Final = (
     Expect("key-secret", "Secrets of keys", "Kubernetes", _same_keys),
     Expect("slurm-key", "slurm.key", "slurmctld", _slurm_key),
     Expect("clock", "slurmctld's clock", "slurmctld", _clocks, Run.SHORT),
-    Expect("clock", "clock of a Kubernetes node", "pod", _node_clocks, Run.SHORT | Run.MUNGE),
+    Expect("clock", "clock of a Kubernetes node", "pod", _node_clocks, Run.SHORT | Run.CLIENTS),
     Expect("key-age", "age of keys", "Kubernetes", _key_age),
 )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.registry import PARTS
 from slinky_iac.preflight import (
     check_accounting,
     check_conf,
     check_encryption,
     check_keys,
     check_lines,
-    check_munge,
     check_reach,
     check_resources,
     check_tokens,
@@ -23,33 +24,37 @@ from slinky_iac.preflight import (
 from slinky_iac.preflight.check import At, Check, Expect, Run, Verdict
 from slinky_iac.preflight.facts import Facts
 
-EXPECTED: Final[tuple[Expect, ...]] = (
-    *check_reach.EXPECTED,
-    *check_reach.METRICS,
-    *check_encryption.CERTIFICATES,
-    *check_keys.EXPECTED,
-    *check_tokens.EXPECTED,
-    *check_munge.EXPECTED,
-    *check_versions.EXPECTED,
-    *check_encryption.STATE,
-    *check_trial.EXPECTED,
-    *check_accounting.EXPECTED,
-    *check_conf.EXPECTED,
-    *check_lines.EXPECTED,
-    *check_resources.EXPECTED,
-    *check_lines.TOPOLOGY,
-    *check_encryption.EXPECTED,
-)
-"""Every row, in the order of the report."""
 _WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; lines without a setting go under controller.extraConf"
 _INSIDE: Final = {At.SLURM_CONF: _WRITTEN, At.RESTARTED: _WRITTEN, At.SLURMCTLD: "in slurmctld's pod"}
 """Where lines go that belong to a slurmctld in Kubernetes, which has no host and no admin of its own."""
 
 
+@cache
+def expected() -> tuple[Expect, ...]:
+    """Every row, in the order of the report."""
+    return (
+        *check_reach.EXPECTED,
+        *check_reach.METRICS,
+        *check_encryption.CERTIFICATES,
+        *check_keys.EXPECTED,
+        *check_tokens.EXPECTED,
+        *(row for part in PARTS for row in part.checks()),
+        *check_versions.EXPECTED,
+        *check_encryption.STATE,
+        *check_trial.EXPECTED,
+        *check_accounting.EXPECTED,
+        *check_conf.EXPECTED,
+        *check_lines.EXPECTED,
+        *check_resources.EXPECTED,
+        *check_lines.TOPOLOGY,
+        *check_encryption.EXPECTED,
+    )
+
+
 def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -> tuple[Check, ...]:
     """Everything that follows from the facts; the worst first, else in the order of the rows."""
     order = list(Verdict)
-    run = Run.HERE if from_here_only else Run.MUNGE if not config.auth.makes_daemons else Run.WHOLE
+    run = Run.HERE if from_here_only else Run.CLIENTS if not config.auth.makes_daemons else Run.WHOLE
     found: Iterable[Check] = judged(run, config, facts)
     if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         found = _before_it_is_made(found)
@@ -73,6 +78,6 @@ def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
 def judged(run: Run, config: StackConfig, facts: Facts) -> Iterator[Check]:
     """What the rows of one run say, with the places of lines as they are where slurmctld runs."""
     places = _INSIDE if config.slurmctld.owns_conf else {}
-    for row in EXPECTED:
+    for row in expected():
         if run in row.runs:
             yield from (replace(each, at=places.get(each.at, each.at)) for each in row.checks(config, facts))

@@ -94,7 +94,8 @@ _PARTS = {
     "cluster": "errors kube names slurmrest",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
-    "parts": "addresses config node_demand errors hostlist keys names specs.base",
+    "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
+    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors keys names parts releases",
@@ -106,8 +107,8 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
     "preflight": (
-        "auth_alt blueprint.base cluster cluster_access config errors keys kube names node_demand parts releases slurmrest "
-        "specs"
+        "auth_alt preflight.base blueprint.base cluster cluster_access config errors keys kube names node_demand "
+        "parts releases slurmrest specs"
     ),
     "ownership": "config errors kube names cluster_access",
     "__main__": "commands.cli",
@@ -171,14 +172,14 @@ _PARTS = {
         "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }
-UNDER_RULES = {"blueprint.base", "config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
+UNDER_RULES = {"blueprint.base", "preflight.base", "config.base", "parts.settings", "config", "specs.base", "parts", "specs"}
 """Parts that the rules ask, and that can't ask them."""
 
 
 def also(own: str, below: set[str]) -> set[str]:
     """The parts that one may import, with what belongs to them: a folder can have several floors."""
     rules = set() if own in UNDER_RULES else {"config.rules"}
-    more = {"config": {"config.base", "parts.settings", *rules}, "specs": {"specs.base"}}
+    more = {"config": {"config.base", "parts.settings", *rules}, "specs": {"specs.base"}, "preflight": {"preflight.base"}}
     return below.union(*(more.get(each, set()) for each in below)) - {own}
 
 
@@ -238,7 +239,7 @@ NARROW = {
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
-    "slinky_iac/preflight/connectivity.py": {"blueprint.base", "cluster", "config", "errors", "kube"},
+    "slinky_iac/preflight/connectivity.py": {"preflight.base", "blueprint.base", "cluster", "config", "errors", "kube"},
 }
 """Modules that may import less than their part."""
 
@@ -299,6 +300,8 @@ def part(module: str) -> str:
         return "blueprint" if names[2:3] == ["objects"] else "blueprint.base"
     if names[1] == "specs" and names[2:] and names[2] in SHARED:
         return "specs.base"
+    if names[1] == "preflight" and names[2:] and names[2] in {"check", "facts"}:
+        return "preflight.base"
     if names[1] == "parts":  # a folder is below its modules: it is empty but for its docstring
         own = names[2:3] if names[2:3] in (["registry"], ["part"]) else names[3:4]
         return "parts" if own and own[0] not in SETTINGS else "parts.settings"

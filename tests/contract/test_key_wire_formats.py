@@ -15,7 +15,7 @@ from slinky_iac.commands.rotation.cluster import FILE
 from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.keys.catalogue import SLURM, Role
+from slinky_iac.keys.catalogue import MUNGE, SLURM, Role
 from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret
@@ -36,7 +36,7 @@ def test_names_of_secrets_entries_files_and_annotations() -> None:
         "x-auth-jwths256",
         "x-slurm-jwks",
     ]
-    assert [names.token_key_secret("x"), names.token_key_set("x"), names.munge_key_secret("x")] == [
+    assert [names.token_key_secret("x"), names.token_key_set("x"), MUNGE.secret("x")] == [
         "x-token-key",
         "x-token-jwks",
         "x-auth-munge",

@@ -15,7 +15,7 @@ from slinky_iac.blueprint.flows import End, Flow, between
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.hostlist import compress
-from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, TOKENS
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
 Place = Literal["desk", "kubernetes", "outside"]
@@ -100,7 +100,7 @@ def picture(config: StackConfig, title: str = "") -> Picture:
 
 def _boxes(config: StackConfig) -> Iterator[Box]:
     if not config.auth.makes_daemons:
-        yield from _munge(config)
+        yield from _clients(config)
         return
     signs = {"hs256": ("jwt",), "prepared": ("jwt", "tokens"), "rs256": ("tokens",)}[config.keys.tokens]
     yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", signs, 0, 2)
@@ -117,13 +117,13 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     yield from _outside(config)
 
 
-def _munge(config: StackConfig) -> Iterator[Box]:
+def _clients(config: StackConfig) -> Iterator[Box]:
     """Clients alone: pods that others make take the key and slurm.conf from what the stack makes."""
     yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", (), 0, 0)
     yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 0)
     conf = names.client_conf(config.cluster.resource_name)
-    lines = ("made by a hub or a chart", "munged beside each", f"slurm.conf of {conf}")
-    yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", ("munge",), 2, 0)
+    lines = ("made by a hub or a chart", f"{config.auth.client_daemon} beside each", f"slurm.conf of {conf}")
+    yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", (config.auth.client_key.name,), 2, 0)
     yield from _slurmctld(config)
     yield from (box for box in _slurmdbd(config) if box.place == "outside")
     yield from _outside(config)
@@ -304,9 +304,10 @@ def _ports(flow: Flow | None) -> str:
 
 def _keys(config: StackConfig) -> Iterator[Key]:
     if not config.auth.makes_daemons:
-        where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
-        text = f"{where}, only munged's container sees it: anyone who has it can act as any user of the cluster"
-        yield Key("munge", "munge.key", text)
+        where = f"Secret {config.cluster.namespace}/{config.secret_of(config.auth.client_key).name}"
+        only = f"only {config.auth.client_daemon}'s container sees it"
+        text = f"{where}, {only}: anyone who has it can act as any user of the cluster"
+        yield Key(config.auth.client_key.name, config.auth.client_key.label, text)
         return
     source = {
         "generated": "made by the stack",
@@ -331,8 +332,8 @@ def _keys(config: StackConfig) -> Iterator[Key]:
 
 
 def _description(config: StackConfig) -> str:
-    munge = not config.auth.makes_daemons
-    inside, external = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
+    alone = not config.auth.makes_daemons
+    inside, external = ["login and Jupyter pods"] if alone else ["slurm-operator", "slurmrestd"], list[str]()
     for name, daemon in (("slurmctld", config.slurmctld), ("slurmdbd", config.slurmdbd)):
         inside += [name for _ in daemon.pods]
         external += [name for _ in daemon.hosts]

@@ -28,7 +28,7 @@ def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-def _munge(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+def _without_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     asked = config.monitoring
     if not config.auth.makes_daemons and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
         yield at("monitoring").error(
@@ -36,4 +36,4 @@ def _munge(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (_scraped, _munge)
+RULES = (_scraped, _without_daemons)

@@ -24,9 +24,9 @@ KEY_FOLDER: Final = "/munge-key"
 OWN_FOLDER: Final = "/munge-own"
 SCRIPT: Final = f"""\
 umask 077
-cp -f {KEY_FOLDER}/{names.MUNGE_KEY_FILE} {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
-chmod 0400 {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
-exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} --socket={SOCKET} \\
+cp -f {KEY_FOLDER}/{MUNGE.file} {OWN_FOLDER}/{MUNGE.file}
+chmod 0400 {OWN_FOLDER}/{MUNGE.file}
+exec munged --foreground --force --key-file={OWN_FOLDER}/{MUNGE.file} --socket={SOCKET} \\
   --pid-file={OWN_FOLDER}/munged.pid --log-file={OWN_FOLDER}/munged.log --seed-file={OWN_FOLDER}/munged.seed
 """
 """munged wants a key of its own that no other user can read; a Secret's files are root's and the group's. ``--force``
@@ -72,7 +72,7 @@ def munge_pod(config: ClusterConfig, user: int, image: str | None, place: Secret
         "securityContext": {"fsGroup": user},
         "initContainers": [_munged(config, user, image)],
         "volumes": [
-            secret_files("munge-key", place.name, {place.entry: names.MUNGE_KEY_FILE}, mode=0o400),
+            secret_files("munge-key", place.name, {place.entry: MUNGE.file}, mode=0o400),
             memory("munge-own", "1Mi"),
             memory("munge-socket", "1Mi"),
             {"name": "slurm-conf", "configMap": {"name": conf}},

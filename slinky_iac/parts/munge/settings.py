@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, Image, SlurmName
+from slinky_iac.keys.catalogue import MUNGE
 
 
 class Munge(Section):
@@ -33,7 +33,7 @@ class Munge(Section):
     give it the cluster's UID, otherwise srun fails. root: for an image without this user; sbatch and query commands work."""
     key_secret: DnsLabel | None = None
     """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
-    key_entry: str = names.MUNGE_KEY_FILE
+    key_entry: str = MUNGE.file
     """Entry of that Secret."""
     slurm_conf: str = ""
     """The clients' slurm.conf, whole, in the place of the few lines that are made by default: with MpiDefault, plugins of a

@@ -10,8 +10,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, unknown
-from slinky_iac.preflight.check_keys import same_key
+from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, same_key, unknown
 from slinky_iac.preflight.facts import Facts
 
 
@@ -52,8 +51,8 @@ def _clocks(_: StackConfig, __: Facts) -> Answers:
 
 
 EXPECTED: Final = (
-    Expect("key-secret", f"Secret of {MUNGE.label}", "Kubernetes", _secret, Run.MUNGE),
-    Expect("munge-key", MUNGE.label, BY_HAND, _key, Run.MUNGE),
-    Expect("slurmctld", "slurmctld and slurmdbd", BY_HAND, _daemons, Run.MUNGE),
-    Expect("clock", "slurmctld's clock", BY_HAND, _clocks, Run.MUNGE),
+    Expect("key-secret", f"Secret of {MUNGE.label}", "Kubernetes", _secret, Run.CLIENTS),
+    Expect("munge-key", MUNGE.label, BY_HAND, _key, Run.CLIENTS),
+    Expect("slurmctld", "slurmctld and slurmdbd", BY_HAND, _daemons, Run.CLIENTS),
+    Expect("clock", "slurmctld's clock", BY_HAND, _clocks, Run.CLIENTS),
 )
