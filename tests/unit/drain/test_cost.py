@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable
+from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable
 from tests.unit import builders
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
 from tests.unit.examples import examples
@@ -217,6 +217,16 @@ def raw_row(number, workers, jobs):
     return (rank, bool(endless), 0 if endless else last, len(here)), holder
 
 
+def raw_class(number, workers):
+    """What the operator compares before any cost: without a machine, not running, not ready go first."""
+    changes, _ = workers[number]
+    return changes.get("scheduled", True), changes.get("phase", "Running") == "Running", changes.get("ready", True)
+
+
+def raw_classes(choice, workers):
+    return sorted(raw_class(each.pod.ordinal, workers) for each in choice)
+
+
 def raw_cost(numbers, workers, jobs):
     """What a choice costs: the dearest pods first; of equally dear choices, how many jobs are waited for longest."""
     rows = [raw_row(number, workers, jobs) for number in numbers]
@@ -238,11 +248,9 @@ def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, 
     choice = choose(candidates, target)
     count = max(len(pods) - target, 0)
     assert len(choice) == len({each.pod.name for each in choice}) == count
-    classes = sorted(class_of(each) for each in pods)[:count]
-    possible = [
-        others for others in combinations(candidates, count) if sorted(class_of(each.pod) for each in others) == classes
-    ]
-    assert sorted(class_of(each.pod) for each in choice) == classes
+    classes = sorted(raw_class(number, workers) for number in range(len(pods)))[:count]
+    possible = [others for others in combinations(candidates, count) if raw_classes(others, workers) == classes]
+    assert raw_classes(choice, workers) == classes
     if not possible:
         assert not choice
         return
