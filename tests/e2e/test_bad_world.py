@@ -15,7 +15,7 @@ import pytest
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
-from slinky_iac.parts.fence.policies import policy_name
+from slinky_iac.parts.fence.policy import policy_name
 from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World

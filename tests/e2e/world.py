@@ -15,6 +15,7 @@ from lab import charts, engine, given_operator, images, obtain, paths
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack, imported_keys
+from slinky_iac.names import ANNOTATION_PERMIT, PERMIT_DELETE
 from tests.e2e.accounts import Accounts, is_granted
 from tests.e2e.slurm import await_true
 
@@ -94,6 +95,11 @@ class World:
         self.kubectl("delete", "validatingadmissionpolicybinding", "--all")
         tried = ("delete", "nodesets.slinky.slurm.net,restapis.slinky.slurm.net", "--all", "-A", "--dry-run=server")
         await_true("the API server refuses nothing any more", lambda: not self.kubectl(*tried, check=False).returncode, 30)
+
+    def delete_worker(self, namespace: str, name: str, *more: str) -> None:
+        """Delete a worker pod, drained or not, by the way that the fence names for it."""
+        self.kubectl("annotate", "pod", "-n", namespace, name, f"{ANNOTATION_PERMIT}={PERMIT_DELETE}")
+        self.kubectl("delete", "pod", "-n", namespace, name, *more)
 
     def stacks(self) -> list[Stack]:
         """Stacks of the lab's backend that have resources."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from slinky_iac import names
-from slinky_iac.parts.fence.policies import policy_name
+from slinky_iac.parts.fence.policy import policy_name
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings

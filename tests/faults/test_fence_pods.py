@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from slinky_iac import names
-from slinky_iac.parts.fence.policies import policy_name
+from slinky_iac.parts.fence.policy import policy_name
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
@@ -197,10 +197,33 @@ def test_a_pod_that_a_person_has_drained_goes(gated: Gated, slurm: Slurm) -> Non
     await_true("it is gone", lambda: gated.pods() == ["gpu-0", "gpu-1"], 90)
 
 
-def test_a_person_deletes_a_pod_and_an_ended_one_is_replaced(gated: Gated, world: World, slurm: Slurm) -> None:
-    """The one isn't the operator's deletion, and in the other nothing runs any more: kubelet ended it."""
+def deletion(world: World, pod: str) -> str:
+    """Why a person's `kubectl delete pod` is refused; empty where it isn't. Nothing is deleted."""
+    done = world.kubectl("delete", "pod", "-n", NAMESPACE, pod, "--dry-run=server", check=False)
+    return done.stderr if done.returncode else ""
+
+
+def test_a_pod_under_a_job_is_deleted_by_no_person_and_a_drained_one_is(gated: Gated, world: World, slurm: Slurm) -> None:
+    """From the job's first second on: what the operator reports of the node is older."""
+    jobs = busy(slurm)
+    for number, node in enumerate(NODES):
+        assert f"kubectl annotate pod -n {NAMESPACE} {RESOURCE}-{number} slinky-iac/permit=delete" in deletion(
+            world, f"{RESOURCE}-{number}"
+        ), node
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    slurm.admin("scontrol", "update", "nodename=gpu-2", "state=drain", "reason=looked at")
+    await_true("the operator reports the drain", lambda: "Drain" in reports(gated)["gpu-2"], 90)
+    assert deletion(world, f"{RESOURCE}-2"), "its job runs on"
+    slurm.finish(*jobs.values())
+    await_true("the drained one may go", lambda: not deletion(world, f"{RESOURCE}-2"), 90)
+    assert deletion(world, f"{RESOURCE}-1"), "idle is not drained: a job may begin at any moment"
+    slurm.admin("scontrol", "update", "nodename=gpu-2", "state=resume")
+
+
+def test_a_person_who_must_deletes_a_pod_and_an_ended_one_is_replaced(gated: Gated, world: World, slurm: Slurm) -> None:
+    """By the command that the refusal names. In the other nothing runs any more: kubelet ended it."""
     before = uids(gated)
-    world.kubectl("delete", "pod", "-n", NAMESPACE, f"{RESOURCE}-0", "--wait=false")
+    world.delete_worker(NAMESPACE, f"{RESOURCE}-0", "--wait=false")
     ended = json.dumps({"spec": {"activeDeadlineSeconds": 1}})
     world.kubectl("patch", "pod", "-n", NAMESPACE, f"{RESOURCE}-1", "--type=merge", "-p", ended)
 

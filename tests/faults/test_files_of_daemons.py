@@ -105,6 +105,6 @@ def test_a_new_content_of_an_epilog_reaches_every_worker(inside: Inside) -> None
 
 def test_a_deleted_pod_comes_back_to_work(inside: Inside) -> None:
     """With ReturnToService=0, Slurm's default, its node stays DOWN (watched on 1.2.1)."""
-    inside.world.kubectl("delete", "pod", "-n", INSIDE, "inside-worker-solo-0")
+    inside.world.delete_worker(INSIDE, "inside-worker-solo-0")
     await_true("a job runs on it", lambda: runs_one(inside, "solo-0"), 300)
     assert re.search(r"^ReturnToService\s*= 2$", said(inside, "scontrol", "show", "config"), re.MULTILINE)

@@ -12,6 +12,7 @@ import pytest
 
 from lab.slurm import conf
 from lab.slurm.cluster import LAB
+from slinky_iac import names
 from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
@@ -34,7 +35,9 @@ def busy(gated: Gated, slurm: Slurm) -> Iterator[list[int]]:
         give_back()
     start_operator(gated.world)
     slurm.cancel_all()
-    gated.world.kubectl("delete", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd")  # they register again
+    for pod in gated.world.objects("pods", NAMESPACE):
+        if pod["metadata"]["labels"].get(names.LABEL_NAME) == "slurmd":
+            gated.world.delete_worker(NAMESPACE, pod["metadata"]["name"])  # it registers again
     gated.up(3)
 
 

@@ -115,7 +115,7 @@ def test_a_nodeset_that_is_short_of_a_node_fires_and_clears(gated: Gated, promet
     (name,) = [pod["metadata"]["name"] for node, pod in gated.world.pods("slurm", "gpu").items() if node == NODES[-1]]
     gated.world.kubectl("cordon", *nodes)
     try:
-        gated.world.kubectl("delete", "pod", "-n", "slurm", name, "--wait=false")
+        gated.world.delete_worker("slurm", name, "--wait=false")
         fires(gated, prometheus, "SlinkyNodeSetShort")
     finally:
         gated.world.kubectl("uncordon", *nodes)

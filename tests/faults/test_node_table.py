@@ -126,7 +126,7 @@ def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gat
         await_true("the class is named", lambda: "is of class Burstable" in told(gated), 90, every=2)
         assert own_cpus(node).get(pod["metadata"]["uid"], {}) == {}
     with limits_for_all(gated), static_cpus(node), only(gated, node):
-        gated.world.kubectl("delete", "pod", "-n", NAMESPACE, pod["metadata"]["name"])
+        gated.world.delete_worker(NAMESPACE, pod["metadata"]["name"])
         gated.world.await_pods(NAMESPACE, NODESET, 1)
         again = gated.world.pods(NAMESPACE, NODESET)["gpu-0"]
         assert again["status"]["qosClass"] == "Guaranteed"

@@ -46,7 +46,7 @@ def test_the_level_of_the_stack_lets_its_pods_in_where_a_stricter_one_refuses_th
     labels = json.loads(world.kubectl("get", "namespace", INSIDE, "-o", "json").stdout)["metadata"]["labels"]
     assert labels[ENFORCE] == "privileged"
     before = inside.uids()
-    world.kubectl("delete", "pod", "-n", INSIDE, "inside-worker-solo-2")
+    world.delete_worker(INSIDE, "inside-worker-solo-2")
     await_true("slurmd's pod is made again", lambda: len(inside.workers()) == 3 and inside.uids() != before, 90)
 
     pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "bare"}}

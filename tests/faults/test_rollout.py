@@ -157,7 +157,7 @@ def test_a_pod_that_others_delete_meanwhile_is_waited_for(calm: Gated, slurm: Sl
     gated.write(3, nodeset=template())
     run = gated.start_up()
     await_true("gpu-0 is replaced", lambda: uids(gated).get("gpu-0", before["gpu-0"]) != before["gpu-0"], 120)
-    gated.world.kubectl("delete", "pod", "-n", NAMESPACE, f"{RESOURCE}-0", "--wait=false")
+    gated.world.delete_worker(NAMESPACE, f"{RESOURCE}-0", "--wait=false")
     out = ended(run, slurm, jobs)
     assert run.returncode == 0, out
     assert not set(uids(gated).values()) & set(before.values())

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lab import obtain, tools
-from slinky_iac.parts.fence.policies import Policy
+from slinky_iac.parts.fence.policy import Policy
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 TOKEN = "a-token-of-the-test"

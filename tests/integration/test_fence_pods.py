@@ -185,7 +185,9 @@ def test_the_operator_deletes_no_pod_whose_node_isnt_drained(api: KubeApi, case:
     lower(api, 2)
     synced(api)
     said = delete(api, "burst-0")
-    assert "kubectl delete pod -n slurm burst-0" in said, "what a person can do"
+    assert (
+        "kubectl annotate pod -n slurm burst-0 slinky-iac/permit=delete, then kubectl delete pod -n slurm burst-0" in said
+    ), "what a person can do"
     assert "kubectl delete validatingadmissionpolicybinding slinky-iac-pods.slurm.slurm" in said
 
 
@@ -277,10 +279,20 @@ def test_only_the_operator_is_refused(api: KubeApi) -> None:
     assert REFUSED in delete(api, "burst-0", dry=True)
 
 
+def test_pods_of_every_nodeset_that_gates_drain_are_guarded(api: KubeApi) -> None:
+    """A slurmctld without its state, or an operator without its client: the number is as it was, and jobs run on."""
+    pod(api, "gpu-0", owner=FIXED)
+    synced(api, FIXED, known=0)
+    assert not let_through(api, "gpu-0")
+    synced(api, FIXED)
+    assert let_through(api, "gpu-0"), "slurmctld has its other nodes, and lost this one"
+    pod(api, "gpu-1", DRAINED, owner=FIXED)
+    assert let_through(api, "gpu-1")
+
+
 def test_other_pods_are_none_of_its_business(api: KubeApi) -> None:
-    pod(api, "gpu-0", ["Allocated"], owner=FIXED)
+    """A person's NodeSet, named as this cluster's are."""
     pod(api, "other-0", ["Allocated"], owner=OTHER)
-    assert let_through(api, "gpu-0"), "a gate lowers its number"
     assert let_through(api, "other-0")
 
 

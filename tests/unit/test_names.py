@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac import names
-from slinky_iac.parts.fence.policies import policy_name
+from slinky_iac.parts.fence.policy import guarded_by, policy_name
 
 LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 REASON = st.text(max_size=400)
@@ -115,6 +115,7 @@ def test_wire_formats_are_pinned() -> None:
     assert policy_name("slurm", "prod", "nodesets") == "slinky-iac-nodesets.slurm.prod"
     assert policy_name("slurm", "prod", "needed") == "slinky-iac-needed.slurm.prod"
     assert policy_name("slurm", "prod", "pods") == "slinky-iac-pods.slurm.prod"
+    assert guarded_by(policy_name("pods", "workers", "crds")) == "crds"
 
 
 @given(one=st.tuples(NUMBER, NUMBER), other=st.tuples(NUMBER, NUMBER))

@@ -8,7 +8,8 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.findings import at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.fence.policies import guards_pods, policies
+from slinky_iac.parts.fence.policies import policies
+from slinky_iac.parts.fence.policy import guarded_by
 from slinky_iac.parts.fence.rules import RULES
 from slinky_iac.parts.part import Document, Guard, Kinds, Part
 from slinky_iac.specs.objects import Object
@@ -31,10 +32,14 @@ KINDS: Final = Kinds(
 )
 
 
+_OPEN_TO: Final = {
+    "pods": "slurm-operator can delete pods with jobs while it has no client of slurmrestd",
+    "workers": "anyone with the right to can delete pods with jobs",
+}
+
+
 def _open_to(name: str) -> str:
-    if guards_pods(name):
-        return "slurm-operator can delete pods with jobs while it has no client of slurmrestd"
-    return "NodeSets can be deleted or lowered with jobs on them"
+    return _OPEN_TO.get(guarded_by(name), "NodeSets can be deleted or lowered with jobs on them")
 
 
 GUARD: Final = Guard(

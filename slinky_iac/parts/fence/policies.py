@@ -11,29 +11,32 @@ generation that it looked at.
 - ``needed``, ``namespace`` and ``crds`` are evaluated once for each NodeSet of the namespace (``paramKind``), and let all
   through where there is none. A namespace that is deleted takes its pods with it, and without slurmrestd the operator treats
   every node as drained.
-- ``pods`` (``cluster.fencePods``) refuses slurm-operator alone, and only pods of NodeSets whose number an autoscaler
-  lowers without a gate: those that it hasn't reported as drained since the number was lowered. Without its client
-  of slurmrestd it deletes without a drain, and takes its reports off the pods at the end of its first sync.
+- ``workers`` and ``pods`` are about single pods: :mod:`slinky_iac.parts.fence.pods`.
 
 CEL is compiled by the API server; the texts here hold names only that are RFC 1123 labels, so nothing needs to be quoted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, Literal
+from collections.abc import Iterator
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.fence.pods import pods, workers
+from slinky_iac.parts.fence.policy import (
+    PERMITTED_DELETE,
+    Guarded,
+    Policy,
+    binding,
+    each_nodeset,
+    named,
+    permit,
+    policy_name,
+    rule,
+    texts,
+    way_out,
+)
 from slinky_iac.specs.shared import Spec
-
-Guarded = Literal["nodesets", "controller", "needed", "namespace", "crds", "pods"]
-"""What a policy guards: the NodeSets; slurm.conf in the Controller; the custom resources that NodeSets need; their
-namespace; the CRDs of these; the pods of those that an autoscaler owns."""
-_NAME: Final = "slinky-iac-"
-_PERMITTED_DELETE = f"'{names.PERMIT_DELETE}{names.PERMIT_AT}'"
-
 
 _STRATEGY = "spec.?updateStrategy.?type.orValue('RollingUpdate')"
 _FIELDS = (
@@ -60,35 +63,14 @@ _FIELDS = (
 """Fields of a NodeSet whose change takes pods: the field, in CEL that it is as it may be, and what would follow."""
 
 
-@dataclass(frozen=True)
-class Policy:
-    """One ValidatingAdmissionPolicy and the binding of the same name."""
-
-    part: Guarded
-    name: str
-    spec: Spec
-    binding: Spec
-
-
-def policy_name(namespace: str, cluster: str, part: Guarded) -> str:
-    """Name of a policy and of its binding. They belong to no namespace, and a dot is in no part's name."""
-    return f"{_NAME}{part}.{namespace}.{cluster}"
-
-
-def guards_pods(name: str) -> bool:
-    """Whether a policy, or its binding, is the one that guards pods."""
-    return name.startswith(f"{_NAME}pods.")
-
-
 def policies(config: StackConfig) -> tuple[Policy, ...]:
     """The policies of a stack, in the order in which they are made."""
-    scaled = _texts(
+    scaled = texts(
         names.nodeset_resource(config.cluster.resource_name, name)
         for name, nodeset in config.nodesets.items()
         if nodeset.scaled_by_others
     )
-    pods = (_pods(config, scaled),) if config.cluster.fence_pods and scaled != _texts(()) else ()
-    return (_nodesets(config, scaled), _controller(config), *_kept(config), *pods)
+    return (_nodesets(config, scaled), _controller(config), *_kept(config), workers(config), *pods(config))
 
 
 def _nodesets(config: StackConfig, scaled: str) -> Policy:
@@ -99,15 +81,15 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
     lowered = (
         "variables.nodeset + ' has ' + string(variables.now) + ' replicas and was to have ' + string(variables.wanted) + '"
         ": pods would go with the jobs on them. Set nodesets.NAME.replicas in the stack and run pulumi up, which drains"
-        f" their nodes first. {_way_out(name)}'"
+        f" their nodes first. {way_out(name)}'"
     )
     spec: Spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {
-            "namespaceSelector": _named(config.cluster.namespace),
+            "namespaceSelector": named(config.cluster.namespace),
             "resourceRules": [
-                _rule(names.GROUP, ["nodesets"], "UPDATE", "DELETE"),
-                _rule(names.GROUP, ["nodesets/scale"], "UPDATE"),
+                rule(names.GROUP, ["nodesets"], "UPDATE", "DELETE"),
+                rule(names.GROUP, ["nodesets/scale"], "UPDATE"),
             ],
         },
         "matchConditions": [
@@ -133,7 +115,7 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
         ],
         "validations": [
             {
-                "expression": f"!variables.lowers || variables.scale || {_permit('object')} == {to_scale}",
+                "expression": f"!variables.lowers || variables.scale || {permit('object')} == {to_scale}",
                 "messageExpression": lowered,
             },
             {
@@ -143,46 +125,46 @@ def _nodesets(config: StackConfig, scaled: str) -> Policy:
             {
                 # A deletion that was let through has raised the generation; asked for again, it continues.
                 "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
-                f" variables.empty || {_permit('oldObject')} == {_PERMITTED_DELETE} + variables.generation",
+                f" variables.empty || {permit('oldObject')} == {PERMITTED_DELETE} + variables.generation",
                 "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."
                 " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
-                f" {_way_out(name)}'",
+                f" {way_out(name)}'",
             },
             *(
                 {
                     "expression": f"request.operation != 'UPDATE' || variables.scale || {same}",
-                    "messageExpression": f"variables.nodeset + ' was to get another {field}: {follows}. {_way_out(name)}'",
+                    "messageExpression": f"variables.nodeset + ' was to get another {field}: {follows}. {way_out(name)}'",
                 }
                 for field, same, follows in _FIELDS
             ),
         ],
     }
-    return Policy("nodesets", name, spec, _binding(name))
+    return Policy("nodesets", name, spec, binding(name))
 
 
 def _controller(config: StackConfig) -> Policy:
     """The tail of slurm.conf isn't written by others than its gate: slurmctld ends the jobs of what leaves it."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
     name = policy_name(namespace, base, "controller")
-    permit = f"'{names.PERMIT_CONFIGURE}{names.PERMIT_AT}' + string(oldObject.metadata.generation)"
+    wanted = f"'{names.PERMIT_CONFIGURE}{names.PERMIT_AT}' + string(oldObject.metadata.generation)"
     spec: Spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {
-            "namespaceSelector": _named(namespace),
-            "resourceRules": [_rule(names.GROUP, ["controllers"], "UPDATE")],
+            "namespaceSelector": named(namespace),
+            "resourceRules": [rule(names.GROUP, ["controllers"], "UPDATE")],
         },
         "matchConditions": [{"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}],
         "validations": [
             {
                 "expression": "object.spec.?extraConf.orValue('') == oldObject.spec.?extraConf.orValue('') ||"
-                f" {_permit('object')} == {permit}",
+                f" {permit('object')} == {wanted}",
                 "messageExpression": "'Controller ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name + ' was"
                 " to get another extraConf: slurmctld ends jobs whose partition or node leaves slurm.conf. Set it in the"
-                f" stack and run pulumi up, which waits for these jobs first. {_way_out(name)}'",
+                f" stack and run pulumi up, which waits for these jobs first. {way_out(name)}'",
             }
         ],
     }
-    return Policy("controller", name, spec, _binding(name))
+    return Policy("controller", name, spec, binding(name))
 
 
 def _kept(config: StackConfig) -> Iterator[Policy]:
@@ -202,20 +184,20 @@ def _kept(config: StackConfig) -> Iterator[Policy]:
         " object.spec.?replicas.orValue(1) == 0 && oldObject.spec.?replicas.orValue(1) != 0",
     }
     own = {"name": "of-this-cluster", "expression": f"oldObject.metadata.name == '{base}'"}
-    by_name = _named(namespace)
+    by_name = named(namespace)
     yield _kept_while_needed(
         config,
         "needed",
         {
             "namespaceSelector": by_name,
-            "resourceRules": [_rule(names.GROUP, kinds, "DELETE"), _rule(names.GROUP, ["restapis"], "UPDATE")],
+            "resourceRules": [rule(names.GROUP, kinds, "DELETE"), rule(names.GROUP, ["restapis"], "UPDATE")],
         },
         [own, ends],
         f"params.spec.?controllerRef.?name.orValue('') == '{base}'",
     )
-    spaces = {"objectSelector": by_name, "resourceRules": [_rule("", ["namespaces"], "DELETE")]}
+    spaces = {"objectSelector": by_name, "resourceRules": [rule("", ["namespaces"], "DELETE")]}
     yield _kept_while_needed(config, "namespace", spaces, [], "true")
-    definitions = _rule("apiextensions.k8s.io", ["customresourcedefinitions"], "DELETE") | {"resourceNames": crds}
+    definitions = rule("apiextensions.k8s.io", ["customresourcedefinitions"], "DELETE") | {"resourceNames": crds}
     yield _kept_while_needed(config, "crds", {"resourceRules": [definitions]}, [], "true")
 
 
@@ -231,128 +213,12 @@ def _kept_while_needed(config: StackConfig, part: Guarded, match: Spec, conditio
         "validations": [
             {
                 "expression": f"!({needs}) || has(params.metadata.deletionTimestamp) ||"
-                f" {_permit('params')} == {_PERMITTED_DELETE} + string(params.metadata.generation)",
+                f" {permit('params')} == {PERMITTED_DELETE} + string(params.metadata.generation)",
                 "messageExpression": "request.kind.kind + ' ' + oldObject.metadata.name + ' was to be deleted or to have no"
                 f" pod, and NodeSet ' + params.metadata.name + ' in namespace {namespace} needs it: jobs on its nodes would"
                 " be lost. Run pulumi destroy, which drains them first. If the stack did not make this NodeSet, drain its"
-                f" nodes and delete it yourself. {_way_out(name)}'",
+                f" nodes and delete it yourself. {way_out(name)}'",
             }
         ],
     }
-    return Policy(part, name, spec, _binding(name) | _each_nodeset(namespace))
-
-
-def _pods(config: StackConfig, scaled: str) -> Policy:
-    """slurm-operator deletes no pod of a NodeSet of ``scaled`` that it hasn't reported as drained, once its slurmd runs.
-
-    The selector spares other pods of the namespace what a policy may cost whose parameters can't be had.
-    """
-    namespace = config.cluster.namespace
-    name = policy_name(namespace, config.cluster.resource_name, "pods")
-    permit = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
-    spec: Spec = {
-        "failurePolicy": "Fail",
-        "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
-        "matchConstraints": {
-            "namespaceSelector": _named(namespace),
-            "objectSelector": {"matchExpressions": [{"key": names.LABEL_POD_INDEX, "operator": "Exists"}]},
-            "resourceRules": [_rule("", ["pods"], "DELETE")],
-        },
-        "matchConditions": [
-            {
-                "name": "by-the-operator",
-                "expression": f"request.userInfo.username.startsWith('system:serviceaccount:{config.operator.namespace}:')",
-            },
-            {
-                "name": "of-an-autoscaler",
-                "expression": "oldObject.metadata.?ownerReferences.orValue([])"
-                f".exists(each, each.kind == 'NodeSet' && each.name in {scaled})",
-            },
-            # Where no container runs, no job does: images that can't be pulled, a slurmd that ends again and again.
-            {
-                "name": "running",
-                "expression": "!has(oldObject.metadata.deletionTimestamp) &&"
-                " !(oldObject.status.?phase.orValue('') in ['Failed', 'Succeeded']) &&"
-                " oldObject.status.?containerStatuses.orValue([]).exists(each, has(each.state) && has(each.state.running))",
-            },
-        ],
-        "variables": [
-            {
-                "name": "states",
-                "expression": "oldObject.status.?conditions.orValue([])"
-                f".filter(each, each.type.startsWith('{names.CONDITION_PREFIX}') && each.status == 'True')"
-                f".map(each, each.type.substring({len(names.CONDITION_PREFIX)}))",
-            },
-            {
-                "name": "drained",
-                "expression": "'Drain' in variables.states &&"
-                " !variables.states.exists(each, each in ['Undrain', 'Allocated', 'Mixed', 'Completing'])",
-            },
-            # The operator writes both at the end of each sync, the generation first. So what it reports of the pod is of a
-            # sync that has seen this number; a gate has just asked slurmctld itself.
-            {
-                "name": "seen",
-                "expression": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
-                f" {_permit('params')} == {permit} + string(params.metadata.generation - 1)",
-            },
-            {
-                "name": "known",
-                "expression": " + ".join(
-                    f"params.?status.?slurm{each}.orValue(0)" for each in ("Idle", "Allocated", "Down", "Drain")
-                ),
-            },
-            # From 1.1.0 on the operator replaces a pod whose node slurmctld doesn't have. Without its client it doesn't; it
-            # then deletes for a lower number, another template or another scaling mode only. None of these is so. Where
-            # slurmctld has no node of the NodeSet, it has lost its state: jobs run on, and it may get its state back.
-            {
-                "name": "unregistered",
-                "expression": "size(variables.states) == 0 && variables.known > 0 &&"
-                " params.?status.?replicas.orValue(params.spec.replicas + 1) <= params.spec.replicas &&"
-                " params.spec.?updateStrategy.?type.orValue('') == 'OnDelete' &&"
-                f" oldObject.metadata.?labels[?'{names.LABEL_SCALING_MODE}'].orValue('') == 'StatefulSet' &&"
-                " params.spec.?scalingMode.orValue('') == 'StatefulSet'",
-            },
-        ],
-        "validations": [
-            {
-                "expression": "!oldObject.metadata.ownerReferences.exists(each, each.kind == 'NodeSet' &&"
-                " each.name == params.metadata.name) || variables.seen && (variables.drained || variables.unregistered)",
-                "messageExpression": "'Pod ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name +"
-                " ' was to be deleted by slurm-operator, which has not reported its node as drained: jobs on it would be"
-                " lost. The operator drains the node and deletes the pod once slurmrestd answers it: see slinky status. If"
-                " slurmctld does not have the node (scontrol show nodes), delete the pod yourself: kubectl delete pod -n '"
-                f" + oldObject.metadata.namespace + ' ' + oldObject.metadata.name + '. {_way_out(name)}'",
-            }
-        ],
-    }
-    return Policy("pods", name, spec, _binding(name) | _each_nodeset(namespace))
-
-
-def _rule(group: str, resources: list[str], *operations: str) -> Spec:
-    return {"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "operations": list(operations)}
-
-
-def _named(namespace: str) -> Spec:
-    """Selects a namespace, or what is in it, by the label that the API server gives each namespace."""
-    return {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
-
-
-def _binding(name: str) -> Spec:
-    return {"policyName": name, "validationActions": ["Deny"]}
-
-
-def _each_nodeset(namespace: str) -> Spec:
-    """A binding's part by which a policy is evaluated once for each NodeSet, and lets through where there is none."""
-    return {"paramRef": {"namespace": namespace, "selector": {}, "parameterNotFoundAction": "Allow"}}
-
-
-def _permit(of: str) -> str:
-    return f"{of}.metadata.?annotations[?'{names.ANNOTATION_PERMIT}'].orValue('')"
-
-
-def _way_out(name: str) -> str:
-    return f"In an emergency, jobs or not: kubectl delete validatingadmissionpolicybinding {name}"
-
-
-def _texts(found: Iterable[str]) -> str:
-    return f"[{', '.join(repr(each) for each in found)}]"
+    return Policy(part, name, spec, binding(name) | each_nodeset(namespace))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.spec_drift import Desired, desired, faults
-from slinky_iac.config.load import load
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.parts.fence.part import GUARD
 from slinky_iac.parts.fence.policies import policies
-from tests.stacks import form, minimal
+from slinky_iac.parts.fence.policy import guarded_by
+from tests.stacks import form
 
 TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
 Live = dict[tuple[str, str], Any]
@@ -64,7 +64,8 @@ class Kube:
 
 def test_the_state_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
-    parts = [f"slinky-iac-{part}.slurm.slurm" for part in ("nodesets", "controller", "needed", "namespace", "crds")]
+    guarded = ("nodesets", "controller", "needed", "namespace", "crds", "workers", "pods")
+    parts = [f"slinky-iac-{part}.slurm.slurm" for part in guarded]
     assert kinds == [(kind, part) for part in parts for kind in ("Policy", "PolicyBinding")]
     assert desired(State(), GUARD.policies) == ()
 
@@ -73,26 +74,14 @@ def test_a_fence_that_the_api_server_completed_stands() -> None:
     assert faults(Kube(served()), PARTS, GUARD.open_to) == ()
 
 
-def test_what_is_open_without_the_fence_of_pods_is_told() -> None:
-    owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    (pods,) = (
-        each
-        for each in policies(load(minimal(nodesets=owned, cluster={"name": "lab", "fencePods": True})))
-        if each.part == "pods"
-    )
-    (said,) = faults(Kube({}), [Desired("ValidatingAdmissionPolicyBinding", pods.name, pods.binding)], GUARD.open_to)
-    assert said.startswith(
-        "ValidatingAdmissionPolicyBinding slinky-iac-pods.slurm.slurm is gone: slurm-operator can delete pods with jobs"
-    )
-    assert "`pulumi up --refresh`" in said
-
-
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.kind} {part.name}")
 def test_a_part_that_is_gone_is_told_with_what_follows_and_what_to_do(part: Desired) -> None:
     live = served()
     del live[part.kind, part.name]
     (said,) = faults(Kube(live), PARTS, GUARD.open_to)
-    assert said.startswith(f"{part.kind} {part.name} is gone: NodeSets can be deleted")
+    follows = {"pods": "slurm-operator can delete pods with", "workers": "anyone with the right to can delete pods with"}
+    open_to = follows.get(guarded_by(part.name), "NodeSets can be deleted or lowered with")
+    assert said.startswith(f"{part.kind} {part.name} is gone: {open_to} jobs")
     assert "`pulumi up --refresh`" in said
 
 

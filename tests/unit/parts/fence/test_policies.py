@@ -9,7 +9,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.config.load import load
-from slinky_iac.parts.fence.policies import Policy, policies
+from slinky_iac.parts.fence.policies import policies
+from slinky_iac.parts.fence.policy import Policy
 from tests.stacks import FORMS, form, minimal
 
 PODS = "slinky-iac-pods.slurm.slurm"
@@ -64,7 +65,7 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
     assert guarded == [["controllers", "restapis", "accountings"], ["controllers", "restapis"]]
 
 
-def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone() -> None:
+def test_pods_are_guarded_against_slurm_operator() -> None:
     """What it lets through is watched on a real API server (tests/integration/test_fence_pods.py)."""
     owned = {"gpu": {"replicas": 3}, "burst": {"replicas": 1, "maxReplicas": 3, "owner": "autoscaler"}}
     found = by_part(nodesets=owned, operator={"namespace": "ops"}, cluster={"name": "lab", "fencePods": True})["pods"]
@@ -89,9 +90,9 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
                 "expression": "request.userInfo.username.startsWith('system:serviceaccount:ops:')",
             },
             {
-                "name": "of-an-autoscaler",
+                "name": "guarded",
                 "expression": "oldObject.metadata.?ownerReferences.orValue([])"
-                ".exists(each, each.kind == 'NodeSet' && each.name in ['slurm-worker-burst'])",
+                ".exists(each, each.kind == 'NodeSet' && each.name in ['slurm-worker-gpu', 'slurm-worker-burst'])",
             },
             {
                 "name": "running",
@@ -123,12 +124,23 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
     )
 
 
-def test_a_stack_that_asks_for_no_fence_of_pods_or_has_no_autoscaler_has_none() -> None:
-    """Its preview shows no change."""
-    owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
-    usual = {"nodesets", "controller", "needed", "namespace", "crds"}
-    assert set(by_part(nodesets=owned)) == usual
-    assert set(by_part(nodesets={"gpu": {"replicas": 3}}, cluster={"name": "lab", "fencePods": True})) == usual
+USUAL = {"nodesets", "controller", "needed", "namespace", "crds", "workers"}
+UNGUARDED = {
+    "an autoscaler owns it, and fencePods is off": BURSTING,
+    "slurm-operator replaces its pods": {"gpu": {"replicas": 3, "updateStrategy": {"type": "RollingUpdate"}}},
+    "there is none": {},
+}
+
+
+@pytest.mark.parametrize("case", UNGUARDED)
+def test_slurm_operator_is_refused_nothing_of_a_nodeset_where_that_costs_more(case: str) -> None:
+    assert set(by_part(nodesets=UNGUARDED[case])) == USUAL
+
+
+@pytest.mark.parametrize("strategy", ["Gated", "OnDelete"])
+def test_slurm_operator_is_refused_undrained_pods_of_a_nodeset_that_gates_drain(strategy: str) -> None:
+    gated = {"gpu": {"replicas": 3, "updateStrategy": {"type": strategy}}}
+    assert set(by_part(nodesets=gated)) == USUAL | {"pods"}
 
 
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
