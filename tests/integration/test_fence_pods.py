@@ -21,7 +21,7 @@ from tests.integration.kube_api import TOKEN, KubeApi, served
 from tests.stacks import minimal
 
 KIND = "nodesets.slinky.slurm.net"
-BURST, FIXED, OTHER = (f"slurm-worker-{each}" for each in ("burst", "gpu", "other"))
+BURST, FIXED, OTHER = "slurm-worker-burst", "slurm-worker-gpu", "blue-worker-gpu"
 NODESETS = {"gpu": {"replicas": 1}, "burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
 OPERATOR = "system:serviceaccount:slinky:slurm-operator"
 COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
@@ -290,8 +290,14 @@ def test_pods_of_every_nodeset_that_gates_drain_are_guarded(api: KubeApi) -> Non
     assert let_through(api, "gpu-1")
 
 
-def test_other_pods_are_none_of_its_business(api: KubeApi) -> None:
-    """A person's NodeSet, named as this cluster's are."""
+def test_pods_that_the_operator_replaces_itself_and_other_pods_are_not_its_matter(api: KubeApi) -> None:
+    """It drains the one, and would wait five minutes for each that is refused. The other is of another cluster."""
+    merge(api, f"{SETS}/{FIXED}", {"spec": {"updateStrategy": {"type": "RollingUpdate"}}})
+    try:
+        pod(api, "gpu-0", ["Idle"], owner=FIXED)
+        assert let_through(api, "gpu-0")
+    finally:
+        merge(api, f"{SETS}/{FIXED}", {"spec": {"updateStrategy": {"type": "OnDelete"}}})
     pod(api, "other-0", ["Allocated"], owner=OTHER)
     assert let_through(api, "other-0")
 

@@ -7,12 +7,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.parts.fence.policy import Policy, binding, each_nodeset, named, permit, policy_name, rule, texts, way_out
+from slinky_iac.parts.fence.policy import Policy, binding, each_nodeset, named, permit, policy_name, rule, way_out
 from slinky_iac.specs.shared import Spec
 
 _USER: Final = "request.userInfo.username"
@@ -93,26 +92,18 @@ def workers(config: StackConfig) -> Policy:
     return Policy("workers", name, spec, binding(name))
 
 
-def pods(config: StackConfig) -> Iterator[Policy]:
+def pods(config: StackConfig, scaled: str) -> Policy:
     """slurm-operator deletes no pod that it hasn't reported as drained since the number was lowered, once its slurmd runs.
 
     Without its client of slurmrestd it deletes without a drain, and takes its reports off the pods at the end of its first
-    sync; from 1.1 on it also deletes pods whose node slurmctld doesn't have. Pods of NodeSets that an autoscaler owns are
-    guarded with ``cluster.fencePods`` alone, for what it costs there (docs/fence.md); those with RollingUpdate aren't.
+    sync; from 1.1 on it also deletes pods whose node slurmctld doesn't have. Pods of NodeSets that an autoscaler owns
+    (``scaled``) are guarded with ``cluster.fencePods`` alone, for what it costs there (docs/fence.md), and those that the
+    operator replaces itself (RollingUpdate) aren't, for the same cost.
     """
     base = config.cluster.resource_name
-    guarded = [
-        names.nodeset_resource(base, name)
-        for name, nodeset in config.nodesets.items()
-        if (config.cluster.fence_pods if nodeset.scaled_by_others else nodeset.update_strategy.type != "RollingUpdate")
-    ]
-    if guarded:
-        yield _pods(config, texts(guarded))
-
-
-def _pods(config: StackConfig, guarded: str) -> Policy:
+    others = "" if config.cluster.fence_pods else f" && !(each.name in {scaled})"
     namespace = config.cluster.namespace
-    name = policy_name(namespace, config.cluster.resource_name, "pods")
+    name = policy_name(namespace, base, "pods")
     lowered = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
     spec: Spec = {
         "failurePolicy": "Fail",
@@ -125,8 +116,8 @@ def _pods(config: StackConfig, guarded: str) -> Policy:
             },
             {
                 "name": "guarded",
-                "expression": "oldObject.metadata.?ownerReferences.orValue([])"
-                f".exists(each, each.kind == 'NodeSet' && each.name in {guarded})",
+                "expression": "oldObject.metadata.?ownerReferences.orValue([]).exists(each, each.kind == 'NodeSet' &&"
+                f" each.name.startsWith('{names.nodeset_prefix(base)}'){others})",
             },
             _RUNNING,
         ],
@@ -160,7 +151,9 @@ def _pods(config: StackConfig, guarded: str) -> Policy:
         "validations": [
             {
                 "expression": "!oldObject.metadata.ownerReferences.exists(each, each.kind == 'NodeSet' &&"
-                " each.name == params.metadata.name) || variables.seen && (variables.drained || variables.unregistered)",
+                " each.name == params.metadata.name) || variables.seen && (variables.drained || variables.unregistered) ||"
+                " params.spec.?updateStrategy.?type.orValue('RollingUpdate') == 'RollingUpdate' &&"
+                f" !(params.metadata.name in {scaled})",
                 "messageExpression": "'Pod ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name +"
                 " ' was to be deleted by slurm-operator, which has not reported its node as drained: jobs on it would be"
                 " lost. The operator drains the node and deletes the pod once slurmrestd answers it: see slinky status. If"

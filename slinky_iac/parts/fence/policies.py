@@ -70,7 +70,7 @@ def policies(config: StackConfig) -> tuple[Policy, ...]:
         for name, nodeset in config.nodesets.items()
         if nodeset.scaled_by_others
     )
-    return (_nodesets(config, scaled), _controller(config), *_kept(config), workers(config), *pods(config))
+    return (_nodesets(config, scaled), _controller(config), *_kept(config), workers(config), pods(config, scaled))
 
 
 def _nodesets(config: StackConfig, scaled: str) -> Policy:

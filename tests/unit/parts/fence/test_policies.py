@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.parts.fence.policies import policies
-from slinky_iac.parts.fence.policy import Policy
+from slinky_iac.parts.fence.policy import Guarded, Policy
 from tests.stacks import FORMS, form, minimal
 
 PODS = "slinky-iac-pods.slurm.slurm"
@@ -92,7 +92,7 @@ def test_pods_are_guarded_against_slurm_operator() -> None:
             {
                 "name": "guarded",
                 "expression": "oldObject.metadata.?ownerReferences.orValue([])"
-                ".exists(each, each.kind == 'NodeSet' && each.name in ['slurm-worker-gpu', 'slurm-worker-burst'])",
+                ".exists(each, each.kind == 'NodeSet' && each.name.startsWith('slurm-worker-'))",
             },
             {
                 "name": "running",
@@ -121,26 +121,17 @@ def test_pods_are_guarded_against_slurm_operator() -> None:
     assert validation["expression"] == (
         "!oldObject.metadata.ownerReferences.exists(each, each.kind == 'NodeSet' && each.name == params.metadata.name)"
         " || variables.seen && (variables.drained || variables.unregistered)"
+        " || params.spec.?updateStrategy.?type.orValue('RollingUpdate') == 'RollingUpdate'"
+        " && !(params.metadata.name in ['slurm-worker-burst'])"
     )
+    spared = by_part(nodesets=owned)["pods"].spec["matchConditions"][1]["expression"]
+    assert spared.endswith("each.name.startsWith('slurm-worker-') && !(each.name in ['slurm-worker-burst']))")
 
 
-USUAL = {"nodesets", "controller", "needed", "namespace", "crds", "workers"}
-UNGUARDED = {
-    "an autoscaler owns it, and fencePods is off": BURSTING,
-    "slurm-operator replaces its pods": {"gpu": {"replicas": 3, "updateStrategy": {"type": "RollingUpdate"}}},
-    "there is none": {},
-}
-
-
-@pytest.mark.parametrize("case", UNGUARDED)
-def test_slurm_operator_is_refused_nothing_of_a_nodeset_where_that_costs_more(case: str) -> None:
-    assert set(by_part(nodesets=UNGUARDED[case])) == USUAL
-
-
-@pytest.mark.parametrize("strategy", ["Gated", "OnDelete"])
-def test_slurm_operator_is_refused_undrained_pods_of_a_nodeset_that_gates_drain(strategy: str) -> None:
-    gated = {"gpu": {"replicas": 3, "updateStrategy": {"type": strategy}}}
-    assert set(by_part(nodesets=gated)) == USUAL | {"pods"}
+@pytest.mark.parametrize("stack", FORMS)
+def test_every_stack_has_every_policy(stack: str) -> None:
+    """Also one without a NodeSet: the first one is guarded from its first moment on."""
+    assert [each.part for each in policies(form(stack))] == list(get_args(Guarded))
 
 
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
