@@ -59,8 +59,8 @@ class Cluster(Section):
     keep_namespace: bool = False
     """Leave a namespace that this stack made, with what others made in it, when the stack is destroyed."""
     fence: bool = True
-    """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
-    drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
+    """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need or their pods, unless
+    their nodes are drained; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
     fence_pods: bool = False
     """Whether the fence also refuses slurm-operator the pods of NodeSets with owner: autoscaler that it has not reported as
     drained. No restart of the operator costs a busy pod then. The price: an ordinary scale-in can be refused once, and the
