@@ -107,6 +107,22 @@ def test_two_of_three_idle_exactly_these_go(autoscaled: Autoscaled) -> None:
     assert seen.drained_under_work == set()
 
 
+def test_a_suspended_job_of_another_partition_keeps_every_node(autoscaled: Autoscaled) -> None:
+    """slurmctld calls its node idle, in the NodeSet's partition too, and counts the job in the other partition alone."""
+    autoscaled.three_nodes()
+    slurm = autoscaled.slurm
+    job = slurm.submit("-p", "all", "-w", "gpu-1", "--exclusive", "-t", "30")
+    slurm.await_running(job)
+    slurm.admin("scontrol", "suspend", str(job))
+    with Witness(autoscaled) as seen:
+        seen.await_looks(COOLDOWN_S + 45)
+    assert (autoscaled.pods(), set(seen.numbers)) == (list(NODES), {3})
+    slurm.admin("scontrol", "resume", str(job))
+    slurm.finish(job)
+    completed(autoscaled, job)
+    autoscaled.empty()
+
+
 def test_the_known_recipe_drains_nodes_under_work_and_ours_drains_none(autoscaled: Autoscaled) -> None:
     """Side by side: three jobs run, none waits, for two cool-downs. No job is lost in either case, for the operator waits;
     but the recipe's nodes take no further job."""
