@@ -279,3 +279,12 @@ def test_demand_is_unknown_where_jobs_that_wait_were_left_out():
     seen = made.seen([made.pod(0)], [made.node(0)])
     assert scaler.today(seen, gate(1)) is not None
     assert scaler.today(replace(seen, cluster=replace(seen.cluster, queue_left_out=1)), gate(1)) is None
+
+
+def test_what_slurm_says_takes_nothing_from_what_the_controller_says():
+    found = session(nodesets=[builders.nodeset("hpc-worker-gpu", 1, partition=True)])
+    wanted = settings(NO_BATCH, nodesets={"gpu": "hpc-worker-gpu"})
+    live = conf_run.live_look(found, wanted)
+    task = conf_run.ConfTask(found, wanted, replace(goal(["batch"]), text="x"))
+    seen = conf_run.slurms_look(found, wanted, live, task.goal)
+    assert (seen.own, seen.controller, seen.asked) == (frozenset({"gpu"}), live.controller, True)
