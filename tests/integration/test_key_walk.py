@@ -338,5 +338,44 @@ def test_a_verbose_log_may_hold_keys_and_nothing_beside_it_does(walk: Walk, api:
     walk.run("verbose-refresh", "refresh", "--yes", *words)
     assert (folder / "update-plan.json").stat().st_size > 0
     walk.run("export", "stack", "export")
+    assert beside_verbose_logs(walk) == set()
+
+    running = walk.project.engine.spawn("destroy", "--yes", "--skip-preview", *words, cwd=folder, env=walk.env)
+    eventually("the destroy is over", lambda: collected(api) == [] and running.process.poll() is not None, 180)
+    (walk.told / "verbose-destroy.txt").write_text(running.output)
+    assert running.wait() == 0, running.output[-2000:]
+    assert api.kubectl("get", "secrets", "-n", "slurm", "-o", "name") == ""
+    walk.run("history-after", "stack", "history", "--json")
+    walk.run("export-after", "stack", "export")
+    assert beside_verbose_logs(walk) == set()
+
+
+def test_a_sigkill_under_a_verbose_log_leaves_keys_in_that_log_at_most(walk: Walk, between: Between) -> None:
+    between.evil = "nothing at all"
+    words = ("up", "--yes", "--skip-preview", "--logtostderr", "--logflow", "-v=9")
+    running = walk.project.engine.spawn(*words, cwd=walk.project.folder, env=walk.env)
+    eventually("a Secret is being written", lambda: between.writes >= 1)
+    children = processes_of(walk.project.engine)
+    running.kill()
+    for pid in children:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    (walk.told / "verbose-killed.txt").write_text(running.output)
+    assert beside_verbose_logs(walk) == set()
+
+
+def beside_verbose_logs(walk: Walk) -> set[str]:
+    """Places that hold a key and aren't the log that -v=9 writes."""
     holders = {place.split(": ")[1] for place in walk.leaked()}
-    assert all(Path(place).name.startswith("verbose-") for place in holders), holders
+    return {place for place in holders if not Path(place).name.startswith("verbose-")}
+
+
+def collected(api: KubeApi) -> list[str]:
+    """Secrets that are being deleted. An API server alone keeps each until its garbage collector, here this function, has
+    taken the finalizer away."""
+    found = json.loads(api.kubectl("get", "secrets", "-n", "slurm", "-o", "json"))["items"]
+    going = [each["metadata"]["name"] for each in found if "deletionTimestamp" in each["metadata"]]
+    for name in going:
+        change = json.dumps({"metadata": {"finalizers": None}})
+        api.kubectl("patch", "secret", "-n", "slurm", name, "--type=merge", "-p", change)
+    return going

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from tests.integration.conftest import engine, project, tools
+from tests.integration.conftest import engine, kube, project, tools
 
-__all__ = ["engine", "project", "tools"]
+__all__ = ["engine", "kube", "project", "tools"]
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "policies"))

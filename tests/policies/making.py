@@ -106,10 +106,15 @@ def form_of(kind: str, name: str, props: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": name,
         "by": templates(list(at(props, steps(WHOLE_KINDS[kind]["by"])))),
-        "has": {" ".join(path): sorted(keys) for path, keys in _keys(kind, props["spec"], ("spec",))},
+        "has": {" ".join(path): _apart(keys, path, parts) for path, keys in _keys(kind, props["spec"], ("spec",))},
         "parts": parts,
         "always": dict(parts),
     }
+
+
+def _apart(keys: set[str], path: Path_, parts: Mapping[str, Any]) -> list[str]:
+    """Keys but for those of parts, which have a list of their own: an API server drops one that is empty."""
+    return sorted(key for key in keys if not {" ".join((*path, key)), " ".join((*path, key, "[]"))} & parts.keys())
 
 
 def _keys(kind: str, value: Any, path: Path_) -> Iterator[tuple[Path_, set[str]]]:

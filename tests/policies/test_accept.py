@@ -8,9 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lab.charts import crd_dir
 from slinky_iac.commands import cli
-from tests.integration.engine import Engine, Tools
-from tests.policies.pack import SITE, lay_out, plain_project, plain_stack, preview
+from tests.integration.engine import Engine, Project, Tools
+from tests.integration.kube_api import KubeApi
+from tests.policies.pack import SITE, Outcome, environment, flags, lay_out, outcome, plain_project, plain_stack, preview
 from tests.stacks import merged
 
 UNTIL = (datetime.datetime.now(tz=datetime.UTC).date() + datetime.timedelta(days=90)).isoformat()
@@ -37,23 +39,34 @@ SITES_OWN: dict[str, Any] = {
 SECOND = {"second": plain("ClusterRole", "rbac.authorization.k8s.io/v1", "other", rules=[READ])}
 
 
-def test_a_live_site_is_declared_from_its_own_review(tools: Tools, tmp_path: Path) -> None:
-    stack = plain_stack("inside", {"resources": SITES_OWN})
-    project = plain_project(Engine(tools, tmp_path / "engine"), tmp_path / "project", stack)
-    site, review = tmp_path / "site.json", tmp_path / "review.txt"
+def first_site(folder: Path) -> Path:
+    """The example's site file, with the two things that the plain stack doesn't have."""
+    site = folder / "site.json"
     levels = json.loads(SITE.read_text())
     levels["drain-within-bounds"] = "advisory"
     levels["cluster-as-made"] |= {"declared": [], "require": "tag"}
     site.write_text(json.dumps(levels))
+    return site
+
+
+def accept(said: Outcome, site: Path) -> set[str]:
+    """Declare what a review shows; the places that the site file names then."""
+    review = site.with_name("review.txt")
+    review.write_text(said.output)
+    words = ["--site", str(site), "--reason", "there since 2024, CHANGE-12", "--owner", "platform", "--until", UNTIL]
+    assert cli.main(["policies", "accept", str(review), *words]) == 0
+    return {entry["what"] for entry in json.loads(site.read_text())["cluster-as-made"]["declared"]}
+
+
+def test_a_live_site_is_declared_from_its_own_review(tools: Tools, tmp_path: Path) -> None:
+    stack = plain_stack("inside", {"resources": SITES_OWN})
+    project = plain_project(Engine(tools, tmp_path / "engine"), tmp_path / "project", stack)
+    site = first_site(tmp_path)
 
     first = preview(project, site)
     assert first.code != 0
     assert first.refused_by == {"cluster-as-made"}, first.output
-    review.write_text(first.output)
-    words = ["--site", str(site), "--reason", "there since 2024, CHANGE-12", "--owner", "platform", "--until", UNTIL]
-    assert cli.main(["policies", "accept", str(review), *words]) == 0
-    declared = {entry["what"] for entry in json.loads(site.read_text())["cluster-as-made"]["declared"]}
-    assert declared == {
+    assert accept(first, site) == {
         "LimitRange/slurm/defaults",
         "ClusterRole//velero:rules[0]",
         "PriorityClass//web:value",
@@ -67,3 +80,60 @@ def test_a_live_site_is_declared_from_its_own_review(tools: Tools, tmp_path: Pat
     assert again.refused_by == {"cluster-as-made"}
     assert "(what: ClusterRole//other:rules[0])" in again.output
     assert "velero" not in "".join(line for line in again.output.splitlines() if "cluster-as-made" in line)
+
+
+NO_HELM = {"resources": {"crds": None, "operator": None, "web": None}}
+"""Without what an API server alone can't have: charts, and an object whose kind it doesn't know."""
+LABELLED = {"resources": {"nodeset": {"properties": {"metadata": {"labels": {"app.kubernetes.io/version": "1"}}}}}}
+
+
+def live(project: Project, kube: KubeApi, site: Path | None, *words: str) -> Outcome:
+    """A command of Pulumi's on a live site, under the pack where there is a site file."""
+    given = flags(project.folder, site) if site else []
+    env = {**environment(), "KUBECONFIG": str(kube.kubeconfig)}
+    return outcome(project.run(*words, *given, ok=False, env=env))
+
+
+def roles(kube: KubeApi) -> set[str]:
+    found = kube.kubectl("get", "clusterroles", "-o", "name").split()
+    return {name.rpartition("/")[2] for name in found}
+
+
+def test_a_platform_team_begins_on_a_live_site(tools: Tools, kube: KubeApi, tmp_path: Path) -> None:
+    """What is in the cluster before the pack is declared from a review of it; then an update passes, and a change that
+    nobody reviewed ends in its preview, with nothing changed in the cluster."""
+    for file in sorted(crd_dir("1.1.0").glob("slinky.slurm.net_*.yaml")):
+        kube.kubectl("create", "-f", str(file))
+    kube.kubectl("create", "namespace", "slurm")
+    kube.kubectl("create", "namespace", "slinky")
+    stack = merged(plain_stack("inside", {"resources": SITES_OWN}), NO_HELM)
+    project = plain_project(Engine(tools, tmp_path / "engine"), tmp_path / "project", stack)
+    site = first_site(tmp_path)
+    before = live(project, kube, None, "up", "--yes", "--skip-preview")
+    assert before.code == 0, before.output
+    assert "velero" in roles(kube)
+
+    first = live(project, kube, site, "preview")
+    assert first.code != 0
+    assert first.refused_by == {"cluster-as-made"}, first.output
+    assert accept(first, site) == {
+        "LimitRange/slurm/defaults",
+        "ClusterRole//velero:rules[0]",
+        "PriorityClass//web:value",
+        "NodeSet/slurm/slurm-worker-gpu:spec.template.metadata.annotations.policy.example.org/tier",
+    }
+
+    lay_out(project.folder, merged(stack, LABELLED))
+    later = live(project, kube, site, "up", "--yes")
+    assert later.code == 0, later.output
+    assert later.refused_by == set()
+    assert '"app.kubernetes.io/version":"1"' in kube.kubectl(
+        "get", "nodesets.slinky.slurm.net", "-n", "slurm", "slurm-worker-gpu", "-o", "jsonpath={.metadata.labels}"
+    )
+
+    lay_out(project.folder, merged(merged(stack, LABELLED), {"resources": SECOND}))
+    evil = live(project, kube, site, "up", "--yes")
+    assert evil.code != 0
+    assert evil.refused_by == {"cluster-as-made"}, evil.output
+    assert "(what: ClusterRole//other:rules[0])" in evil.output
+    assert "other" not in roles(kube)
