@@ -102,6 +102,7 @@ def _of_stack(found: PolicyResource) -> Resource:
         delete_before_replace=found.opts.delete_before_replace,
         provider=_plain(found.provider.props) if found.provider else None,
         parent=found.parent.urn if found.parent else None,
+        component=found.provider is None and not found.resource_type.startswith("pulumi:"),
         dependencies=frozenset(other.urn for other in found.dependencies),
         property_dependencies={
             name: frozenset(other.urn for other in others) for name, others in found.property_dependencies.items()

@@ -144,8 +144,8 @@ def _package(resource: Resource) -> Iterator[Fault]:
     if resource.type.startswith(_PROVIDERS) and resource.peek("pluginDownloadURL"):
         yield Fault("pluginDownloadURL", "says from where the engine fetches a program, and runs it")
     module = rest.split("/", 1)[0].split(":", 1)[0].lower()
-    if package in ("slinky", "random") or resource.type.startswith("pulumi:pulumi:"):
-        return
+    if resource.component or package == "random" or resource.type.startswith("pulumi:pulumi:"):
+        return  # what a component makes is judged
     if package == "pulumi" and rest.partition(":")[2] in (*HARMLESS["providers"], "pulumi-python"):
         return
     if package in HARMLESS["providers"] and not module.startswith(tuple(HARMLESS["clusterModules"])):
@@ -154,8 +154,6 @@ def _package(resource: Resource) -> Iterator[Fault]:
         if everywhere and any(_opens(part) for _, part in mappings(firewall)):
             yield Fault("", "opens a port of Slurm's daemons to every address")
         return
-    if not resource.props and package in ("kubernetes", "my", "site", "pkg"):
-        return  # a component: what it makes is judged
     yield Fault("", f"is of {package}, which may run programs or write to a cluster past the pack")
 
 

@@ -112,6 +112,8 @@ class Resource:
     provider: Mapping[str, Any] | None = None
     """Properties of its provider; None for a stack's default one."""
     parent: str | None = None
+    component: bool = False
+    """Whether it is nothing but the parent of others: no provider makes it."""
     dependencies: frozenset[str] = frozenset()
     property_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     inputs: Mapping[str, Any] | None = None

@@ -11,6 +11,7 @@ from typing import Any, Final
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
 from slurm_rules.rights import harm
+from slurm_rules.secret_text import words_of
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
@@ -19,9 +20,14 @@ _LISTS: Final[Mapping[str, Any]] = HARMLESS["quiet"]
 _GROUPS: Final = frozenset(_LISTS["groups"])
 """API groups of objects that stay within their namespace, or set up storage, devices, networks, certificates and metrics."""
 _CLIENTS: Final = tuple(_LISTS["clients"])
+_WATCHES: Final = "monitoring.coreos.com"
 _ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
+_CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
+_ENDS: Final = frozenset({"drain", "evict", "reboot"})
+"""Words of fields by which controllers take pods with jobs from their nodes."""
+_SWITCHES: Final = ("enable", "enabled", "force")
 _DOORS: Final = {
     "hostPID": "is the way to the processes of the node, slurmctld's among them",
     "hostIPC": "is the way to the processes of the node, slurmctld's among them",
@@ -92,6 +98,9 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
         yield Fault("type", "asks for an account's token that never ends")
+    critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
+    if critical and kind != "DaemonSet" and not resource.namespace.startswith("kube-"):
+        yield Fault("spec", "has pods that take the place of pods with running jobs; use a PriorityClass of this stack")
     if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS:
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
     if kind == "VerticalPodAutoscaler" or resource.group not in _ORDINARY:
@@ -103,24 +112,25 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
     yield from pods(resource.get("spec"), "spec", options)
     part = "spec" if resource.get("spec") else "data"
-    yield from leads_in(resource.get(part) or {}, part, world, client=kind in _CLIENTS)
+    yield from leads_in(resource.get(part) or {}, part, world, client=kind in _CLIENTS or resource.group == _WATCHES)
     if resource.get("spec") and resource.get("data"):
         yield from leads_in(resource.get("data"), "data", world, client=True)
 
 
 def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterator[Fault]:
-    """Texts that lead others to slurmrestd: its Service's name anywhere but in an address that a client asks."""
+    """Texts that lead others to a daemon: its Service's name anywhere but in an address that a client asks."""
     if not world.bases:
         return
     names = "|".join(map(re.escape, sorted(world.bases)))
-    pattern = re.compile(rf"(?<![a-z0-9.-])(?:{names})-restapi(?:-tls)?(?![a-z0-9-])")
+    services = "restapi(?:-tls)?" if client else "(?:restapi(?:-tls)?|controller|accounting)"
+    pattern = re.compile(rf"(?<![a-z0-9.-])(?:{names})-{services}(?![a-z0-9-])")
     for path, key, part in everything(value, root):
         for text in (part if isinstance(part, str) else "", key or ""):
             if not pattern.search(text):
                 continue
             plain = re.fullmatch(r"\s*(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
             if not (client and plain):
-                yield Fault(path, "leads to slurmrestd, which speaks plain HTTP")
+                yield Fault(path, f"leads to {pattern.findall(text)[0]}, past its NetworkPolicy and in plain text")
 
 
 def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
@@ -129,6 +139,7 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
         for door, why in _DOORS.items():
             if part.get(door) is True:
                 yield Fault(f"{path}.{door}", why)
+        yield from (Fault(f"{path}.{each}", "takes pods with running jobs from their nodes") for each in _ends(path, part))
         if part.get("hostNetwork") is True and re.search(r"'(?:CAP_)?(?:NET_RAW|NET_ADMIN)'", str(part)):
             yield Fault(f"{path}.hostNetwork", "reads what passes on the node's network, tokens in plain HTTP among it")
         added = part.get("capabilities")
@@ -143,6 +154,13 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
                 looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
                 if not (looked and _read_only(value, str(part.get("name")))) and (fault := folder_fault(folder, options)):
                     yield Fault(f"{path}.{field}", fault)
+
+
+def _ends(path: str, part: Mapping[str, Any]) -> list[str]:
+    """Fields that are on, and by whose names, or that of the part, pods are taken from nodes."""
+    within = not _ENDS.isdisjoint(words_of(path.rpartition(".")[2]))
+    switched = [str(field) for field, value in part.items() if value is True]
+    return [each for each in switched if (within and each in _SWITCHES) or not _ENDS.isdisjoint(words_of(each))]
 
 
 def _read_only(value: object, volume: str) -> bool:

@@ -94,7 +94,7 @@ def _binding(binding: Resource, stack: Stack, world: World) -> Iterator[Fault]:
         who = str(subject.get("name")) if isinstance(subject, Mapping) else ""
         if who.startswith(_EVERYBODY):
             yield Fault(f"subjects[{index}]", f"gives {name} to {who}")
-    if not within or (kind == "ClusterRole" and name in _LISTS["roles"]):
+    if not within or name in _LISTS["roles" if kind == "ClusterRole" else "systemRoles"]:
         return
     for role in stack.resources:
         same = role.is_a(RBAC, kind) and role.in_cluster_name == name and not role.is_patch

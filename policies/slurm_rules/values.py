@@ -18,6 +18,7 @@ from posixpath import normpath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from slurm_rules.compute import quantity
 from slurm_rules.made import HARMLESS, MADE, Judging, Path_, known_below, like_any
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
@@ -172,6 +173,14 @@ _LEAST_TOLERATED: Final = 300
 """Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
 
 
+_LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20}
+
+
+def _amount(asked: Asked) -> str | None:
+    least, found = _LEAST_AMOUNT.get(asked.key, 0), quantity(asked.value)
+    return f"is {asked.value}, with which no daemon runs" if found is not None and found < least else None
+
+
 def _toleration(asked: Asked) -> str | None:
     value = asked.value if isinstance(asked.value, Mapping) else {}
     seconds = value.get("tolerationSeconds")
@@ -324,6 +333,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     "class": _class,
     "signer": _signer,
     "grace": _grace,
+    "amount": _amount,
     "toleration": _toleration,
     "off": _off,
     "volume": _volume,

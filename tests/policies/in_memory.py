@@ -48,6 +48,7 @@ def _resource(name: str, body: Mapping[str, Any], bodies: Mapping[str, Any], urn
         delete_before_replace=body.get("deleteBeforeReplace"),
         provider=bodies[body["provider"]]["properties"] if "provider" in body else None,
         parent=_ROOT,
+        component=body.get("component", False),
         dependencies=frozenset(urns[other] for other in body.get("dependsOn", ()) if other in urns),
         property_dependencies=flows,
     )

@@ -33,9 +33,10 @@ SITES_OWN: dict[str, Any] = {
     "velero": plain("ClusterRole", "rbac.authorization.k8s.io/v1", "velero", rules=[READ]),
     "priority": plain("PriorityClass", "scheduling.k8s.io/v1", "web", value=1000),
     "web": plain("Application", "argoproj.io/v1alpha1", "web", "argocd", spec={"project": "web"}),
+    "portal": {"type": "acme:web:Portal", "component": True, "properties": {"url": "https://portal.example.org"}},
     "nodeset": {"properties": {"spec": {"template": {"metadata": {"annotations": {"policy.example.org/tier": "hpc"}}}}}},
 }
-"""What was there before anybody heard of this pack."""
+"""What was there before anybody heard of this pack; of a component, what it makes is judged and not itself."""
 SECOND = {"second": plain("ClusterRole", "rbac.authorization.k8s.io/v1", "other", rules=[READ])}
 
 

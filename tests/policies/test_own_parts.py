@@ -62,6 +62,7 @@ def stack_of(recording: Recording) -> Stack:
             protect=each.protect,
             ignore_changes=each.ignore_changes,
             parent=each.parent,
+            component=not each.custom,
             dependencies=each.dependencies,
         )
         for each in recording.resources

@@ -21,7 +21,6 @@ PASS = {
     "gate-hides-diffs": "the engine doesn't show hideDiffs to policies; verify-state refuses it",
     "controller-jwt-key-of-web": "a site may name a key that others make, by any name",
     "gate-ca-in-tmp": "whose a file of the machine is that runs `pulumi`, no preview shows",
-    "node-kured-force": "what the values of another chart mean is not known to the pack",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
 }
 """Evil stacks that pass, and why."""

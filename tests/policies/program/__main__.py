@@ -57,6 +57,9 @@ if render:
 for name, body in STACK["resources"].items():
     type_ = body["type"]
     properties = {**wanted_outputs(name), **resolved(body.get("properties", {}))}
+    if body.get("component"):
+        pulumi.ComponentResource(type_, name).register_outputs(properties)
+        continue
     register = REGISTER.get(type_, lambda n, p, o, t=type_: pulumi.CustomResource(t, n, p, o))
     made[name] = register(name, properties, options(type_, body))
 for name, value in STACK.get("outputs", {}).items():
