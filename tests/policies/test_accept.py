@@ -101,8 +101,8 @@ def roles(kube: KubeApi) -> set[str]:
 
 
 def test_a_platform_team_begins_on_a_live_site(tools: Tools, kube: KubeApi, tmp_path: Path) -> None:
-    """What is in the cluster before the pack is declared from a review of it; then an update passes, and a change that
-    nobody reviewed ends in its preview, with nothing changed in the cluster."""
+    """What is in the cluster before the pack is declared from a review of it; then an update passes, and a change
+    without a review ends in its preview, with nothing changed in the cluster."""
     for file in sorted(crd_dir("1.1.0").glob("slinky.slurm.net_*.yaml")):
         kube.kubectl("create", "-f", str(file))
     kube.kubectl("create", "namespace", "slurm")
