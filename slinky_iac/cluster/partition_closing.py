@@ -46,7 +46,8 @@ class Held:
 
     partitions: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
-    """With the stack whose name is in the drain's reason: a stack that was renamed since knows its own by it."""
+    """With the stack whose name is in the drain's reason: a stack that was renamed since knows its own by it. Empty:
+    others hold the host, and it is only waited for."""
     began: int | None = None
     """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
     closed: Mapping[str, str] = field(default_factory=dict)

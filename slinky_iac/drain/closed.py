@@ -85,7 +85,7 @@ class Record:
         session, owner = self.session, self.settings.owner
         self._open(held, states)
         others: list[str] = []
-        for stack in sorted({*held.hosts.values()}):
+        for stack in sorted({*held.hosts.values()} - {""}):
             hosts = tuple(sorted(host for host, by in held.hosts.items() if by == stack))
             found = undrain(session.slurm, hosts, replace(owner, stack=stack), session.report)
             for each in found.results:

@@ -144,10 +144,11 @@ class ConfTask(Task[ConfLook]):
             session.report(line, severity="warning", keep=True)
 
     def _note_beginning(self) -> None:
-        """With all hosts that change: one that others hold goes back to work no sooner than one that this gate holds."""
+        """With all hosts that change: one that others hold goes back to work no sooner than one that this gate holds, and
+        is theirs to return."""
         if changed := self._goal.leaving.nodes:
             began, held = self.session.slurm.slurmctld_began(), self.record.held()
-            hosts = {**dict.fromkeys(changed, self.owner.stack), **held.hosts}
+            hosts = {**dict.fromkeys(changed, ""), **held.hosts}
             self.record.hold(replace(held, hosts=hosts, began=began))
 
     def did(self, step: Step) -> None:

@@ -311,12 +311,12 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
         goal,
         goal.change,
         then="the Controller goes" if goal.ends else f"slurm.conf loses {in_words(goal.leaving)}",
-        late=_late(goal),
+        late=_late(look, goal),
         more=(*_unfree(look, goal), *_unread(look, goal)),
     )
 
 
-def _late(goal: ConfGoal) -> tuple[str, str]:
+def _late(look: ConfLook, goal: ConfGoal) -> tuple[str, str]:
     if goal.ends:
         return (
             "slurmctld can't end yet, since these would be lost with it",
@@ -326,7 +326,19 @@ def _late(goal: ConfGoal) -> tuple[str, str]:
     undo = goal.policy.on_deadline == "undo"
     more = "`pulumi up` continues, and gives them back where the file has them again"
     held = "partitions and hosts are given back" if undo else f"partitions stay closed and hosts drained; {more}"
-    return f"slurm.conf can't lose {in_words(goal.leaving)} yet", f"slurm.conf is as it was, and {held}"
+    by_hand = _never_read(look.controller, goal) if look.controller is not None and _unread(look, goal) else ""
+    return f"slurm.conf can't lose {in_words(goal.leaving)} yet", f"slurm.conf is as it was, and {held}{by_hand}"
+
+
+def _never_read(controller: Controller, goal: ConfGoal) -> str:
+    """What a person does where slurmctld refuses a line: it runs on with what it has read before, so no wait ends."""
+    meta = controller.metadata
+    return (
+        f". `{goal.by_hand} scontrol reconfigure` makes slurmctld read slurm.conf, or says which line it refuses. No job can"
+        f" be in what it refuses: `kubectl edit controllers.{names.GROUP} -n {meta.namespace} {meta.name}`, and in one edit"
+        f" take that line out of extraConf and set the annotation {names.ANNOTATION_PERMIT}:"
+        f" {names.permit_to_configure(meta.generation)}; then run `pulumi up` again"
+    )
 
 
 def _cannot_close(wanted: Mapping[str, str], goal: ConfGoal) -> str:

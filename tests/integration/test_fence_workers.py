@@ -23,9 +23,16 @@ OTHERS = (
     PERSON,
     "system:serviceaccount:argocd:argocd-application-controller",
     "system:serviceaccount:slinky-x:slurm-operator",
+    "system:serviceaccount:kube-system:karpenter",
+    "system:serviceaccount:kube-system:admin-user",
+    "system:kube-scheduler",
 )
-"""A person, a GitOps controller, another cluster's operator."""
-KUBERNETES = (COLLECTOR, LOST, "system:node:worker-1", "system:kube-controller-manager", OPERATOR)
+"""A person, a GitOps controller, another cluster's operator, programs and people with an account in kube-system, and the
+scheduler, which preempts for a pod of a higher priority."""
+KUBERNETES = (
+    *(f"system:serviceaccount:kube-system:{each}-controller" for each in ("node", "namespace", "device-taint-eviction")),
+    *(COLLECTOR, LOST, "system:node:worker-1", "system:kube-controller-manager", OPERATOR),
+)
 
 
 @pytest.fixture(scope="module")

@@ -53,11 +53,11 @@ def workers(config: StackConfig) -> Policy:
     """No worker pod is deleted under its jobs by kubectl, Helm or a controller of others.
 
     slurm-operator drains before it deletes. kubelet deletes what has ended, and Kubernetes' controllers what is lost: pods
-    of a node that is gone, of a NodeSet that is. An eviction isn't a deletion for admission; the operator's
-    PodDisruptionBudget refuses that of a busy pod.
+    of a node that is gone, of a NodeSet that is. Their accounts are known by their names: other programs and people have
+    accounts in kube-system, too. kube-scheduler, which would preempt, is none of them. An eviction isn't a deletion for
+    admission; the operator's PodDisruptionBudget refuses that of a busy pod.
     """
     name = policy_name(config.cluster.namespace, config.cluster.resource_name, "workers")
-    own = [f"{_USER}.startsWith('system:serviceaccount:{each}:')" for each in ("kube-system", config.operator.namespace)]
     spec: Spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {"namespaceSelector": named(config.cluster.namespace), **_WORKERS},
@@ -70,7 +70,8 @@ def workers(config: StackConfig) -> Policy:
             {
                 "name": "by-others",
                 "expression": f"!({_USER}.startsWith('system:node:') || {_USER} == 'system:kube-controller-manager' ||"
-                f" {' || '.join(own)})",
+                f" {_USER}.matches('^system:serviceaccount:kube-system:[a-z-]+-(controller|collector)$') ||"
+                f" {_USER}.startsWith('system:serviceaccount:{config.operator.namespace}:'))",
             },
             _RUNNING,
         ],

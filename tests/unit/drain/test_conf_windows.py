@@ -95,19 +95,23 @@ def test_a_host_that_slurmctld_has_yet_to_read_is_waited_for_and_drained_then():
 
 def test_a_slurmctld_that_never_reads_it_ends_the_run():
     found = session(partitions={"all": "UP"})
-    with pytest.raises(DrainDeadline, match=r"slurmctld to read slurm\.conf as it is: it has no partition batch yet"):
+    with pytest.raises(DrainDeadline, match=r"slurmctld to read slurm\.conf as it is: it has no partition batch") as said:
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.kube.written == []
+    # A slurmctld that refuses a line runs on with the file before it: waiting never ends, and the fence keeps the line.
+    assert "kubectl exec -n slurm hpc-controller-0 -c slurmctld -- scontrol reconfigure" in str(said.value)
+    assert "kubectl edit controllers.slinky.slurm.net -n slurm hpc" in str(said.value)
+    assert "slinky-iac/permit: configure@" in str(said.value)
 
 
 # -- a host that is drained for maintenance already --------------------------------------------------------------------
-@pytest.mark.parametrize("reason", ["slinky-iac:prod/outside-hosts: maintenance", "fan"])
+@pytest.mark.parametrize("reason", ["slinky-iac:prod/outside-hosts: maintenance", "slinky-iac:dev/outside-hosts: x", "fan"])
 def test_a_host_that_others_hold_is_waited_for_too_until_slurmctld_has_read_its_new_cpus(reason):
     """Course 2001: the gate of the hosts returned it in the same update, and slurmctld ended what had begun there."""
     found = session(node("metal-1", "IDLE", "DRAIN", reason=reason))
     waited = []
     found._then = [lambda: waited.append(kept(found).hosts) or found.world.__setattr__("began", found.world.began + 9)]
     conf_run.settle(found, settings(MORE_CPUS), BOTH)
-    assert waited == [{"metal-1": "prod"}]
+    assert waited == [{"metal-1": ""}]
     assert found.world.nodes["metal-1"]["reason"] == reason
     assert kept(found) == Held()
