@@ -262,7 +262,8 @@ def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
     except SlinkyError as error:
         session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
         return kept
-    partitions, hosts = settings.lines.partitions.keys() & held.partitions.keys(), set(settings.lines.hosts) & {*held.hosts}
+    partitions = settings.lines.partitions.keys() & held.partitions.keys()
+    hosts = settings.lines.hosts.keys() & {host for host, stack in held.hosts.items() if stack}
     return back_props(partitions, hosts) if partitions or hosts else kept
 
 

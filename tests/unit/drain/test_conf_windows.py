@@ -6,6 +6,7 @@ import pytest
 from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_run
 from slinky_iac.drain.conf_text import ConfLines
+from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.protocol import ClosePartitions, Stop, WriteConf
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from tests.unit.drain.test_conf_run import BOTH, MORE_CPUS, NO_BATCH, kept, session, settings
@@ -115,3 +116,11 @@ def test_a_host_that_others_hold_is_waited_for_too_until_slurmctld_has_read_its_
     assert waited == [{"metal-1": ""}]
     assert found.world.nodes["metal-1"]["reason"] == reason
     assert kept(found) == Held()
+
+
+def test_a_preview_names_no_host_that_others_hold_as_given_back():
+    found = session(node("metal-1", "IDLE", "DRAIN", reason="fan"))
+    with pytest.raises(DrainDeadline, match="has not read its new configuration"):
+        conf_run.settle(found, settings(MORE_CPUS), BOTH)
+    assert kept(found).hosts == {"metal-1": ""}
+    assert conf_planned(found, settings(MORE_CPUS), {"schema": 1}).plan == {}
