@@ -76,7 +76,7 @@ def world_of(stack: Stack) -> World:
         referred=frozenset(name for _, name in fields),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
-        daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) is not True for path in _ELSEWHERE)),
+        daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
 
