@@ -155,6 +155,14 @@ def test_pods_of_others_are_not_its_matter(api: KubeApi) -> None:
     assert call(api, "DELETE", f"{elsewhere}/gpu-1", user=PERSON)[0] == 200
 
 
+def test_another_image_and_a_deadline_of_a_pod_are_not_refused(api: KubeApi) -> None:
+    """Both end the container, with its jobs: docs/fence.md says so."""
+    pod(api, "gpu-0", ["Allocated"], owner=FIXED)
+    spec = {"containers": [{"name": "slurmd", "image": "slurmd:2"}], "activeDeadlineSeconds": 1}
+    code, said = call(api, "PATCH", f"{PODS}/gpu-0", {"spec": spec}, user=PERSON, kind="strategic-merge-patch+json")
+    assert code == 200, said
+
+
 def test_a_pod_that_is_ending_already_may_be_deleted_again(api: KubeApi) -> None:
     """With a shorter time to end, say."""
     pod(api, "gpu-0", ["Allocated"], owner=FIXED)
