@@ -97,9 +97,9 @@ class World:
         await_true("the API server refuses nothing any more", lambda: not self.kubectl(*tried, check=False).returncode, 30)
 
     def delete_worker(self, namespace: str, name: str, *more: str) -> None:
-        """Delete a worker pod, drained or not, by the way that the fence names for it."""
-        self.kubectl("annotate", "pod", "-n", namespace, name, f"{ANNOTATION_PERMIT}={PERMIT_DELETE}")
-        self.kubectl("delete", "pod", "-n", namespace, name, *more)
+        """Delete a worker pod, drained or not, by the way that the fence names for it; one that is gone is as good."""
+        self.kubectl("annotate", "pod", "-n", namespace, name, f"{ANNOTATION_PERMIT}={PERMIT_DELETE}", check=False)
+        self.kubectl("delete", "pod", "-n", namespace, name, "--ignore-not-found", *more)
 
     def stacks(self) -> list[Stack]:
         """Stacks of the lab's backend that have resources."""
