@@ -72,6 +72,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
     "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
     " ClusterIP.",
+    "operator-namespace-unset": "Another stack installed slurm-operator, and the fence must know its namespace. Set"
+    " `operator.namespace`.",
     "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"
     " guards it; else use ClusterIP or TLS.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",

@@ -14,4 +14,17 @@ def _of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield at("cluster.fencePods").ignored("cluster.fence is false, so the stack makes no fence")
 
 
-RULES = (_of_pods,)
+def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The fence knows slurm-operator by its namespace. Where networkPolicies are on, :mod:`rules_networks` refuses this."""
+    operator = config.operator
+    guards = config.cluster.fence and config.nodesets and not config.network_policies.enabled
+    if guards and not operator.install and "namespace" not in operator.model_fields_set:
+        yield at("operator.namespace").warning(
+            f"isn't set, and operator.install is false: the fence takes the accounts of namespace {operator.namespace} for"
+            " slurm-operator. An operator elsewhere is refused pods that it rightly replaces, and its own scale-ins and"
+            " rolling updates wait. Set it to the operator's namespace",
+            id="operator-namespace-unset",
+        )
+
+
+RULES = (_of_pods, _operator)

@@ -15,4 +15,12 @@ TOLD = [
         ("ignored", "cluster.fence is false"),
         {"cluster": {"fence": True}},
     ),
+    Case(
+        "an operator of another stack, in a namespace that is a guess",
+        minimal(nodesets={"gpu": {"replicas": 1}}, operator={"version": "1.2.1", "install": False}),
+        "warning",
+        "operator.namespace",
+        ("the fence takes the accounts of namespace slinky", "Set it to the operator's namespace"),
+        {"operator": {"namespace": "slinky"}},
+    ),
 ]
