@@ -19,7 +19,7 @@ from lab import paths
 from lab.errors import LabError
 from lab.slurm import site
 
-LINKED = ("Pulumi.yaml", "__main__.py", "components", "policies", "slinky_iac", "requirements.txt", "venv")
+LINKED = ("Pulumi.yaml", "__main__.py", "components", "slinky_iac", "requirements.txt", "venv")
 CHARTS = ".lab-charts"
 """What Pulumi.dev.yaml calls the folder of the operator's charts."""
 DEMO = "dev"

@@ -21,22 +21,19 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.cluster_access import reach
-from slinky_iac.commands.new import shipped
 from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
-from slinky_iac.errors import ConfigError, StateError
+from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.text import plain
 
@@ -65,8 +62,21 @@ _COMPARED: Final = (
     *("secret", "entry", "otherSecret", "otherEntry", "controller", "resourceName", "cluster", "clusterName"),
 )
 """Properties of a gate that say where it goes, whom it asks there, which keys it reads, whose nodes it drains."""
-MADE: Final = shipped("policies") / "slurm_rules" / "made.json"
-"""What whole programs make, as the policies have it."""
+CLASSES_BY_KIND: Final = {
+    "ClusterIdentity": "slinky_iac.identity.IdentityProvider",
+    "ControllerGate": "slinky_iac.drain.conf_gates.ControllerGateProvider",
+    "ExternalKey": "slinky_iac.external_keys.ExternalKeyProvider",
+    "JobLife": "slinky_iac.jobs.gates.JobLifeProvider",
+    "NodeLabels": "slinky_iac.node_table.gates.NodeTableProvider",
+    "NodeSetScale": "slinky_iac.drain.gates.NodeSetScaleProvider",
+    "OutsideHosts": "slinky_iac.drain.gates.OutsideHostsProvider",
+    "QueueGate": "slinky_iac.drain.conf_gates.QueueGateProvider",
+    "Removals": "slinky_iac.drain.gates.RemovalsProvider",
+    "SessionsGate": "slinky_iac.drain.gates.SessionsProvider",
+    "SlurmJob": "slinky_iac.jobs.gates.SlurmJobProvider",
+}
+"""The class of each of this program's own resources, by the end of their type: another one's would do something else. The
+policies' made.json has the same, from whole programs; it isn't read here, since a checkout may have no policies."""
 _UNASKED: Final = {
     "retainOnDelete": "Pulumi drops it without a call, and nothing drains",
     "deletedWith": "Pulumi drops it without a call where the other goes, and nothing drains",
@@ -77,25 +87,9 @@ _UNASKED: Final = {
 _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 
 
-@cache
-def classes_by_kind(file: Path = MADE) -> Mapping[str, str]:
-    """The class of each of this program's own resources, by the end of their type: another one's would do something else.
-
-    Raises :class:`StateError` where ``file`` can't be read, so that nothing passes unchecked.
-    """
-    try:
-        found: Mapping[str, str] = json.loads(file.read_bytes())["classes"]
-    except (OSError, ValueError, KeyError) as error:
-        raise StateError(
-            f"{file} of this release can't be read ({type(error).__name__}), so no provider of the state was checked."
-            " Install slinky-iac again"
-        ) from None
-    return {kind.rpartition(":")[2]: name for kind, name in found.items()}
-
-
 def project_classes() -> frozenset[str]:
     """Dotted names of the providers that this project's resources have."""
-    return frozenset(classes_by_kind().values())
+    return frozenset(CLASSES_BY_KIND.values())
 
 
 @dataclass(frozen=True)
@@ -168,7 +162,7 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
         yield f"{named}; the engine would fetch and run its plugin"
     if kind.startswith(_DYNAMIC) and (given := [option for option in _UNASKED if resource.get(option)]):
         yield f"it has {', '.join(given)}, which the program gives no gate: {' and '.join(_UNASKED[each] for each in given)}"
-    own = classes_by_kind().get(kind.rpartition(":")[2])
+    own = CLASSES_BY_KIND.get(kind.rpartition(":")[2])
     for side, props in _sides(resource):
         if kind.startswith(_PROVIDERS):
             # The engine gives the provider of dynamic resources the whole configuration, each value as NAMESPACE:NAME.

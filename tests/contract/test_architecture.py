@@ -152,8 +152,7 @@ _PARTS = {
         "external_keys keys kube names parts releases slurmrest text"
     ),
     "commands.verify_state": (
-        "cluster cluster_access commands.new commands.output commands.stack_config config drain engine errors keys names "
-        "text"
+        "cluster cluster_access commands.output commands.stack_config config drain engine errors keys names text"
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "

@@ -9,7 +9,6 @@ import pickle
 import pkgutil
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from slinky_iac.engine.provider_pickle import is_ours, is_whole, reference
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.contract.test_wire_formats import JOBS, STORE, TABLE
-from tests.stacks import merged, told
+from tests.stacks import ROOT, merged, told
 
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
@@ -69,24 +68,21 @@ def below(kind: type) -> set[type]:
 
 
 def test_every_provider_of_this_project_is_known_and_passes() -> None:
-    """tests.policies.making writes the table: a whole program has each of them."""
+    """A provider in another module has to be told to verify_state."""
     usable = {each for each in all_providers() if not each.__name__.startswith("_") and is_whole(each)}
     assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
     for each in usable:
         text = serialize_provider(each())
         assert reference(text) == f"{each.__module__}.{each.__qualname__}"
         named = f"{each.__module__}.{each.__qualname__}"
-        (kind,) = (kind for kind, own in verify_state.classes_by_kind().items() if own == named)
+        (kind,) = (kind for kind, own in verify_state.CLASSES_BY_KIND.items() if own == named)
         assert found(resource(f"pulumi-python:dynamic/slurm:{kind}", __provider=text)) == ()
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "no JSON"])
-def test_without_the_table_of_classes_nothing_passes(text: str | None, tmp_path: Path) -> None:
-    file = tmp_path / "made.json"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(StateError, match="no provider of the state was checked"):
-        verify_state.classes_by_kind(file)
+def test_whole_programs_have_each_class_under_its_kind() -> None:
+    """As the policies judge it: tests.policies.making takes theirs from programs."""
+    made = json.loads((ROOT / "policies" / "slurm_rules" / "made.json").read_text())["classes"]
+    assert {kind.rpartition(":")[2]: name for kind, name in made.items()} == verify_state.CLASSES_BY_KIND
 
 
 def test_what_gates_have_in_common_is_no_gate() -> None:
