@@ -156,7 +156,7 @@ def test_a_configuration_with_faults_is_sentences_in_a_sites_project_too(site: S
 
 def test_init_writes_a_stack_that_previews_with_its_keys_as_secrets(site: Site, engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "answer").write_text(answer())
-    (tmp_path / "base.yaml").write_text("config:\n  slinky-iac:operator: {install: false}\n")
+    (tmp_path / "base.yaml").write_text("config:\n  slinky-iac:operator: {install: false, namespace: slinky}\n")
     via = f"sh -c 'cat >/dev/null; cat {tmp_path}/answer' {{host}}"
     options = ["--slurmctld", "ctl.example.org", "--via", via, "--base", str(tmp_path / "base.yaml")]
     env = {**engine.env, "PATH": f"{engine.tools.bin_dir}:{site.bin}:/usr/bin:/bin"}
