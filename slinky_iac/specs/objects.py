@@ -25,7 +25,7 @@ class Object:
     is_shared: bool = False
     """Whether others write it too: its annotations stay, and all else is taken over from the one that has set it."""
     namespaced: bool = True
-    """Whether it is in a namespace; else it is of a kind that has none."""
+    """Whether its kind is namespaced; else it is cluster-scoped."""
     after: str = ""
     """Logical name of the object that is made before it; empty where none has to be."""
 

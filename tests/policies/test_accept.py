@@ -51,7 +51,9 @@ def first_site(folder: Path) -> Path:
 
 
 def accept(said: Outcome, site: Path) -> set[str]:
-    """Declare what a review shows; the places that the site file names then."""
+    """Declare what a review refuses as not made by the program; the places that the site file names then."""
+    assert said.code != 0
+    assert said.refused_by == {"cluster-as-made"}, said.output
     review = site.with_name("review.txt")
     review.write_text(said.output)
     words = ["--site", str(site), "--reason", "there since 2024, CHANGE-12", "--owner", "platform", "--until", UNTIL]
@@ -65,8 +67,6 @@ def test_a_live_site_is_declared_from_its_own_review(tools: Tools, tmp_path: Pat
     site = first_site(tmp_path)
 
     first = preview(project, site)
-    assert first.code != 0
-    assert first.refused_by == {"cluster-as-made"}, first.output
     assert accept(first, site) == {
         "LimitRange/slurm/defaults",
         "ClusterRole//velero:rules[0]",
@@ -115,8 +115,6 @@ def test_a_platform_team_begins_on_a_live_site(tools: Tools, kube: KubeApi, tmp_
     assert "velero" in roles(kube)
 
     first = live(project, kube, site, "preview")
-    assert first.code != 0
-    assert first.refused_by == {"cluster-as-made"}, first.output
     assert accept(first, site) == {
         "LimitRange/slurm/defaults",
         "ClusterRole//velero:rules[0]",

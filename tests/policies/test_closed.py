@@ -58,7 +58,7 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
 PEERS = [{"cidr": "10.20.0.0/16"}, {"namespace": "portal", "pods": {"app": "portal"}}, {"namespace": "monitoring"}]
 WHO = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
 LET: dict[str, dict[str, Any]] = {
-    "nobody": {},
+    "none": {},
     "clients": {"networkPolicies": {"clients": {part: PEERS for part in (*WHO, "operator")}}},
     "egress": {"networkPolicies": {"egress": {"parts": [*WHO], "database": PEERS, "dns": PEERS, "slurmctld": PEERS}}},
     "egress-of-one": {"networkPolicies": {"egress": {"parts": ["slurmd"], "blocked": ["10.0.0.0/8"]}}},

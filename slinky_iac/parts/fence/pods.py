@@ -49,6 +49,18 @@ _BY_HAND: Final = (
 """What a person does who knows that no job is on the pod, inside a text of CEL."""
 
 
+def _by_operator(config: StackConfig) -> str:
+    return f"{_USER}.startsWith('system:serviceaccount:{config.operator.namespace}:')"
+
+
+def _of_nodeset(config: StackConfig, more: str = "") -> str:
+    """Whether the pod is of a NodeSet of this cluster. ``more``: what else must be so of ``each``, its NodeSet."""
+    return (
+        "oldObject.metadata.?ownerReferences.orValue([]).exists(each, each.kind == 'NodeSet' &&"
+        f" each.name.startsWith('{names.nodeset_prefix(config.cluster.resource_name)}'){more})"
+    )
+
+
 def workers(config: StackConfig) -> Policy:
     """No worker pod is deleted under its jobs by kubectl, Helm or a controller of others.
 
@@ -64,14 +76,13 @@ def workers(config: StackConfig) -> Policy:
         "matchConditions": [
             {
                 "name": "of-this-cluster",
-                "expression": "oldObject.metadata.?ownerReferences.orValue([]).exists(each, each.kind == 'NodeSet' &&"
-                f" each.name.startsWith('{names.nodeset_prefix(config.cluster.resource_name)}'))",
+                "expression": _of_nodeset(config),
             },
             {
                 "name": "by-others",
                 "expression": f"!({_USER}.startsWith('system:node:') || {_USER} == 'system:kube-controller-manager' ||"
                 f" {_USER}.matches('^system:serviceaccount:kube-system:[a-z-]+-(controller|collector)$') ||"
-                f" {_USER}.startsWith('system:serviceaccount:{config.operator.namespace}:'))",
+                f" {_by_operator(config)})",
             },
             _RUNNING,
         ],
@@ -101,10 +112,9 @@ def pods(config: StackConfig, scaled: str) -> Policy:
     (``scaled``) are guarded with ``cluster.fencePods`` alone, for what it costs there (docs/fence.md), and those that the
     operator replaces itself (RollingUpdate) aren't, for the same cost.
     """
-    base = config.cluster.resource_name
     others = "" if config.cluster.fence_pods else f" && !(each.name in {scaled})"
     namespace = config.cluster.namespace
-    name = policy_name(namespace, base, "pods")
+    name = policy_name(namespace, config.cluster.resource_name, "pods")
     lowered = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
     spec: Spec = {
         "failurePolicy": "Fail",
@@ -113,12 +123,11 @@ def pods(config: StackConfig, scaled: str) -> Policy:
         "matchConditions": [
             {
                 "name": "by-the-operator",
-                "expression": f"{_USER}.startsWith('system:serviceaccount:{config.operator.namespace}:')",
+                "expression": _by_operator(config),
             },
             {
                 "name": "guarded",
-                "expression": "oldObject.metadata.?ownerReferences.orValue([]).exists(each, each.kind == 'NodeSet' &&"
-                f" each.name.startsWith('{names.nodeset_prefix(base)}'){others})",
+                "expression": _of_nodeset(config, others),
             },
             _RUNNING,
         ],

@@ -2,7 +2,7 @@
 of srun and salloc.
 
 Nothing here asks the code under test who loses: rows are looked at one by one (facts/slurmrestd.md; ``read_config.c`` of
-25.11 and 26.05, ``_sync_jobs_to_conf``, ``_sync_detail_bitmaps``, ``valid_job_resources``). What stays open is told apart by
+25.11 and 26.05, ``_sync_jobs_to_conf``, ``_sync_detail_bitmaps``, ``valid_job_resources``). Known gaps are distinguished by
 turns: a person opened the partition, a session began, or a job that names the node came, after the last look of the run that
 made the change (R6).
 """

@@ -1,4 +1,4 @@
-"""Where nodes don't come, what the drain before has lost is told all the same."""
+"""An update whose new nodes do not register still reports the jobs that its drain lost."""
 
 import pytest
 

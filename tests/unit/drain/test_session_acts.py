@@ -35,7 +35,7 @@ from tests.unit.slurmrest import fake
 
 
 class Hands(Session):
-    """A gate's session on a whole cluster of which nobody else has a turn."""
+    """A gate's session on a whole cluster in which nothing else acts."""
 
     slurm = None
 
