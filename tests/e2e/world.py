@@ -97,9 +97,17 @@ class World:
         await_true("the API server refuses nothing any more", lambda: not self.kubectl(*tried, check=False).returncode, 30)
 
     def delete_worker(self, namespace: str, name: str, *more: str) -> None:
-        """Delete a worker pod, drained or not, by the way that the fence names for it; one that is gone is as good."""
-        self.kubectl("annotate", "pod", "-n", namespace, name, f"{ANNOTATION_PERMIT}={PERMIT_DELETE}", check=False)
-        self.kubectl("delete", "pod", "-n", namespace, name, "--ignore-not-found", *more)
+        """Delete a worker pod, drained or not, by the way that the fence names for it; one that is gone is as good.
+
+        The operator may replace the pod between the two commands: the new one doesn't have the word of the old one.
+        """
+        kind = ("pod", "-n", namespace, name)
+
+        def deleted() -> bool:
+            self.kubectl("annotate", *kind, "--overwrite", f"{ANNOTATION_PERMIT}={PERMIT_DELETE}", check=False)
+            return not self.kubectl("delete", *kind, "--ignore-not-found", *more, check=False).returncode
+
+        await_true(f"{name} may go", deleted, 30)
 
     def stacks(self) -> list[Stack]:
         """Stacks of the lab's backend that have resources."""

@@ -29,6 +29,8 @@ NEEDED = ("validatingadmissionpolicybinding", policy_name(NAMESPACE, "slurm", "n
 REFUSED = "which has not reported its node as drained"
 RECOVERY_S = 240
 """slurm-operator repeats what failed after twice as long each time."""
+AFTER_REFUSAL_S = 420
+"""One that deletes before it has reported the drain is refused, and then leaves the NodeSet alone for five minutes."""
 
 
 def up(gated: Gated) -> None:
@@ -183,7 +185,7 @@ def test_an_idle_pod_goes_as_before(gated: Gated, slurm: Slurm) -> None:
     job = slurm.submit("-p", NODESET, "-w", "gpu-0", "--exclusive", "-t", "30")
     slurm.await_running(job)
     scale(gated, 2)
-    await_true("the idle one is gone", lambda: gated.pods() == ["gpu-0", "gpu-1"], 120)
+    await_true("the idle one is gone", lambda: gated.pods() == ["gpu-0", "gpu-1"], AFTER_REFUSAL_S, every=2)
     slurm.finish(job)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")
