@@ -15,8 +15,7 @@ other requests (CPUs, memory, GRES, brackets and counts of features) may keep it
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -211,7 +210,6 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
     """
     if cluster is None:
         return ()
-    own = re.compile(re.escape(names.nodeset_hostname(owner.nodeset)) + "[0-9]+")
     there = {pod.slurm_node for pod in pods}
     return tuple(
         sorted(
@@ -219,8 +217,8 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
             for node in cluster.nodes.values()
             if node.name not in there
             and node.known
-            and {"DOWN", "DYNAMIC_NORM"} <= node.state
-            and own.fullmatch(node.name)
+            and "DOWN" in node.state
+            and node.registered_by(owner.nodeset)
             and not losers(Change(records=frozenset([node.name])), cluster)
             and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
         )
@@ -228,27 +226,50 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
 
 
 def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection[str] = ()) -> str:
-    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is.
+    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is. On the host
+    network that is every Kubernetes node to which one may come.
 
     ``going``: pods that end before, by name. A name may come again, and a pod that is ending gives its place to another.
     """
     if seen.cluster is None:
         return ""
     staying = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
-    ordinals = {pod.ordinal for pod in staying}
-    free = [number for number in range(target + len(ordinals)) if number not in ordinals]
-    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(staying), 0)])
+    if target <= len(staying):
+        return ""
+    on_host = seen.nodeset is not None and seen.nodeset.on_host_network
+    if on_host and seen.free_machines is None:
+        return _NOT_LISTED
+    coming = sorted(seen.free_machines or ()) if on_host else _next_names(staying, owner, target)
     own = {pod.slurm_node for pod in seen.pods}
     used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
     if not used:
         return ""
     shown = ", ".join(used[:8])
+    if on_host:
+        return (
+            f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm without a pod of a NodeSet, and a new pod on the"
+            " host network may come to a Kubernetes node of that name: it would take the Slurm node over, and slurmctld"
+            " would end the jobs there. Give the other Kubernetes nodes a label, and name it in pod.nodeSelector"
+        )
     return (
         f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet belongs to it: a new"
         " pod of that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows"
         " where such a node"
         " is (NodeAddr). If another stack or Kubernetes cluster has it, give one of the two NodeSets another name"
     )
+
+
+_NOT_LISTED: Final = (
+    "it isn't known whether a new pod would take over a Slurm node that is in use: on the host network it registers as its"
+    " Kubernetes node, and these may not be listed. Grant this user `list` on nodes (`slinky rights` prints it)"
+)
+
+
+def _next_names(staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:
+    """The Slurm nodes of the pods that the operator makes next: each takes the lowest ordinal that is free."""
+    ordinals = {pod.ordinal for pod in staying}
+    free = [number for number in range(target + len(ordinals)) if number not in ordinals]
+    return [f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: target - len(staying)]]
 
 
 def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
+from slinky_iac.drain.free_machines import with_free_machines
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.settings import GateSettings, Owner, Settings, pseudonym
@@ -108,7 +109,7 @@ def look(
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    return Look(with_cordoned(seen, kube, settings, is_makers), answers)
+    return Look(with_cordoned(with_free_machines(seen, kube, settings), kube, settings, is_makers), answers)
 
 
 def with_cordoned(

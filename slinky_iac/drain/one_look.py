@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac.cluster.connection import LISTS_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.free_machines import with_free_machines
 from slinky_iac.drain.observe import Answers, ask_slurm, shown, with_cordoned
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
@@ -112,4 +113,4 @@ def observed(session: Session, settings: GateSettings, state: NodeSet) -> Observ
         restapi_ready=found.restapi_ready,
         problem=found.problem,
     )
-    return with_cordoned(seen, session.kube, settings)
+    return with_cordoned(with_free_machines(seen, session.kube, settings), session.kube, settings)

@@ -35,6 +35,9 @@ class Observation:
     restapi_ready: bool = True
     """Whether the operator's slurmrestd is available: without it the operator is blind."""
     problem: str = ""
+    free_machines: frozenset[str] | None = None
+    """Kubernetes nodes on which new pods of a NodeSet on the host network may come; None where that wasn't asked for, or
+    may not be."""
     cordoned: frozenset[str] = frozenset()
     """Pods that slurm-operator has cordoned for a lower number of an autoscaler, which was raised again since."""
 

@@ -31,7 +31,8 @@ moment between the last look and the operator's next one):
 * R4 a person drains a node between our look and our DRAIN: their reason is overwritten. Or one returns a node to service
   between our look and the clearing of our hold under their drain: it is drained again, without a reason.
 * R5 the first pods of a NodeSet, made after a wait without an answer from slurmrestd, get names that another cluster's nodes
-  have in that Slurm; slurmctld ends the jobs there.
+  have in that Slurm; slurmctld ends the jobs there. So does a pod on the host network that comes to a machine which joined
+  Kubernetes after the look while a slurmd of its own was in Slurm.
 * R6 a job whose ``--nodelist`` names a node is submitted between the last look and the end of that node's record: slurmctld
   takes it, since the node is only drained, and ends it. So does a person who opens a partition in that moment.
 """

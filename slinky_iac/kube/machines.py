@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.marks import METADATA_OF_ALL
-from slinky_iac.kube.objects import Listed, ManagedFields, ObjectMeta, Wire
+from slinky_iac.kube.objects import Listed, ManagedFields, NodeSet, ObjectMeta, Wire
 from slinky_iac.kube.requests import label_of
 
 PARTS: Final = ("labels", "annotations")
@@ -64,6 +64,15 @@ def machines(kube: KubeClient) -> dict[str, Machine]:
     headers = {"accept": METADATA_OF_ALL}
     found = kube.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers)
     return {each.metadata.name: each for each in found}
+
+
+def names_for_new_pods(kube: KubeClient, namespace: str, nodeset: NodeSet) -> frozenset[str]:
+    """Kubernetes nodes on which a new pod of the NodeSet may come: those with the labels of its nodeSelector, without a pod
+    of any NodeSet of its namespace. Affinity and taints aren't judged, so there may be fewer. Raises what the client
+    raises."""
+    wanted = nodeset.spec.template.spec.node_selector.items()
+    taken = {pod.spec.node_name for pod in kube.worker_pods(namespace)}
+    return frozenset(name for name, each in machines(kube).items() if wanted <= each.metadata.labels.items()) - taken
 
 
 def kubelet_config(kube: KubeClient, node: str) -> KubeletConfig:

@@ -7,7 +7,6 @@ names), ``slurmcontrol.go`` (pod conditions). Fields without a default must be t
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -18,11 +17,13 @@ from msgspec import Meta, Struct
 from slinky_iac import names
 from slinky_iac.decoders import decoder
 from slinky_iac.errors import KubeError
+from slinky_iac.kube.annotations import read_cost, read_flag
 from slinky_iac.text import one_line
 
 REVISION_LABEL: Final = "controller.kubernetes.io/hash"
 """NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
-_COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
+LONGEST_HOSTNAME: Final = 63
+"""kubelet cuts a pod's name to this where it becomes its host name."""
 Read = TypeVar("Read")
 Item = TypeVar("Item")
 Text = Annotated[str, Meta(min_length=1)]
@@ -154,6 +155,10 @@ class PodSpec(Wire, frozen=True):
     hostname: str = ""
     host_network: bool = False
 
+    def host_name(self, pod: str) -> str:
+        """What a process in the pod of this name sees as its host's name; ``""`` on the host network while unscheduled."""
+        return self.node_name if self.host_network else self.hostname or pod[:LONGEST_HOSTNAME]
+
 
 class PodStatus(Wire, frozen=True):
     """How a pod is."""
@@ -194,8 +199,8 @@ class Pod(Wire, frozen=True, dict=True):
 
     @property
     def slurm_node(self) -> str:
-        """The Slurm node that this pod's slurmd registers as (operator's utils.go, GetNodeName)."""
-        return self.spec.node_name if self.spec.host_network else self.spec.hostname or self.name
+        """The Slurm node that this pod's slurmd registers as (operator's utils.go, GetSlurmNodeName)."""
+        return self.spec.host_name(self.name)
 
     @cached_property
     def ordinal(self) -> int:
@@ -295,8 +300,18 @@ class OwnPartition(Wire, frozen=True):
     enabled: bool = False
 
 
+class _TemplateSpec(Wire, frozen=True):
+    host_network: bool = False
+    node_selector: dict[str, str] = {}
+
+
+class _Template(Wire, frozen=True):
+    spec: _TemplateSpec = _TemplateSpec()
+
+
 class _NodeSetSpec(Wire, frozen=True):
     replicas: int = 1
+    template: _Template = _Template()
     update_strategy: _UpdateStrategy = _UpdateStrategy()
     partition: OwnPartition = OwnPartition()
 
@@ -341,6 +356,11 @@ class NodeSet(Wire, frozen=True):
         return self.spec.update_strategy.type == "OnDelete"
 
     @property
+    def on_host_network(self) -> bool:
+        """Its new pods register in Slurm under the names of their Kubernetes nodes."""
+        return self.spec.template.spec.host_network
+
+    @property
     def has_pods(self) -> bool:
         """The operator counts pods of it."""
         return self.status.replicas > 0
@@ -373,18 +393,6 @@ class NodeSet(Wire, frozen=True):
     def rolling(self, pods: int) -> bool:
         """Whether a rolling update is on: fewer up-to-date pods than pods."""
         return not self.on_delete and self.status.updated_replicas < min(pods, self.spec.replicas)
-
-
-def read_cost(text: str | None) -> int:
-    """A deletion cost annotation as the operator reads it (GetNumberFromAnnotations): an int32, and 0 for all else, so
-    for ``+3`` and ``007`` too."""
-    cost = int(text) if text is not None and _COST.fullmatch(text) else 0
-    return cost if -(1 << 31) <= cost < 1 << 31 else 0
-
-
-def read_flag(text: str | None) -> bool:
-    """A boolean annotation as the operator reads it (Go's strconv.ParseBool)."""
-    return text in {"1", "t", "T", "true", "True", "TRUE"}
 
 
 def _slurm_name(camel: str) -> str:

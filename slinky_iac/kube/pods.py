@@ -15,14 +15,11 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
 from slinky_iac.kube.requests import label_of, place
 
-LONGEST_HOSTNAME = 63
-"""kubelet cuts a pod's name to this where it becomes its host name."""
-
 
 def hosts_of(kube: KubeClient, namespace: str, selector: str) -> frozenset[str]:
     """Host names of all pods of a selector, ending ones included: what Slurm calls the host where a job was asked for."""
     return frozenset(
-        each.spec.node_name if each.spec.host_network else each.spec.hostname or each.metadata.name[:LONGEST_HOSTNAME]
+        each.spec.host_name(each.name)
         for each in kube.pods_by(namespace, selector, f"pods of {namespace} with the labels {selector}")
     )
 

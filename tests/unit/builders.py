@@ -119,6 +119,8 @@ def pod(
     trouble: str = "",
     revision: str = "",
     annotations: Mapping[str, str] | None = None,
+    machine: str = "k-1",
+    host_network: bool = False,
 ) -> Pod:
     """A pod of a NodeSet, from what it is to look like."""
     cost = cost_text if cost_text is not None or deletion_cost is None else str(deletion_cost)
@@ -147,7 +149,7 @@ def pod(
             labels={names.LABEL_POD_INDEX: str(ordinal), **({REVISION_LABEL: revision} if revision else {})},
             annotations={key: text for key, text in written.items() if text is not None},
         ),
-        "spec": {"nodeName": "k-1" if scheduled else "", "hostname": slurm_node},
+        "spec": {"nodeName": machine if scheduled else "", "hostname": slurm_node, "hostNetwork": host_network},
         "status": {"phase": phase, "conditions": conditions},
     }
     return msgspec.convert(body, Pod)
@@ -175,6 +177,7 @@ def nodeset(
     template: str = "",
     annotations: Mapping[str, str] | None = None,
     partition: bool = False,
+    template_spec: Mapping[str, Any] | None = None,
 ) -> NodeSet:
     """A NodeSet, settled unless said."""
     written = {
@@ -194,6 +197,7 @@ def nodeset(
             "replicas": replicas,
             "updateStrategy": {"type": "OnDelete" if on_delete else "RollingUpdate"},
             "partition": {"enabled": partition},
+            "template": {"spec": dict(template_spec or {})},
         },
         "status": {
             "replicas": replicas,

@@ -50,6 +50,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
     found = [*_asking(config, use), *of_parts]
     if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
         found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
+    if use is not Use.PREFLIGHT and any(nodeset.pod.host_network for nodeset in config.nodesets.values()):
+        found.append(Right(CORE, "nodes", ("list",), "whether a new pod on the host network takes a Slurm node over"))
     if use is Use.APPLY:
         if config.auth.makes_daemons:
             own = ("slurm-operator",)

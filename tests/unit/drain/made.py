@@ -47,7 +47,7 @@ def marked(number, **changes):
 
 def node(ordinal, state="IDLE", reason="", **changes):
     """A node record; ``state`` as sinfo has it, with ``+``."""
-    plain = {"reason": reason, "reason_changed_at": None, "active_features": [], "partitions": []}
+    plain = {"reason": reason, "reason_changed_at": None, "features": ["gpu"], "active_features": [], "partitions": []}
     return builders.node(f"gpu-{ordinal}", state, **{**plain, **changes})
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from slinky_iac import names
@@ -20,7 +21,7 @@ from slinky_iac.drain.protocol import Done, Observation, PauseScaler, Release, R
 from slinky_iac.drain.scaler import ScalerView, mark, pause_step, resume_step
 from slinky_iac.drain.settings import LEAVING, DrainPolicy, GateSettings, Limits, plain_policy
 from slinky_iac.drain.steps import next_step
-from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
+from slinky_iac.errors import KubeForbidden, KubeNotFound, SlurmrestUnreachable
 from slinky_iac.releases import OperatorVersion
 from tests.clusters import recorded
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, goal, held, job, node, nodeset, pod, seen
@@ -42,7 +43,13 @@ def members(look: Observation) -> Step:
     return members_step(look, settings(2, scaler="autoscaler", max_replicas=4), NOW + 60)
 
 
+def raises(look: Observation) -> Step:
+    return next_step(look, goal(1, 2))
+
+
+HOST_NETWORK = {"hostNetwork": True, "nodeSelector": {"pool": "gpu"}}
 SETTLED = seen([pod(0), pod(1)], [node(0), node(1)])
+ON_HOST = seen([pod(0)], [node(0), node(1)], nodeset=nodeset(1, template_spec=HOST_NETWORK))
 OBSERVED: dict[str, Difference] = {
     "now": (BUSY, replace(BUSY, now=NOW + 4000), lowers, Wait, Stop, "deadline"),
     "version": (
@@ -65,6 +72,14 @@ OBSERVED: dict[str, Difference] = {
         Wait,
         Wait,
         "gone",
+    ),
+    "free_machines": (
+        replace(ON_HOST, free_machines=frozenset()),
+        replace(ON_HOST, free_machines=frozenset({"gpu-1"})),
+        raises,
+        SetReplicas,
+        Wait,
+        "gpu-1 is in use in Slurm without a pod",
     ),
     "cordoned": (SETTLED, replace(SETTLED, cordoned=frozenset({pod(1).name})), members, Done, Release, ""),
 }
@@ -91,6 +106,7 @@ class Kube:
             "scalers": (),
             "serving": 1,
             "makers": False,
+            "machines": {},
             **answers,
         }
 
@@ -101,6 +117,18 @@ class Kube:
 
     def pods_of(self, *_: Any) -> Any:
         return self.answers["pods"]
+
+    def worker_pods(self, _namespace: str) -> Any:
+        return self.answers["pods"]
+
+    def listed(self, path: str, kind: Any, _what: str, *, headers: Any) -> Any:
+        """Kubernetes nodes, by name with their labels."""
+        assert path == "/api/v1/nodes"
+        assert "Partial" in headers["accept"]
+        if self.answers["machines"] is None:
+            raise KubeForbidden("not yours", status=403)
+        rows = [{"metadata": {"name": name, "uid": name, "labels": has}} for name, has in self.answers["machines"].items()]
+        return msgspec.convert({"items": rows}, kind).items
 
     def scalers_of(self, *_: Any) -> Any:
         return self.answers["scalers"]
@@ -125,6 +153,12 @@ def looked(up: bool = True, at: int = NOW, version: OperatorVersion = V110, **an
         return look(kube, reached, found, at, is_makers=lambda *_: kube.answers["makers"]).observation
 
 
+GROWS: dict[str, Any] = {
+    "state": nodeset(2, template_spec=HOST_NETWORK),
+    "pods": (pod(0),),
+    "machines": {"k-1": {"pool": "gpu"}, "k-2": {"pool": "gpu", "x": "y"}, "k-3": {"pool": "cpu"}, "k-4": {}},
+}
+"""One pod is missing, and one is on k-1."""
 ANSWERS: dict[str, tuple[dict[str, Any], object, object]] = {
     "now": ({"at": NOW + 1}, NOW, NOW + 1),
     "version": ({"version": OperatorVersion(1, 2, 1)}, V110, OperatorVersion(1, 2, 1)),
@@ -133,6 +167,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], object, object]] = {
     "autoscalers": ({"scalers": ("HPA/x",)}, (), ("HPA/x",)),
     "restapi_ready": ({"serving": 0}, True, False),
     "problem": ({"up": False}, "", "asleep"),
+    "free_machines": (GROWS, None, frozenset({"k-2"})),
     "cordoned": ({"makers": True, "pods": (pod(0), pod(1, cordon=True))}, frozenset(), frozenset({pod(1).name})),
 }
 
@@ -142,6 +177,13 @@ def test_each_field_of_a_look_is_what_was_answered(name: str) -> None:
     answers, plain, other = ANSWERS[name]
     assert getattr(looked(), name) == plain
     assert getattr(looked(**answers), name) == other
+
+
+@pytest.mark.parametrize("other", [{"state": nodeset(2)}, {"pods": (pod(0), pod(1))}, {"machines": None}])
+def test_kubernetes_nodes_are_known_only_where_new_pods_take_their_names_and_they_may_be_listed(
+    other: dict[str, Any],
+) -> None:
+    assert looked(**{**GROWS, **other}).free_machines is None
 
 
 def test_slurms_side_of_a_look_is_there_only_where_slurm_answered() -> None:

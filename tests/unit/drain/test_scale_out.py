@@ -101,13 +101,42 @@ def test_record_with_somebody_elses_reason_is_never_deleted(reason):
     assert without_pods(left(GONE, reason)) == ()
 
 
-@pytest.mark.parametrize("name", ["gpu-a-0", "gpu0", "metal-1", "cpu-0", "gpu-"])
-def test_record_of_another_nodeset_or_a_host_is_never_deleted(name):
-    assert without_pods(replace(left(GONE), name=name)) == ()
+@pytest.mark.parametrize("features", [(), ("cpu",), ("gpu-a", "gpu2")])
+def test_record_of_another_nodeset_or_a_host_is_never_deleted(features):
+    """A pod's slurmd registers with its NodeSet's feature; a host may have a name like a pod's."""
+    assert without_pods(replace(left(GONE), features=features)) == ()
 
 
 def test_no_record_is_deleted_without_an_answer_from_slurm():
     assert records_without_pods(None, OWNER, ()) == ()
+
+
+def on_host(machine, **changes):
+    return pod(0, name=f"hpc-worker-gpu-{machine[-1]}", machine=machine, host_network=True, **changes)
+
+
+def test_record_of_a_removed_node_is_deleted_on_the_host_network_too():
+    gone = replace(left(GONE), name="worker-2")
+    assert without_pods(gone, workers=[on_host("worker-1")]) == ("worker-2",)
+    assert without_pods(gone, workers=[on_host("worker-2")]) == ()
+
+
+def used_on_hosts(*in_use, free=("worker-2", "worker-3"), target=2, **changes):
+    state = nodeset(1, template_spec={"hostNetwork": True})
+    records = [replace(node(0), name=name) for name in ("worker-1", *in_use)]
+    machines = None if free is None else frozenset(free)
+    look = seen([on_host("worker-1")], records, nodeset=state, free_machines=machines, **changes)
+    return names_in_use(look, OWNER, target)
+
+
+def test_a_new_pod_on_the_host_network_takes_the_name_of_any_free_kubernetes_node():
+    assert used_on_hosts("worker-3").startswith("worker-3 is in use in Slurm without a pod of a NodeSet")
+    assert used_on_hosts("worker-9", "gpu-1") == ""
+    assert used_on_hosts("worker-3", target=1) == ""
+
+
+def test_kubernetes_nodes_that_may_not_be_listed_are_not_taken_for_free():
+    assert "Grant this user `list` on nodes" in used_on_hosts(free=None)
 
 
 def used(*records, jobs=(), target=3):
