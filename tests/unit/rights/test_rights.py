@@ -211,7 +211,7 @@ def test_an_account_that_is_none_is_refused(account: str, capsys: pytest.Capture
 @pytest.mark.parametrize("use", [Use.REVIEW, Use.APPLY])
 def test_kubernetes_nodes_are_listed_where_pods_on_the_host_network_take_their_names(use: Use) -> None:
     listing = ("nodes", ("list",))
-    plain, hosted = form("all-outside"), form("all-outside", nodesets={"burst": {"pod": {"hostNetwork": True}}})
+    plain, hosted = form("all-outside"), form("all-outside", nodesets={"gpu": {"pod": {"hostNetwork": True}}})
     found = {
         each: listing in {(one.resource, one.verbs) for one in rights(config, use)}
         for each, config in (("plain", plain), ("hosted", hosted))
