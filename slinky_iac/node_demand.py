@@ -22,10 +22,11 @@ Names of metrics: Slurm's metrics guide, and ``/metrics/partitions`` of 26.05 (r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import ceil
-from typing import Final
+from typing import Final, Protocol
 
 METRICS_PATH: Final = "/metrics/partitions"
 """Where slurmctld answers them, on its own port."""
@@ -53,10 +54,20 @@ METRICS: Final[Mapping[str, str]] = {
 """Every number of the formula, and the metric that has it."""
 OF_CLUSTER: Final = frozenset({"suspended"})
 """Numbers of the whole cluster; all others are of the NodeSet's own partition."""
+NODES: Final = "nodes"
+"""The one of them that says how far Kubernetes' tolerance reaches."""
+WANTED: Final = "wanted"
+"""The number that a Prometheus computes of all others."""
 RESTAPI, PODS = "restapi", "pods"
 """The formula's other numbers: pods of slurmrestd, and of the NodeSet, as Kubernetes has them."""
 BUSY: Final = ("alloc", "mixed", "completing")
 """Those without which a formula asks busy nodes away."""
+
+
+class _Choice(Protocol):
+    """The text of the least or the greatest of some numbers."""
+
+    def __call__(self, first: str, /, *others: str | int) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -106,10 +117,48 @@ class Demand:
 
 def formula(step: int) -> str:
     """The same for KEDA (expr-lang): a trigger for each name of :data:`METRICS`, and for both counts of pods."""
-    busy = "alloc + mixed + completing + min(suspended, 1) * idle"
-    waiting = "max(pending - held, 0)"
-    more = f"max(min({waiting}, {step}), narrow, min(wide, idle - drained + {step})) + drained"
-    wanted = f"({busy} + min({waiting}, 1) * ({more}))"
+    return _asked(_wanted(step, _expr("min"), _expr("max")))
+
+
+def formula_of_query() -> str:
+    """The same over :func:`query`: triggers :data:`WANTED` and :data:`NODES`, and both counts of pods."""
+    return _asked(WANTED)
+
+
+def query(step: int, series: Mapping[str, str]) -> str:
+    """:meth:`Demand.wanted` in PromQL; ``series``: an expression of one sample without labels for each of :data:`METRICS`.
+
+    ``scalar`` of a missing series is NaN, and what ``clamp_min`` makes of that is the server's matter. So the sum of all
+    numbers is the first term, times zero: without one of them the answer is empty, which KEDA takes for an error
+    (``ignoreNullValues: "false"``).
+    """
+    wanted = _wanted(step, _promql("clamp_max"), _promql("clamp_min"))
+    names = [name for name in METRICS if name != NODES]
+    text = f"0 * ({' + '.join(names)}) + {wanted}"
+    return re.sub(rf"\b({'|'.join(names)})\b", lambda found: series[found[1]], text)
+
+
+def _expr(function: str) -> _Choice:
+    return lambda *values: f"{function}({', '.join(map(str, values))})"
+
+
+def _promql(function: str) -> _Choice:
+    def chosen(first: str, *others: str | int) -> str:
+        for other in others:
+            first = f"{function}({first}, {other if isinstance(other, int) else f'scalar({other})'})"
+        return first
+
+    return chosen
+
+
+def _wanted(step: int, least: _Choice, greatest: _Choice) -> str:
+    busy = f"alloc + mixed + completing + {least('suspended', 1)} * idle"
+    waiting = greatest("pending - held", 0)
+    more = f"{greatest(least(waiting, step), 'narrow', least('wide', f'idle - drained + {step}'))} + drained"
+    return f"({busy} + {least(waiting, 1)} * ({more}))"
+
+
+def _asked(wanted: str) -> str:
     held = f"(1 - min({RESTAPI}, 1)) * {PODS}"
     return f"max({wanted}, min(max({wanted} - nodes, 0), 1) * nodes * {BEYOND_TOLERANCE}, {held})"
 

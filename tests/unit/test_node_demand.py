@@ -6,10 +6,22 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.node_demand import BUSY, METRICS, OF_CLUSTER, Demand, formula, read
+from slinky_iac.node_demand import (
+    BUSY,
+    METRICS,
+    NODES,
+    OF_CLUSTER,
+    WANTED,
+    Demand,
+    formula,
+    formula_of_query,
+    query,
+    read,
+)
 from tests.unit.examples import examples
 
 
@@ -94,7 +106,34 @@ def series(name: str) -> str:
 def by_keda(seen: Demand, step: int, **pods: int) -> int:
     """What KEDA computes; ``pods``: of slurmrestd, and of the NodeSet."""
     values = {name: float(getattr(seen, name)) for name in METRICS} | {name: float(count) for name, count in pods.items()}
-    return ceil(round(eval(formula(step), {"__builtins__": {}, "max": max, "min": min}, values), 6))
+    return raised(formula(step), values)
+
+
+def raised(text: str, values: dict[str, float]) -> int:
+    return ceil(round(eval(text, {"__builtins__": {}, "max": max, "min": min}, values), 6))
+
+
+def by_prometheus(seen: Demand, step: int) -> float:
+    """What a Prometheus answers to the query; ``scalar`` of a missing series is its NaN."""
+    values = {name: float(getattr(seen, name)) for name in METRICS if name != NODES}
+    functions = {"clamp_min": max, "clamp_max": min, "scalar": float}
+    return float(eval(query(step, {name: name for name in values}), {"__builtins__": {}} | functions, values))
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(looks(), STEPS, st.integers(0, 200), st.integers(0, 3))
+def test_keda_computes_the_same_of_a_query_to_prometheus(seen: Demand, step: int, pods: int, restapi: int) -> None:
+    values = {WANTED: by_prometheus(seen, step), NODES: float(seen.nodes), "pods": float(pods), "restapi": float(restapi)}
+    assert raised(formula_of_query(), values) == by_keda(seen, step, pods=pods, restapi=restapi)
+
+
+@pytest.mark.parametrize("name", sorted(set(METRICS) - {NODES}))
+def test_a_query_without_one_of_the_metrics_has_no_answer(name: str) -> None:
+    """Prometheus adds vectors sample by sample: a term that is outside of ``scalar`` and missing leaves nothing."""
+    guard = query(4, {name: f"max({metric})" for name, metric in METRICS.items()}).partition(") + (")[0]
+    assert guard.startswith("0 * (max(")
+    assert f"max({METRICS[name]})" in guard
+    assert "scalar" not in guard
 
 
 @settings(max_examples=examples(200), deadline=None)

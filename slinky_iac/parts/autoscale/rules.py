@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.node_demand import METRICS_SINCE
+from slinky_iac.node_demand import METRICS, METRICS_SINCE
+from slinky_iac.parts.autoscale.scaler import SYNC_S
 from slinky_iac.parts.autoscale.settings import Autoscale
+
+MOST_REQUESTS: Final = 20
+"""Requests a second of KEDA to slurmctld without a warning: thirteen NodeSets by default. Chosen, not measured."""
 
 
 def asks_slurmctld(autoscale: Autoscale) -> bool:
@@ -26,6 +31,20 @@ def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield from _metrics(path, config, name, nodeset)
             if asks_slurmctld(nodeset.autoscale):
                 yield from _way(path, config)
+    yield from _rate([each.autoscale for each in config.nodesets.values() if each.autoscale is not None])
+
+
+def _rate(autoscalers: Sequence[Autoscale]) -> Iterator[Finding]:
+    asking = [each for each in autoscalers if asks_slurmctld(each)]
+    rate = sum(len(METRICS) * (1 / each.poll + 1 / SYNC_S) for each in asking)
+    if rate > MOST_REQUESTS:
+        yield at("nodesets").warning(
+            f"KEDA asks slurmctld {rate:.0f} times a second for the metrics of {len(asking)} NodeSets ({len(METRICS)}"
+            f" numbers, a request each, at every poll and every {SYNC_S} s), on the port that serves nodes and jobs too. Set"
+            " autoscale.source to a Prometheus that scrapes slurmctld: then slurmctld has two requests a scrape, and each"
+            " NodeSet two queries of the Prometheus",
+            id="autoscale-many-requests",
+        )
 
 
 def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Finding]:

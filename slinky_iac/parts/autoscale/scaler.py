@@ -6,12 +6,25 @@ Kubernetes 1.34 (autoscaling/v2).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.node_demand import JOBS_PATH, METRICS, METRICS_PATH, OF_CLUSTER, PODS, RESTAPI, formula
+from slinky_iac.node_demand import (
+    JOBS_PATH,
+    METRICS,
+    METRICS_PATH,
+    NODES,
+    OF_CLUSTER,
+    PODS,
+    RESTAPI,
+    WANTED,
+    formula,
+    formula_of_query,
+    query,
+)
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.specs.endpoints import metrics_url
 from slinky_iac.specs.objects import Object
@@ -71,14 +84,14 @@ def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale
         "advanced": {
             "horizontalPodAutoscalerConfig": {"behavior": _behavior(nodeset, autoscale)},
             "scalingModifiers": {
-                "formula": formula(autoscale.step),
+                "formula": formula(autoscale.step) if autoscale.source == "slurmctld" else formula_of_query(),
                 "target": "1",
                 "activationTarget": "0",
                 "metricType": "AverageValue",
             },
         },
         "triggers": [
-            *(_trigger(config, name, autoscale, trigger, metric) for trigger, metric in METRICS.items()),
+            *_numbers(config, name, autoscale),
             _pods(RESTAPI, "slurmrestd", config.cluster.resource_name),
             _pods(PODS, "slurmd", names.nodeset_resource(config.cluster.resource_name, name)),
         ],
@@ -92,17 +105,30 @@ def _pods(trigger: str, daemon: str, instance: str) -> Spec:
     return {"type": "kubernetes-workload", "name": trigger, "metricType": "AverageValue", "metadata": metadata}
 
 
-def _trigger(config: ClusterConfig, partition: str, autoscale: Autoscale, trigger: str, metric: str) -> Spec:
-    own = {} if autoscale.source == "slurmctld" else autoscale.labels
-    of_partition, path = ({}, JOBS_PATH) if trigger in OF_CLUSTER else ({"partition": partition}, METRICS_PATH)
-    labels = ",".join(f'{label}="{value}"' for label, value in (of_partition | own).items())
-    series = f"{metric}{{{labels}}}" if labels else metric
+def _numbers(config: ClusterConfig, partition: str, autoscale: Autoscale) -> Iterator[Spec]:
+    """Slurm's numbers: of slurmctld one a request, since metrics-api has no arithmetic; of a Prometheus two in all."""
     if autoscale.source == "slurmctld":
-        found = {"url": metrics_url(config, path), "format": "prometheus", "valueLocation": series, "targetValue": "1"}
-        return {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": found}
-    # By default KEDA takes a series that is missing for zero.
-    found = {"serverAddress": autoscale.source, "query": f"max({series})", "threshold": "1", "ignoreNullValues": "false"}
-    return {"type": "prometheus", "name": trigger, "metricType": "AverageValue", "metadata": found}
+        for trigger in METRICS:
+            url = metrics_url(config, JOBS_PATH if trigger in OF_CLUSTER else METRICS_PATH)
+            found = {
+                "url": url,
+                "format": "prometheus",
+                "valueLocation": _series(trigger, partition, {}),
+                "targetValue": "1",
+            }
+            yield {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": found}
+        return
+    each = {trigger: f"max({_series(trigger, partition, autoscale.labels)})" for trigger in METRICS}
+    for trigger, text in ((WANTED, query(autoscale.step, each)), (NODES, each[NODES])):
+        # By default KEDA takes an empty answer for zero.
+        found = {"serverAddress": autoscale.source, "query": text, "threshold": "1", "ignoreNullValues": "false"}
+        yield {"type": "prometheus", "name": trigger, "metricType": "AverageValue", "metadata": found}
+
+
+def _series(trigger: str, partition: str, own: Mapping[str, str]) -> str:
+    labels = ({} if trigger in OF_CLUSTER else {"partition": partition}) | dict(own)
+    inner = ",".join(f'{label}="{value}"' for label, value in labels.items())
+    return f"{METRICS[trigger]}{{{inner}}}" if inner else METRICS[trigger]
 
 
 def _hpa(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscale) -> Spec:

@@ -25,6 +25,10 @@ class Autoscale(Section):
     nodes and for what the jobs that wait need, never for fewer nodes than are busy. No metric means no change."""
 
     finding_ids: ClassVar[Mapping[str, str]] = {
+        "autoscale-many-requests": (
+            "KEDA asks slurmctld itself for the metrics of many NodeSets, more than 20 times a second. Read them from a"
+            " Prometheus ([autoscaling.md](autoscaling.md#what-it-costs-slurmctld))."
+        ),
         "autoscale-shared-partition": (
             "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition has the same nodes."
             " Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md))."

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stacks import merged
+from tests.stacks import merged, minimal
 from tests.unit.config.rule_cases import Case, nodeset
 
 KEDA = {"networkPolicies": {"clients": {"slurmctld": [{"namespace": "keda"}]}}}
+
+MANY = {"replicas": 0, "owner": "autoscaler", "maxReplicas": 4, "autoscale": {}}
 
 
 def scaled(autoscale: dict[str, Any], **settings: Any) -> dict[str, Any]:
@@ -124,5 +126,13 @@ TOLD = [
         "nodesets.gpu.autoscale",
         ("partition gpu only", "those of both"),
         {"partitions": {"both": None}},
+    ),
+    Case(
+        "KEDA asks slurmctld itself for fourteen NodeSets",
+        minimal(nodesets={f"gpu{each}": MANY for each in range(14)}),
+        "warning",
+        "nodesets",
+        ("21 times a second", "14 NodeSets", "autoscale.source", "two requests a scrape"),
+        {"nodesets": {"gpu13": {"autoscale": {"source": "http://prometheus.monitoring:9090"}}}},
     ),
 ]

@@ -8,13 +8,15 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.node_demand import METRICS, formula
+from slinky_iac.node_demand import METRICS, formula, formula_of_query, query
 from slinky_iac.parts.autoscale.scaler import scaler
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import metrics_url
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.stacks import minimal, outside
+
+_OWN = 'partition="gpu",'
 
 
 def scaled(**autoscale: Any) -> dict[str, Any]:
@@ -94,33 +96,52 @@ def test_missing_metrics_never_scale_to_zero(least: int) -> None:
 def test_suspended_jobs_are_asked_for_in_the_whole_cluster() -> None:
     """A job of another partition may be suspended on this NodeSet's nodes, which count as idle."""
 
-    def suspended(**autoscale: Any) -> dict[str, str]:
-        (trigger,) = [
-            each
-            for each in made(load(minimal(nodesets=scaled(**autoscale)))).body["spec"]["triggers"]
-            if each["name"] == "suspended"
-        ]
-        return {name: text for name, text in trigger["metadata"].items() if name in ("url", "valueLocation", "query")}
+    def triggers(**autoscale: Any) -> dict[str, Any]:
+        spec = made(load(minimal(nodesets=scaled(**autoscale)))).body["spec"]
+        return {each["name"]: each["metadata"] for each in spec["triggers"]}
 
-    asked = {"url": "http://slurm-controller.slurm.svc:6817/metrics/jobs", "valueLocation": "slurm_jobs_suspended"}
-    assert suspended() == asked
+    asked = triggers()["suspended"]
+    assert asked["url"] == "http://slurm-controller.slurm.svc:6817/metrics/jobs"
+    assert asked["valueLocation"] == "slurm_jobs_suspended"
     source = "http://prometheus:9090"
-    assert suspended(source=source) == {"query": "max(slurm_jobs_suspended)"}
-    assert suspended(source=source, labels={"cluster": "a"}) == {"query": 'max(slurm_jobs_suspended{cluster="a"})'}
+    assert " max(slurm_jobs_suspended) " in triggers(source=source)["wanted"]["query"]
+    labelled = triggers(source=source, labels={"cluster": "a"})["wanted"]["query"]
+    assert ' max(slurm_jobs_suspended{cluster="a"}) ' in labelled
+
+
+def requests(spec: dict[str, Any], kinds: set[str]) -> int:
+    """Requests of one reading of KEDA's: it carries out every trigger (``GetMetricsAndActivityForScaler``)."""
+    return sum(each["type"] in kinds for each in spec["triggers"])
+
+
+@pytest.mark.parametrize(("source", "asked"), [("slurmctld", (11, 0)), ("http://prometheus:9090", (0, 2))])
+def test_a_reading_of_keda_has_so_many_requests(source: str, asked: tuple[int, int]) -> None:
+    spec = made(load(minimal(nodesets=scaled(source=source)))).body["spec"]
+    assert (requests(spec, {"metrics-api"}), requests(spec, {"prometheus"})) == asked
+    assert requests(spec, {"kubernetes-workload"}) == 2
 
 
 def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
     source = {"source": "http://prometheus.monitoring:9090", "labels": {"cluster": "atlas"}}
-    triggers = made(load(minimal(nodesets=scaled(**source)))).body["spec"]["triggers"]
-    assert [trigger["type"] for trigger in triggers] == ["prometheus"] * len(METRICS) + ["kubernetes-workload"] * 2
-    for trigger in triggers[: len(METRICS)]:
-        own = "" if trigger["name"] == "suspended" else 'partition="gpu",'
-        assert trigger["metadata"] == {
-            "serverAddress": "http://prometheus.monitoring:9090",
-            "query": f'max({METRICS[trigger["name"]]}{{{own}cluster="atlas"}})',
-            "threshold": "1",
-            "ignoreNullValues": "false",
-        }
+    spec = made(load(minimal(nodesets=scaled(step=3, **source)))).body["spec"]
+    assert spec["advanced"]["scalingModifiers"]["formula"] == formula_of_query()
+    series = {
+        name: f'max({metric}{{{"" if name == "suspended" else _OWN}cluster="atlas"}})' for name, metric in METRICS.items()
+    }
+    assert [(each["type"], each["name"], each["metadata"]) for each in spec["triggers"][:2]] == [
+        (
+            "prometheus",
+            name,
+            {
+                "serverAddress": "http://prometheus.monitoring:9090",
+                "query": text,
+                "threshold": "1",
+                "ignoreNullValues": "false",
+            },
+        )
+        for name, text in (("wanted", query(3, series)), ("nodes", series["nodes"]))
+    ]
+    assert [each["name"] for each in spec["triggers"][2:]] == ["restapi", "pods"]
 
 
 def test_a_plain_autoscaler_goes_by_the_site_s_metric() -> None:
