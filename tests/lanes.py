@@ -145,8 +145,8 @@ class Report:
         self.failed: list[str] = []
         self._lock = threading.Lock()
 
-    def run(self, lane: Lane, modules: Modules) -> None:
-        """Run modules on a lane and tell of them."""
+    def run(self, lane: Lane, modules: Modules) -> bool:
+        """Run modules on a lane and tell of them; returns whether all passed."""
         begun = monotonic()
         names = " ".join(path.name for path in modules)
         code, printed = lane.test(modules)
@@ -154,6 +154,7 @@ class Report:
             if code:
                 self.failed.append(names)
             print(f"\n-- {names} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+        return not code
 
 
 def clear(lane: Lane) -> None:
@@ -165,13 +166,17 @@ def clear(lane: Lane) -> None:
 
 
 def work(lane: Lane, waiting: Work, report: Report) -> None:
-    """Bring the lane's lab up, with nothing of an earlier run in it, and run modules until none is left."""
-    clear(lane)
-    if lane.lab("up").returncode:
-        report.failed.append(f"{lane.name} did not come up")
-        return
+    """Run modules until none is left, in a lab with nothing of an earlier run in it.
+
+    After modules that failed the lab is made anew: a stack that they could not destroy would fail all that come after."""
+    clean = False
     while modules := waiting.take():
-        report.run(lane, modules)
+        if not clean:
+            clear(lane)
+            if lane.lab("up").returncode:
+                report.failed.append(f"{lane.name} did not come up for {modules[0].name}")
+                return
+        clean = report.run(lane, modules)
     lane.lab("down")
     help_out(waiting, report)
 

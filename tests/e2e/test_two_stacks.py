@@ -62,8 +62,8 @@ class Pair:
     b: Stack
 
 
-def started(stack: Stack, *command: str) -> subprocess.Popen[str]:
-    """`pulumi` of a stack in the background."""
+def started(stack: Stack, *command: str, group: bool = False) -> subprocess.Popen[str]:
+    """`pulumi` of a stack in the background. ``group``: in a process group of its own, which a test can kill as a whole."""
     return subprocess.Popen(
         ["pulumi", *command, "--yes", "--non-interactive", "--stack", stack.name],
         cwd=stack.folder,
@@ -72,6 +72,7 @@ def started(stack: Stack, *command: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=group,
     )
 
 

@@ -6,11 +6,16 @@ must not end another person's drain, and a restart of slurmctld must not remove 
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from threading import Event, Thread
 from typing import Any
 
 from lab import slurm as outside
-from tests.e2e.gated import NODES, Gated
+from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.faults.mid_drain import Begin, begin, gated, proxy
 
@@ -73,4 +78,45 @@ def test_of_two_runs_that_live_the_later_goes_on_alone(begin: Begin, gated: Gate
         assert later.returncode == 0, out[-4000:]
     finally:
         later.kill()
+    case.settle()
+
+
+@contextmanager
+def status_written_all_the_time(gated: Gated) -> Iterator[list[str]]:
+    """Somebody changes the NodeSet's status as fast as kubectl goes, as slurm-operator does while jobs come and go. Yields
+    the versions that were written."""
+    over, versions = Event(), list[str]()
+    kind = ("nodesets.slinky.slurm.net", RESOURCE, "-n", NAMESPACE, "--subresource=status", "--type=merge")
+
+    def write() -> None:
+        for number in count(1000):
+            if over.is_set():
+                return
+            change = json.dumps({"status": {"slurmIdle": number}})
+            told = gated.world.kubectl(
+                "patch", *kind, "-p", change, "-o", "jsonpath={.metadata.resourceVersion}", check=False
+            )
+            if not told.returncode:
+                versions.append(told.stdout)
+
+    writers = [Thread(target=write) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    try:
+        yield versions
+    finally:
+        over.set()
+        for writer in writers:
+            writer.join()
+
+
+def test_a_status_that_is_written_all_the_time_holds_up_no_gate(begin: Begin, gated: Gated) -> None:
+    case = begin()
+    with status_written_all_the_time(gated) as versions:
+        case.await_end_of_the_first_job()
+        ended = time.monotonic()
+        out = case.finish(120)
+        lasted = time.monotonic() - ended
+    assert case.run.returncode == 0, out[-4000:]
+    assert len(set(versions)) > lasted, "it was written more than once a second"
     case.settle()

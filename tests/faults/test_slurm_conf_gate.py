@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -331,3 +333,55 @@ if not RESTARTS:
         mariadb = ["mariadb", f"--socket={daemons.SOCKET}", "-N", "-B"]
         rows = HOSTS.run(daemons.MARIADB.host, mariadb, stdin=query).stdout.splitlines()
         assert rows == [f"{job}\t3\t0" for job in sorted((on_metal, running, waiting), key=int)], "3 is JOB_COMPLETE"
+
+
+def test_a_host_that_registers_wrongly_is_named_and_ends_no_update(cluster: Cluster) -> None:
+    """slurmctld refuses to undrain a host whose slurmd has less than its line says (INVALID_REG)."""
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    running = cluster.submit("-p", "main", "-w", METAL)
+    (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("external", slurmdHosts=[{**host, "config": {"CPUs": 2, "RealMemory": 90_000_000}}])
+    cluster.up(lambda: "DRAIN" in cluster.node(METAL)["State"], running)
+    cluster.all_completed(running)
+    await_true("slurmctld refuses its registration", lambda: "INVALID_REG" in cluster.node(METAL)["State"], 120)
+    beside = cluster.submit("-p", "main", "-w", "solo-0")
+    cluster.set("partitions", other={"nodesets": ["solo"]})
+    done = cluster.stack.up(check=False)
+    assert done.returncode == 0, done.stdout
+    cluster.set("external", slurmdHosts=[host])
+    cluster.stack.up()
+    await_true("it registers as it is", lambda: "INVALID_REG" not in cluster.node(METAL)["State"], 120)
+    cluster.stack.up()
+    await_true("the host works again", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
+    cluster.set("partitions", other=None)
+    cluster.stack.up()
+    cluster.end(beside)
+    cluster.all_completed(beside)
+
+
+def test_a_renamed_stack_gives_back_what_a_killed_update_drained(cluster: Cluster) -> None:
+    """The drain has the tag of the stack's name when it began."""
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    running = cluster.submit("-p", "main", "-w", METAL)
+    (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("external", slurmdHosts=[{**host, "config": {"CPUs": 1, "RealMemory": 1000}}])
+    run = started(cluster.stack, "up", "--skip-preview", group=True)
+    await_true("it is drained", lambda: "DRAIN" in cluster.node(METAL)["State"], 300)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate()
+    cluster.stack.pulumi("cancel", "--yes", check=False)
+    old = cluster.stack.name
+    cluster.stack.pulumi("stack", "rename", "conf-gate-renamed")
+    renamed = cluster.world.named("conf-gate-renamed", cluster.stack.folder)
+    try:
+        cluster.stack = renamed
+        cluster.set("external", slurmdHosts=[host])
+        renamed.up()
+        assert "DRAIN" not in cluster.node(METAL)["State"]
+        assert cluster.job(running) == "RUNNING"
+        cluster.end(running)
+        cluster.all_completed(running)
+        await_true("the host works again", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    finally:
+        renamed.pulumi("stack", "rename", old)
+        cluster.stack = cluster.world.named(old)
