@@ -4,7 +4,7 @@ admin does it where slurm.conf is not this program's."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -55,6 +55,15 @@ class Held:
 
     def __bool__(self) -> bool:
         return bool(self.partitions or self.hosts)
+
+    def of(self, partitions: Iterable[str], hosts: Iterable[str]) -> Held:
+        """These partitions and hosts of it; without the time, which is about a file."""
+        own, named = set(partitions), set(hosts)
+        return Held(
+            {name: state for name, state in self.partitions.items() if name in own},
+            {host: stack for host, stack in self.hosts.items() if host in named},
+            closed=self.closed,
+        )
 
     def text(self) -> str:
         """The entry's value."""

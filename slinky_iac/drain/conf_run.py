@@ -10,8 +10,9 @@ from slinky_iac.cluster import partition_closing
 from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_steps, waiting
 from slinky_iac.drain.closed import Record, require_record
+from slinky_iac.drain.conf_back import give_back, return_hosts
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
-from slinky_iac.drain.conf_text import ConfLines, kept_back, leaving, narrows
+from slinky_iac.drain.conf_text import ConfLines, kept_back, leaving, narrows, read_lines
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.losses import Change, who_loses
@@ -23,7 +24,6 @@ from slinky_iac.drain.protocol import (
     Drain,
     Step,
     Stop,
-    Wait,
     WriteConf,
 )
 from slinky_iac.drain.session import Session
@@ -33,9 +33,6 @@ from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
     SlurmrestError,
-    SlurmrestGarbage,
-    SlurmrestRefused,
-    SlurmrestUnreachable,
 )
 from slinky_iac.kube.resources import Controller
 
@@ -68,7 +65,8 @@ class ConfTask(Task[ConfLook]):
         met = Met(settings.owner, anywhere=True, stands="The change is made: the same command again ends well.")
         super().__init__(session, settings, settings.policy.deadline_s, met)
         self.record = Record(session, settings)
-        begun = bool(self.record.held())  # a run that continues was judged when it began
+        ends = settings.lines.partitions if goal.ends else goal.leaving.partitions
+        begun = self.record.held().of(ends, goal.leaving.hosts)  # a run that continues was judged when it began
         self._goal = replace(goal, limited=not begun)
         self._last: ConfLook | None = None
         self._seen: ConfLook | None = None
@@ -145,11 +143,12 @@ class ConfTask(Task[ConfLook]):
 
     def _note_beginning(self) -> None:
         """With all hosts that change: one that others hold goes back to work no sooner than one that this gate holds, and
-        is theirs to return."""
-        if changed := self._goal.leaving.nodes:
-            began, held = self.session.slurm.slurmctld_began(), self.record.held()
-            hosts = {**dict.fromkeys(changed, ""), **held.hosts}
-            self.record.hold(replace(held, hosts=hosts, began=began))
+        is theirs to return. And for what an earlier run took and the new text has again."""
+        held, text = self.record.held(), read_lines(self._goal.text or "")
+        changed = dict.fromkeys(self._goal.leaving.nodes, "")
+        if changed or held.of(text.partitions, text.hosts):
+            began = self.session.slurm.slurmctld_began()
+            self.record.hold(replace(held, hosts={**changed, **held.hosts}, began=began))
 
     def did(self, step: Step) -> None:
         """Note until when slurmctld has time to forget ended jobs, too."""
@@ -174,52 +173,6 @@ class ConfTask(Task[ConfLook]):
 
     def stays(self) -> str:
         return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` continues"
-
-
-class ReadTask(Task[tuple[int | None, str]]):
-    """Wait until slurmctld has begun with its new configuration: the moment of its beginning, or why that isn't known."""
-
-    settings: ConfSettings
-    doing = "waiting for slurmctld to read its configuration"
-
-    def __init__(self, session: Session, settings: ConfSettings, before: int | None, hosts: tuple[str, ...]) -> None:
-        super().__init__(session, settings)
-        self.before = before
-        self.hosts = hosts
-
-    def look(self) -> tuple[int | None, str]:
-        """Ask slurmctld; a slurmctld that is starting doesn't answer."""
-        Record(self.session, self.settings).keep()
-        try:
-            return self.session.slurm.slurmctld_began(), ""
-        except (SlurmrestUnreachable, SlurmrestGarbage, SlurmrestRefused) as error:
-            return self.before, f": {error}"
-
-    def decide(self, seen: tuple[int | None, str]) -> Step:
-        began, why = seen
-        if began is None:
-            return Stop(
-                f"slurmctld before 26.05 doesn't tell when it read its configuration. {self.stays()} once `scontrol show"
-                f" node {self.hosts[0]}` shows the new line",
-                "blocked",
-            )
-        if began != self.before:
-            return Done()
-        if self.session.now() >= self.deadline_at:
-            limit = self.policy.register_deadline_s
-            return Stop(
-                f"slurmctld has not read its new configuration in {limit} s{why}. {self.stays()}, after a look at"
-                " slurmctld's pod",
-                "deadline",
-            )
-        shown = ", ".join(self.hosts)
-        return Wait(f"waiting for slurmctld to read its new configuration, then {shown} go(es) back to work")
-
-    def ended(self, _seen: tuple[int | None, str]) -> str:
-        return "slurmctld has read its new configuration"
-
-    def stays(self) -> str:
-        return f"{', '.join(self.hosts)} stay(s) drained, and `pulumi up` returns them: run it again"
 
 
 def live_look(session: Session, settings: ConfSettings) -> ConfLook:
@@ -270,7 +223,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
         if why := conf_steps.strange(live, settings.text):
             raise DrainBlocked(f"{settings.owner.text}: {why}")
         going = leaving(live.lines, settings.lines)
-        give_back(record, settings, going)
+        give_back(record, settings, live.lines, going)
         task = ConfTask(session, settings, goal_of(settings, going, session.now()))
         last = drive(task)
         if ended := conf_steps.remembered(last, task.goal):
@@ -359,41 +312,3 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
         said = f"slurmctld's volume keeps the queue, and jobs on bare metal run on: {'; '.join(waiting.lines(lost))}"
         lose = "They are lost where the volume or its namespace is deleted too"
         session.report(f"{said}. {lose}", severity="warning", keep=True)
-
-
-def give_back(record: Record, settings: ConfSettings, going: Change) -> None:
-    """Open partitions and return hosts that an earlier run took and that stay now; forget those that are gone."""
-    held = record.held()
-    if not held:
-        return
-    news = settings.lines
-    opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
-    # What slurmctld has yet to read is returned once it has (return_hosts).
-    stay = news.hosts.keys() - {*going.hosts} if held.began is None else set[str]()
-    returns = {host: stack for host, stack in held.hosts.items() if host in stay}
-    seen = conf_look(record.session, settings)
-    record.restore(replace(held, partitions=opens, hosts=returns), seen.partitions)
-    left = {
-        name: state
-        for name, state in held.partitions.items()
-        if name not in opens and (name in seen.partitions or name in going.partitions)
-    }
-    kept = held.hosts.keys() - returns.keys() & {*seen.cluster.nodes, *going.hosts}
-    hosts = {host: stack for host, stack in held.hosts.items() if host in kept}
-    record.hold(replace(held, partitions=left, hosts=hosts))
-
-
-def return_hosts(record: Record, settings: ConfSettings) -> None:
-    """Return hosts that stay, once slurmctld has begun with the new lines; forget what has left slurm.conf.
-
-    Raises DrainDeadline where slurmctld doesn't begin with them in the time that a node has to register, and DrainBlocked
-    where it doesn't say: the hosts stay drained, and the next update returns them.
-    """
-    held = record.held()
-    hosts = {host: stack for host, stack in held.hosts.items() if host in settings.lines.hosts}
-    if hosts:
-        drive(ReadTask(record.session, settings, held.began, tuple(hosts)))
-        record.restore(Held(hosts=hosts), {})
-    partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
-    if held:
-        record.hold(replace(held, partitions=partitions, hosts={}, began=None))

@@ -20,6 +20,8 @@ from slinky_iac.drain.losses import Change, gres_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
+from slinky_iac.slurmrest.controller import Host
+from slinky_iac.slurmrest.objects import by_comma
 
 RESOURCES: Final = frozenset(
     {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
@@ -94,6 +96,47 @@ def resources(line: str) -> dict[str, str]:
     """The parameters of a NodeName= line that jobs rely on; Slurm takes the last of two."""
     pairs = (word.partition("=") for word in line.split())
     return {key.lower(): value for key, _, value in pairs if key.lower() in RESOURCES}
+
+
+_SHOWN: Final[Mapping[str, str]] = {
+    "cpus": "cpus",
+    "procs": "cpus",
+    "boards": "boards",
+    "sockets": "sockets",
+    "corespersocket": "cores",
+    "threadspercore": "threads",
+    "nodeaddr": "address",
+    "nodehostname": "hostname",
+    "port": "port",
+}
+"""Of :data:`RESOURCES`, what slurmrestd shows as slurm.conf has it, by its field."""
+_COUNTED: Final = re.compile(r"(\w+)(?::[^:,]*)?:(\d+)")
+
+
+def otherwise(line: str, host: Host) -> str:
+    """What slurmctld shows of a host that its line, of this program, doesn't say; empty where the line may have been read.
+
+    ``CoreSpecCount``, ``CpuSpecList`` and ``SocketsPerBoard`` aren't compared: slurmctld counts from them.
+    """
+    wished = {key.lower(): (key, text) for key, _, text in (word.partition("=") for word in line.split())}
+    for key, shown in _SHOWN.items():
+        name, text = wished.get(key, ("", ""))
+        found = getattr(host, shown)
+        if text and found and f"{found}".casefold() != text.casefold():
+            return f"{shown} {found} of {host.name}, whose line has {name}={text}"
+    gres = wished.get("gres", ("", ""))[1]
+    if host.gres and _gres(host.gres) != _gres(gres):
+        return f"GRES {host.gres} of {host.name}, whose line has {gres or 'none'}"
+    return ""
+
+
+def _gres(text: str) -> set[tuple[str, int]]:
+    """Names with their counts, without types and sockets; ``shard:4K`` and the like are left out."""
+    items = by_comma(re.sub(r"\([^)]*\)", "", text))
+    found: dict[str, int] = {}
+    for match in filter(None, map(_COUNTED.fullmatch, items)):
+        found[match[1]] = found.get(match[1], 0) + int(match[2])
+    return {*found.items()}
 
 
 def max_nodes(text: str) -> int:

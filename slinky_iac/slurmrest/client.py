@@ -167,6 +167,10 @@ class SlurmrestClient(SubmittingSession):
         body = {"partitions": [{"name": name, "partition": {"state": [state]}}]}
         self._write("POST", "partitions/", Envelope, f"set partition {name} {state}", body, budget_s=left())
 
+    def hosts(self) -> dict[str, controller.Host]:
+        """What slurmctld has of each node's line, by name; none before its first node."""
+        return {each.name: each for each in self._get("nodes/", controller.Hosts, most=LONG).nodes}
+
     def slurmctld_began(self) -> int | None:
         """When slurmctld last began with its configuration, by a start or a reconfiguration; None before Slurm 26.05."""
         left = self._left()

@@ -141,6 +141,29 @@ class Diag(Envelope, frozen=True, kw_only=True):
     statistics: Statistics
 
 
+class Host(Wire, frozen=True):
+    """What slurmctld has of a node's line, as it has read it; 0 or empty where it doesn't say."""
+
+    name: Name
+    cpus: int = 0
+    boards: int = 0
+    sockets: int = 0
+    cores: int = 0
+    """Of a socket."""
+    threads: int = 0
+    """Of a core."""
+    gres: str = ""
+    address: str = ""
+    hostname: str = ""
+    port: int = 0
+
+
+class Hosts(Envelope, frozen=True, kw_only=True):
+    """GET nodes/, of which the nodes' lines."""
+
+    nodes: tuple[Host, ...]
+
+
 class ConfMeta(Wire, frozen=True):
     """What slurmctld says of itself."""
 

@@ -42,10 +42,6 @@ class SiteWorld(World):
     """The NodeSet has a partition of its own, which goes with it."""
     gone: bool = False
     """The NodeSet is deleted."""
-    went: set[str] = field(default_factory=set)
-    """Names whose lines went, and slurmctld has not read it yet."""
-    unread: set[str] = field(default_factory=set)
-    """Of these such as came back before it had: what was closed for the first change is forgotten by then, and stays so."""
     events: list[str] = field(default_factory=list)
 
     # -- what slurmctld has --------------------------------------------------------------------------------------------
@@ -67,24 +63,20 @@ class SiteWorld(World):
             found["PartitionName"][OWN] = ""
         return found
 
-    def written(self, text: str) -> None:
-        """The Controller gets another text."""
-        before, now = (set().union(*map(set, self.parsed(each).values())) for each in (self.live or "", text))
-        self.unread |= self.went & now
-        self.went = (self.went | before) - now
-        self.live = text
-
     def metal(self) -> list[str]:
         return sorted(self.conf.get("NodeName", {}))
+
+    def starts_again(self) -> None:
+        """slurmctld begins with the file that it has: a crash, before its pod has the new one."""
+        self.began = max(self.now, self.began + 1)
+        self.slurmctld_starts()
 
     def reads(self) -> None:
         """slurmctld begins with the file of this moment, and looks at each job again."""
         if self.live is None:
             return
         before, now = self.conf, self.file
-        self.went.clear()
-        self.began = max(self.now, self.began + 1)
-        self.slurmctld_starts()
+        self.starts_again()
         hosts, kept = before.get("NodeName", {}), now["NodeName"]
         away = hosts.keys() - kept.keys()
         changed = {host for host in hosts.keys() & kept.keys() if hosts[host] != kept[host]}

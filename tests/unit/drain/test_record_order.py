@@ -7,7 +7,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import Held
-from slinky_iac.drain import conf_run, maintenance, removals, scale, scaler, sessions
+from slinky_iac.drain import conf_back, conf_run, maintenance, removals, scale, scaler, sessions
 from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.observe import conf_look, still_running
@@ -137,7 +137,7 @@ def test_a_partition_that_is_held_and_stays_in_the_program_is_still_known_after_
     found.world.faults = []
     settled = settings(BOTH)
     record = conf_run.Record(found, settled)
-    conf_run.return_hosts(record, settled)
+    conf_back.return_hosts(record, settled)
     assert kept(found) == Held({"all": "DOWN"})
 
 

@@ -8,6 +8,7 @@ from slinky_iac.drain import conf_run, maintenance
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.driver import drive
 from slinky_iac.drain.lease import ENTRY, RENEW_S, STALE_S, Lease, LeaseLook, TakeLease, ThisRun, lease_step
+from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import Done, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, StateError
@@ -105,7 +106,9 @@ def test_an_act_right_after_the_lease_was_taken_is_not_carried_out():
         return look(*arguments)
 
     with Record(first, conf_settings(NO_BATCH)).leased():
-        task = conf_run.ConfTask(first, conf_settings(NO_BATCH), conf_run.goal_of(conf_settings(NO_BATCH), (), first.now()))
+        task = conf_run.ConfTask(
+            first, conf_settings(NO_BATCH), conf_run.goal_of(conf_settings(NO_BATCH), Change(), first.now())
+        )
         first.kube.controller = raced
         with pytest.raises(DrainBlocked, match="bob@ci"):
             drive(task)

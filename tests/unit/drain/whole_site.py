@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace as with_fields
 
 from slinky_iac import names
+from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_run, maintenance, scale, sessions
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfSettings
@@ -117,7 +118,7 @@ class SiteKube(SharedKube):
     def set_extra_conf(self, namespace, state, text):
         self.turn()
         self.conf.set_extra_conf(namespace, state, text)
-        self.w.written(text)
+        self.w.live = text
         self.w.looked["conf"] = self.slurm_asked["/partitions/"].get(self.who, 0)
         self.w.looked["conf jobs"] = self.looked()
 
@@ -225,6 +226,11 @@ class SiteSlurm(SharedSlurm, Slurmctld):
         }
         return row | more | ({"job_state": ["PENDING"], "nodes": ""} if each.waits else {})
 
+    def _node(self, node):
+        """With what slurmctld has read of a host's line."""
+        line = self.w.conf.get("NodeName", {}).get(node.name, "")
+        return super()._node(node) | ({"cpus": int(line.partition("CPUs=")[2])} if line else {})
+
     def requeue(self, body):
         done = all(self.w.requeued(int(number)) for number in body["jobs"])
         return fake.answer() if done else fake.answer(500, [fake.error(2021, "Job may not be requeued")])
@@ -280,6 +286,7 @@ class WholeSite(Site):
     def __init__(self, seed: int) -> None:  # not the smaller site's
         self.dice = random.Random(seed)
         self.scheduler = Scheduler(random.Random(seed + 1))
+        self.crashes = random.Random(seed + 2)
         dice = self.dice
         plain = world(dice.choice(["1.0.5", "1.1.2", "1.2.1"]), 3)
         self.w = w = SiteWorld(**vars(plain))
@@ -473,6 +480,8 @@ class WholeSite(Site):
         w = self.w
         if self.dice.random() < (0.15 if self.pending() else 0.01):
             w.reads()
+        elif w.live is not None and self.crashes.random() < 0.03:
+            w.starts_again()
         if w.rest_up:
             w.rest_up = self.dice.random() > 0.01
         else:
@@ -571,17 +580,17 @@ def last_run(site: WholeSite, wanted: Wanted, olds: Wanted) -> None:
     most = wanted.replicas
     assert w.replicas <= most if site.autoscaled else w.replicas == most
     for name, node in w.nodes.items():
-        if name in w.unread:
-            continue
         assert not node.reason.startswith("slinky-iac:"), f"our drain is left on {node}"
         assert name not in HOSTS or not node.drain or node.reason.startswith((PERSON, WRONG)), f"{node} is left drained"
     for pod in w.pods.values():
         assert "gate" not in pod.annotations, f"our tag is left on {pod.name}"
     assert not w.holds_under_others()
-    shut = {name for name, state in w.partitions.items() if state != "UP" and name in wanted.partitions} - w.unread
+    shut = {name for name, state in w.partitions.items() if state != "UP" and name in wanted.partitions}
     assert not shut, f"{shut} are left closed"
     (record,) = site.kube.conf.maps.values()
-    assert set(record.data) == {"run"}, f"left in the record: {record.data}"
+    left = Held.read(record.data.get("held", Held().text()))
+    assert not left.hosts.keys() & wanted.lines.hosts.keys(), f"left in the record: {left}"
+    assert not left.partitions.keys() & wanted.lines.partitions.keys(), f"left in the record: {left}"
     lease = Lease.read(record.data["run"])
     assert lease is not None
     assert lease.ended
