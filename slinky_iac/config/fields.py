@@ -12,6 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
+from slinky_iac.errors import HostlistError
+from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
 from slinky_iac.releases import OperatorVersion
 
@@ -252,6 +254,23 @@ def _gres(value: str) -> str:
     return value
 
 
+def _each(check: Callable[[str], str]) -> Callable[[str], str]:
+    """``check`` for each name of a hostlist such as ``metal-[001-500]``, and for a text without brackets."""
+
+    def every(value: str) -> str:
+        if "[" not in value:
+            return check(value)
+        try:
+            each = expand(value)
+        except HostlistError as error:
+            raise Refused(value, f": {error}") from None
+        for name in each:
+            check(name)
+        return value
+
+    return every
+
+
 def checked(check: Callable[[str], str]) -> AfterValidator:
     """A validator of a text: ``check`` returns it, or raises :class:`.shown.Refused`."""
     return AfterValidator(check)
@@ -262,6 +281,8 @@ NodeSetName = Annotated[str, checked(_nodeset_name)]
 SlurmName = Annotated[str, checked(_slurm_name)]
 ClusterName = Annotated[str, checked(_cluster_name)]
 Host = Annotated[str, checked(_host)]
+SlurmNames = Annotated[str, checked(_each(_slurm_name))]
+Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
 Quantity = Annotated[str, BeforeValidator(_as_text), checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]

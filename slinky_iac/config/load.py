@@ -76,7 +76,8 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     misplaced = tuple(at(name).error(in_plain_text(name)) for name in SECRET_KEYS if name in data)
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
-        return applied(StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)), misplaced
+        config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
+        return applied(config.model_copy(update={"external": config.external.expanded()})), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
         errors = [each for each in every if not _of_defaults(each, every)]

@@ -9,8 +9,9 @@ from slinky_iac.config.stack import StackConfig
 def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
     """The same by the path of the setting, for NodeSets and outside hosts that have any."""
     found = {f"nodesets.{name}.gres": items(each.slurmd_conf) for name, each in config.nodesets.items()}
-    hosts = enumerate(config.external.slurmd_hosts)
-    found |= {f"external.slurmdHosts.{number}.config": items(host.config) for number, host in hosts}
+    for host in config.external.slurmd_hosts:  # those of one entry may differ by the node table
+        path = f"{host.path}.config"
+        found[path] = tuple(dict.fromkeys((*found.get(path, ()), *items(host.config))))
     return {path: each for path, each in found.items() if each}
 
 

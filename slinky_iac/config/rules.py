@@ -223,7 +223,7 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             id="capital-letters",
         )
     seen: dict[str, str] = {}
-    hosts = [(f"external.slurmdHosts.{i}", h.name) for i, h in enumerate(config.external.slurmd_hosts)]
+    hosts = [(host.path, host.name) for host in config.external.slurmd_hosts]
     hosts += [(f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts)]
     for path, name in hosts:
         if name in seen:

@@ -8,6 +8,7 @@ from typing import Final
 
 from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
@@ -131,11 +132,11 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
             yield at(f"{path}.volumes").error("has two volumes of one name; Kubernetes refuses such a pod")
-    for index, host in enumerate(config.external.slurmd_hosts):
+    for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
         taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
         for key in host.config:
             if key.lower() in taken:
-                yield at(f"external.slurmdHosts.{index}.config.{key}").error(
+                yield at(f"{path}.config.{key}").error(
                     "repeats name and address; Slurm takes the last of two on one line, so this stack would drain"
                     " another node. Set name or address"
                 )
@@ -157,7 +158,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there"
             )
         for member in partition.nodesets:
-            if member != "ALL" and member not in members:
+            if member != "ALL" and not members.issuperset(hosts_in(member)):
                 known = ", ".join(name_of(each) for each in sorted(members)) or "none"
                 yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
@@ -171,8 +172,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     lines = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
     lines |= {path: ("PartitionName", parameters) for path, parameters in partition_parameters(config).items()}
     lines |= {f"nodesets.{name}.extraConf": ("NodeName", each.extra_conf) for name, each in config.nodesets.items()}
-    hosts = enumerate(config.external.slurmd_hosts)
-    lines |= {f"external.slurmdHosts.{number}.config": ("NodeName", host.config) for number, host in hosts}
+    lines |= {f"{host.path}.config": ("NodeName", host.config) for host in config.external.slurmd_hosts}
     lines |= {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
     for path, (file, parameters) in lines.items():
         words = slurm_words.words(config.slurm_release, file)

@@ -11,6 +11,7 @@ from typing import Final
 
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
@@ -112,7 +113,10 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Each is a ConfigMap: slurm.conf with a line for each outside host, configuration files, prologs, epilogs."""
     controller = config.slurmctld
     hosts = config.external.slurmd_hosts if controller.owns_conf else ()
-    lines = sum(len(h.name) + len(h.address or "") + sum(map(len, (*h.config, *h.config.values()))) + 20 for h in hosts)
+    lines = sum(
+        len(names) + len(address or "") + sum(map(len, (*parameters, *parameters.values()))) + 20
+        for names, address, parameters in node_groups(hosts)
+    )
     sizes = {"external.slurmdHosts": lines}
     for name, files in (
         ("configFiles", controller.config_files),
@@ -124,7 +128,8 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if size > _MOST:
             yield at(path).error(
                 f"makes {size >> 10} KiB, and Kubernetes takes {_MOST >> 10} KiB in one ConfigMap: it would refuse it. Leave"
-                " large files in an image; for hosts, shorten their config, or keep slurmctld outside Kubernetes"
+                " large files in an image; for hosts, name equal ones by one hostlist, metal-[001-500], or keep slurmctld"
+                " outside Kubernetes"
             )
         elif size > _LARGE:
             yield at(path).warning(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
@@ -13,6 +15,7 @@ from slinky_iac.config.fields import (
     FilePath,
     Gres,
     Host,
+    Hosts,
     Image,
     NodeConf,
     NodeSetName,
@@ -20,6 +23,7 @@ from slinky_iac.config.fields import (
     Quantity,
     Share,
     SlurmName,
+    SlurmNames,
     UpToAMonth,
     UpToAYear,
     Url,
@@ -27,6 +31,7 @@ from slinky_iac.config.fields import (
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
+from slinky_iac.hostlist import expand
 from slinky_iac.parts.autoscale.settings import Autoscale
 
 _LEAST_MEMORY: Final = 64 << 20
@@ -237,8 +242,8 @@ class Partition(Section):
     """A partition over several NodeSets or outside hosts."""
 
     nodesets: tuple[str, ...]
-    """Names of NodeSets or of outside slurmd hosts, or ALL for every node of the cluster. None keeps the partition and its
-    queue without a node."""
+    """Names of NodeSets or of outside slurmd hosts, of these also hostlists such as metal-[001-250], or ALL for every node
+    of the cluster. None keeps the partition and its queue without a node."""
     config: PartitionConf = Field(default_factory=dict)
     """Parameters of the PartitionName= line."""
 
@@ -278,16 +283,46 @@ class LoginSetDefaults(LoginSet):
 
 
 class SlurmdHost(Section):
-    """A bare-metal slurmd host that belongs to the same cluster."""
+    """Bare-metal slurmd hosts that belong to the same cluster: one, or a hostlist of equal ones."""
 
-    name: SlurmName
-    """NodeName."""
-    address: Host | None = None
-    """NodeAddr where the name doesn't resolve on slurmctld's host."""
+    name: SlurmNames
+    """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
+    address: Hosts | None = None
+    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses."""
     config: NodeConf = Field(default_factory=dict)
     """Parameters of its NodeName= line, e.g. CPUs: 64."""
     state: Literal["active", "drained"] = "active"
     """active: may run jobs. drained: held for maintenance; `pulumi up` waits until its jobs have ended."""
+    _entry: int = PrivateAttr(default=0)
+    _written: tuple[str, str | None] = PrivateAttr(default=("", None))
+
+    @property
+    def path(self) -> str:
+        """The setting that names it, once it is one host."""
+        return f"external.slurmdHosts.{self._entry}"
+
+    @property
+    def written(self) -> tuple[str, str | None]:
+        """Name and address of the entry that names it, as hostlists."""
+        return self._written if self._written[0] else (self.name, self.address)
+
+    @model_validator(mode="after")
+    def _as_many_addresses(self) -> SlurmdHost:
+        if self.address is not None and len(expand(self.name)) != len(expand(self.address)):
+            raise ValueError(
+                f"address: {len(expand(self.address))} for {len(expand(self.name))} names; slurmctld ends over such a line."
+                " Give as many, in the same order"
+            )
+        return self
+
+    def each(self, entry: int) -> Iterator[SlurmdHost]:
+        """The hosts that it stands for, one by one, each with the place of its entry."""
+        names = expand(self.name)
+        addresses = itertools.repeat(None) if self.address is None else expand(self.address)
+        for name, address in zip(names, addresses, strict=False):
+            host = self.model_copy(update={"name": name, "address": address})
+            host._entry, host._written = entry, (self.name, self.address)
+            yield host
 
 
 class LoginHost(Section):
@@ -328,6 +363,11 @@ class External(Section):
     """Bare-metal slurmd hosts."""
     login_hosts: tuple[LoginHost, ...] = ()
     """Login hosts."""
+
+    def expanded(self) -> External:
+        """The same with a host for each name of a hostlist: so all that goes by hosts sees them."""
+        every = tuple(host for number, each in enumerate(self.slurmd_hosts) for host in each.each(number))
+        return self.model_copy(update={"slurmd_hosts": every})
 
 
 NodeSets = dict[NodeSetName, NodeSet]

@@ -29,6 +29,8 @@ RESOURCES: Final = frozenset(
     | {"nodeaddr", "nodehostname", "port"}
 )
 """Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
+_PAIRED: Final = frozenset({"nodeaddr", "nodehostname", "port"})
+"""Parameters of which a line of several hosts has one value for each (slurm.conf(5), NodeName)."""
 _LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
 _NUMBER: Final = re.compile(r"^[ \t]*MaxNodeCount=(\d+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TYPES: Final = re.compile(r"^[ \t]*GresTypes=(\S+)[ \t]*$", re.IGNORECASE | re.MULTILINE)
@@ -51,8 +53,38 @@ def read_lines(text: str) -> ConfLines:
     """The lines in a Controller's ``extraConf``."""
     found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
     for match in _LINE.finditer(text):
-        found[match[1].lower()] |= dict.fromkeys(_named(match), match[0].strip())
+        found[match[1].lower()] |= _by_name(match)
     return ConfLines(found["partitionname"], found["nodename"])
+
+
+def _by_name(match: re.Match[str]) -> dict[str, str]:
+    """A line by each name that it has, as if it were that one's alone: with several names, an address is a list too."""
+    every = _named(match)
+    if len(every) < 2:
+        return dict.fromkeys(every, match[0].strip())
+    words = [
+        (key, _each_of(value, len(every)) if key.lower() in _PAIRED else ())
+        for key, _, value in (word.partition("=") for word in match[3].split())
+    ]
+    plain = match[3].split()
+    return {
+        name: " ".join(
+            [
+                f"{match[1]}={name}",
+                *(f"{key}={own[at]}" if own else word for (key, own), word in zip(words, plain, strict=True)),
+            ]
+        )
+        for at, name in enumerate(every)
+    }
+
+
+def _each_of(value: str, count: int) -> tuple[str, ...]:
+    """The values of a hostlist where it has one for each name, else none."""
+    try:
+        found = expand(value)
+    except HostlistError:
+        return ()
+    return found if len(found) == count else ()
 
 
 def unjudged(live: str, wanted: str) -> tuple[str, ...]:

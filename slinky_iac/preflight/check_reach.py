@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from slinky_iac.blueprint.flows import on_host_network, parts
 from slinky_iac.blueprint.places import SLURMREST, USERS, Place
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.hostlist import compress
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import asks_slurmctld, reads_metrics
 from slinky_iac.parts.slurmctld.metrics import metrics_can_end_slurmctld
@@ -173,13 +175,19 @@ def _pods_reached(config: StackConfig, facts: Facts) -> Answers:
         yield fine("all are registered and answer its pings", about=some)
 
 
+def _short(names: Iterable[str]) -> str:
+    """Names as text, as a hostlist where they are many."""
+    every = list(names)
+    return ", ".join(every) if len(every) <= 8 else compress(every)
+
+
 def _metal_hosts(config: StackConfig, facts: Facts) -> Answers:
     """The bare-metal hosts of the configuration are nodes of slurmctld's, and answer it."""
     hosts = config.external.slurmd_hosts
     if not hosts:
         return
     lines = {host.name: host_line(host.name, host.address, host.config) for host in hosts}
-    every = f"bare-metal hosts {', '.join(lines)}"
+    every = f"bare-metal hosts {_short(lines)}"
     if facts.slurm.nodes is None:
         must = "slurm.conf must have their lines"
         yield unknown(facts.slurm.unknown("nodes"), must, *lines.values(), at=At.SLURM_CONF, about=every)
@@ -187,7 +195,7 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Answers:
     known = {node.name: node for node in facts.slurm.nodes}
     missing = [line for name, line in lines.items() if name not in known]
     if missing:
-        names = ", ".join(name for name in lines if name not in known)
+        names = _short(name for name in lines if name not in known)
         yield problem("has no such node", "Add", *missing, at=At.SLURM_CONF, about=f"bare-metal hosts {names}")
     there = [known[name] for name in lines if name in known]
     lost = [node for node in there if node.state & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]

@@ -12,6 +12,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.node_gres import types_of
+from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
@@ -71,7 +72,7 @@ def controller_extra_conf(config: StackConfig) -> str:
     lines.extend(_gres_line(config))
     if config.operator_version.prunes_slurm_conf and not _has(config.controller.extra_conf, "ReturnToService"):
         lines.append("ReturnToService=2")  # as operators up to 1.1 wrote: with 0 a deleted pod that comes back stays DOWN
-    lines.extend(host_lines(config).values())
+    lines.extend(metal_lines(config))
     # The operator writes the same NodeSet= lines, but not before their NodeSets are there, nor after; without one, slurmctld
     # refuses its whole file. Slurm takes two of one name for one.
     named = {member for partition in config.partitions.values() for member in partition.nodesets}
@@ -83,6 +84,11 @@ def controller_extra_conf(config: StackConfig) -> str:
 def host_lines(config: StackConfig) -> dict[str, str]:
     """The NodeName= line of every bare-metal host, by name."""
     return {h.name: host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts}
+
+
+def metal_lines(config: StackConfig) -> tuple[str, ...]:
+    """The NodeName= lines of bare-metal hosts as slurm.conf has them: one for the equal hosts of one hostlist."""
+    return tuple(host_line(*group) for group in node_groups(config.external.slurmd_hosts))
 
 
 def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> str:
@@ -254,7 +260,8 @@ def required(config: StackConfig) -> tuple[tuple[Parameter, str], ...]:
 
 
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
-    """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold."""
+    """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold, those of hosts one by
+    one, since an admin may have them in other groups."""
     return (*host_lines(config).values(), *nodeset_lines(config).values(), *partition_lines(config).values())
 
 
@@ -273,4 +280,5 @@ def outside_slurm_conf(config: StackConfig) -> str:
         comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
         lines += [f"# {comment}"] if comment else []
         lines.append(f"{each.key}={value}")
-    return "\n".join([*lines, *outside_lines(config)]) + "\n"
+    sets = (*nodeset_lines(config).values(), *partition_lines(config).values())
+    return "\n".join([*lines, *metal_lines(config), *sets]) + "\n"

@@ -87,7 +87,7 @@ _PARTS = {
     "hostlist": "errors",
     "keys": "errors names",
     "kube": "addresses decoders errors names safe_yaml text",
-    "config.base": "errors keys names releases",
+    "config.base": "errors hostlist keys names releases",
     "parts.settings": "addresses config.base keys names",
     "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
@@ -107,7 +107,7 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
     "preflight": (
-        "auth_alt preflight.base blueprint.base cluster cluster_access config errors keys kube names node_demand "
+        "auth_alt preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names node_demand "
         "parts releases slurmrest specs"
     ),
     "ownership": "config errors kube names cluster_access",

@@ -11,6 +11,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.jobs.settings import Job
@@ -136,7 +137,7 @@ def smoke_jobs(config: StackConfig) -> dict[str, Job]:
     own += [
         name
         for name, each in config.partitions.items()
-        if running & {*each.nodesets} or (running and "ALL" in each.nodesets)
+        if running & {host for member in each.nodesets for host in hosts_in(member)} or (running and "ALL" in each.nodesets)
     ]
     return {
         f"smoke-{partition}": Job(

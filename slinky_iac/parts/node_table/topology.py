@@ -55,9 +55,9 @@ def placed(config: StackConfig) -> Iterator[Placed]:
     for name, nodeset in config.nodesets.items():
         if (text := parameter(nodeset.extra_conf)) is not None:
             yield Placed(f"nodesets.{name}.extraConf.Topology", places_of(text))
-    for number, host in enumerate(config.external.slurmd_hosts):
+    for host in config.external.slurmd_hosts:
         if host.name not in in_rows and (text := parameter(host.config)) is not None:
-            yield Placed(f"external.slurmdHosts.{number}.config.Topology", places_of(text))
+            yield Placed(f"{host.path}.config.Topology", places_of(text))
 
 
 def parameter(conf: Mapping[str, str]) -> str | None:
