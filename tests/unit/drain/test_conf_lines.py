@@ -67,7 +67,9 @@ def test_a_state_of_another_shape_is_refused():
 
 
 def test_a_line_of_several_hosts_is_read_as_each_of_them():
-    assert read_lines("NodeName=m-[1-2],x CPUs=2").hosts == dict.fromkeys(("m-1", "m-2", "x"), "NodeName=m-[1-2],x CPUs=2")
+    """Each as if the line were its own, so that it is the same host when its line is split."""
+    each = {name: f"NodeName={name} CPUs=2" for name in ("m-1", "m-2", "x")}
+    assert read_lines("NodeName=m-[1-2],x CPUs=2").hosts == each
 
 
 @pytest.mark.parametrize(
