@@ -5,14 +5,16 @@ Source: slurm-operator ``internal/builder`` (what it sets itself), ``api/v1beta1
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.config import kubernetes_types
+from slinky_iac.config import kubernetes_types, raw_fields
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.pod_places import covers, is_reserved, runs_code
 from slinky_iac.config.raw import Raw
+from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -21,12 +23,16 @@ from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 _OPERATORS: Final = "nothing: it is the operator's own"
 _ENDS_JOBS: Final = "nothing: it ends pods with running jobs, which no gate drains"
 _IN_SIGHT: Final = "nothing: other processes of the pod or the node are in sight by it, with their keys"
+_ELSEWHERE: Final = "nothing: names of daemons would lead to other hosts, with their tokens"
 _POD: Final[Mapping[str, str]] = {
     "activeDeadlineSeconds": _ENDS_JOBS,
     "affinity": "pod.affinity",
+    "automountServiceAccountToken": "nothing: jobs would have its token",
     "containers": "raw.container for the daemon's own; the operator makes the others",
+    "dnsConfig.nameservers": _ELSEWHERE,
+    "dnsConfig.searches": _ELSEWHERE,
     "ephemeralContainers": "kubectl debug: a template has none",
-    "hostAliases": "nothing: names of daemons would lead to other hosts, with their tokens",
+    "hostAliases": _ELSEWHERE,
     "hostIPC": _IN_SIGHT,
     "hostNetwork": "pod.hostNetwork",
     "hostPID": _IN_SIGHT,
@@ -60,19 +66,18 @@ _SERVICE: Final[Mapping[str, str]] = {
     "selector": _OPERATORS,
     "type": "service.type",
 }
+OWNED: Final[Mapping[str, Mapping[str, str]]] = {"PodSpec": _POD, "Container": _CONTAINER, "ServiceSpec": _SERVICE}
+"""What raw pieces don't take, by Kubernetes' types, and what to use instead."""
 _WITH_VOLUMES: Final[Mapping[str, str]] = {"volumes": "volumes"}
-_SPEC: Final[Mapping[str, Mapping[str, str]]] = {
-    "nodesets": {
-        "minReadySeconds": "integer",
-        "persistentVolumeClaimRetentionPolicy": "{string}",
-        "revisionHistoryLimit": "integer",
-        "volumeClaimTemplates": "[any]",
-    },
-    "logins": {"strategy": "any"},
+_ARGUMENTS: Final[Mapping[str, Mapping[str, bool]]] = {
+    "controller": {"-n": True},
+    "accounting": {"-n": True},
+    "restapi": {"-t": True, "--max-connections": True},
+    "nodesets": {"-M": False, **dict.fromkeys(("-n", "--extra", "--instance-id", "--instance-type", "--parameters"), True)},
 }
-"""Fields of a custom resource that nothing here depends on, and what each takes. Not here: what gates go by (scalingMode,
-ordinalPadding, pinToNode, oversubscribeNode, workloadDisruptionProtection), and how slurmctld reads files
-(inplaceReconfigure)."""
+"""Arguments of each daemon besides -v, and whether a value follows. The operator lays them behind its own, where the last
+one counts: others name another node, file, server or user, or forget the jobs (slurmctld -c). Source: slurmctld(8),
+slurmdbd(8), slurmrestd(8), slurmd(8); ``internal/builder/common/container.go``."""
 _OWN_VARIABLES: Final = frozenset({"MALLOC_ARENA_MAX", "POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_SACK_JWKS"})
 
 
@@ -80,15 +85,20 @@ _OWN_VARIABLES: Final = frozenset({"MALLOC_ARENA_MAX", "POD_CPUS", "POD_MEMORY",
 class _Part:
     path: str
     raw: Raw
-    kind: str
+    section: str
     variables: frozenset[str] = frozenset()
     """Names of its setting ``env``."""
 
+    @property
+    def has_volumes(self) -> bool:
+        """Whether it has a setting ``volumes``."""
+        return self.section in {"nodesets", "logins"}
+
 
 def _parts(config: StackConfig) -> Iterator[_Part]:
-    yield _Part("controller", config.controller.raw, "")
-    yield _Part("accounting", config.accounting.raw, "")
-    yield _Part("restapi", config.restapi.raw, "")
+    yield _Part("controller", config.controller.raw, "controller")
+    yield _Part("accounting", config.accounting.raw, "accounting")
+    yield _Part("restapi", config.restapi.raw, "restapi")
     for name, nodeset in config.nodesets.items():
         yield _Part(f"nodesets.{name}", nodeset.raw, "nodesets", frozenset(nodeset.env))
     for name, login in config.logins.items():
@@ -106,13 +116,13 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for part in _parts(config):
         raw, path = part.raw, f"{part.path}.raw"
-        more = _WITH_VOLUMES if part.kind else {}
+        more = _WITH_VOLUMES if part.has_volumes else {}
         yield from _owned(f"{path}.pod", raw.pod, {**_POD, **more})
-        mounts = {"volumeMounts": "volumes"} if part.kind else {}
-        privileged = {"securityContext.privileged": "privileged" if part.kind == "nodesets" else _IN_SIGHT}
+        mounts = {"volumeMounts": "volumes"} if part.has_volumes else {}
+        privileged = {"securityContext.privileged": "privileged" if part.section == "nodesets" else _IN_SIGHT}
         yield from _owned(f"{path}.container", raw.container, {**_CONTAINER, **mounts, **privileged})
         yield from _owned(f"{path}.service", raw.service, _SERVICE)
-        if part.kind == "nodesets" and raw.service:
+        if part.section == "nodesets" and raw.service:
             yield at(f"{path}.service").error("has no effect: a NodeSet has no Service of its own. Remove it")
         pieces = (
             ("pod", "PodSpec", raw.pod),
@@ -123,7 +133,8 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             for below, why in kubernetes_types.faults(kind, piece):
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _variables(part, f"{path}.container.env")
-        yield from _of_spec(part, f"{path}.spec")
+        yield from _arguments(part, f"{path}.container.args")
+        yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
         yield from _folders(part, f"{path}.pod.volumes", {config.secret_of(key).name for key in (SLURM, JWT, TOKENS)})
         yield from _mounts(part, path)
 
@@ -143,17 +154,34 @@ def _variables(part: _Part, path: str) -> Iterator[Finding]:
             )
 
 
-def _of_spec(part: _Part, path: str) -> Iterator[Finding]:
-    known = _SPEC.get(part.kind, {})
-    for field, value in part.raw.spec.items():
-        if field not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none for this kind"
-            yield at(f"{path}.{name_of(field)}").error(
-                f"isn't taken here: {takes}; the others are settings, or gates go by them"
+def _arguments(part: _Part, path: str) -> Iterator[Finding]:
+    known = _ARGUMENTS.get(part.section, {})
+    given = part.raw.container.get("args")
+    words: Iterator[object] = iter(given if isinstance(given, list) else ())
+    for word in words:
+        option, equals, _ = str(word).partition("=")
+        if option in known:
+            if known[option] and not equals:
+                next(words, None)
+        elif not (known and re.fullmatch("-v+", option)):
+            takes = ", ".join(["-v", *known]) if known else "none"
+            yield at(path).error(
+                f"has {name_of(option)}, which isn't taken here: it takes {takes}; with others a daemon"
+                " would be another node, read other files, or forget jobs. Remove it"
             )
+
+
+def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:
+    kind = raw_fields.KINDS[part.section]
+    for below, why in kubernetes_types.faults(kind, part.raw.spec, line=line):
+        yield at(path + below.replace("[", ".").replace("]", "")).error(why)
+    for below, found in raw_fields.given(part.raw.spec, kind):
+        if found is None:
             continue
-        for below, why in kubernetes_types.faults(known[field], value):
-            yield at(f"{path}.{field}{below}").error(why)
+        if found.way is Way.CLOSED:
+            yield at(f"{path}.{below}").error(found.words)
+        elif not found.words.startswith("raw.spec."):
+            yield at(f"{path}.{below}").error(f"isn't taken here: use {found.words}")
 
 
 def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:

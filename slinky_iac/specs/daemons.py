@@ -114,7 +114,7 @@ def _persistence(config: ClusterConfig) -> Spec:
         return {"enabled": False}
     if settings.existing_claim:
         return {"enabled": True, "existingClaim": settings.existing_claim}
-    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": settings.size}}}
+    claim = {"accessModes": [*settings.access_modes], "resources": {"requests": {"storage": settings.size}}}
     return filled({"enabled": True, **claim, "storageClassName": settings.storage_class})
 
 

@@ -20,7 +20,7 @@ def with_raw(spec: Spec, raw: Raw, container: str) -> Spec:
     if raw.service:
         service = found.get("service", {})
         found["service"] = {**service, "spec": _beside(service.get("spec", {}), raw.service)}
-    return {**found, **raw.spec}
+    return _beside(found, raw.spec)
 
 
 def _beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Spec:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from slinky_iac import names
@@ -28,6 +30,8 @@ class Persistence(Section):
     """Use this claim instead of making one."""
     storage_class: str | None = None
     """StorageClass of the claim."""
+    access_modes: tuple[Literal["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"], ...] = ("ReadWriteOnce",)
+    """Access modes of the claim."""
     size: Quantity = "4Gi"
     """Size of the claim."""
 

@@ -17,6 +17,12 @@ def _of(name: str, key: str, value: str, words: tuple[str, ...]) -> Case:
     return Case(name, conf(key, value), "error", f"controller.extraConf.{key}", words, without(key))
 
 
+def _raw_arguments(section: str, word: str) -> dict[str, Any]:
+    part: dict[str, Any] = {"raw": {"container": {"args": [word]}}}
+    named = {"nodesets": {"gpu": {"replicas": 1, **part}}, "logins": {"a": {"sssdConfSecret": "sssd", **part}}}
+    return {section: named.get(section, part)}
+
+
 REACH = [
     _of("a program of a shared folder", "MailProg", "/home/shared/mail", ("isn't of the image", "slurm-runs")),
     _of("a shell in the place of a program", "RebootProgram", "/sbin/reboot;id", ("isn't of the image",)),
@@ -153,4 +159,37 @@ REACH_RAW += [
         ("/etc/slurm", "mount it elsewhere"),
         {"nodesets": {"gpu": {"volumes": []}}},
     ),
+]
+REACH_RAW += [
+    Case(
+        f"an argument by which {what}",
+        minimal(**_raw_arguments(section, word)),
+        "error",
+        f"{path}.raw.container.args",
+        (word.partition("=")[0], "isn't taken here"),
+        _raw_arguments(section, "-v") if section != "logins" else {"logins": {"a": {"raw": None}}},
+    )
+    for what, section, path, word in (
+        ("slurmd is another node", "nodesets", "nodesets.gpu", "-N"),
+        ("slurmd asks another slurmctld", "nodesets", "nodesets.gpu", "--conf-server=evil.example.org"),
+        ("slurmd has other features", "nodesets", "nodesets.gpu", "--conf"),
+        ("slurmctld forgets all jobs", "controller", "controller", "-c"),
+        ("slurmrestd asks nobody for a token", "restapi", "restapi", "-a"),
+        ("a login pod runs another program", "logins", "logins.a", "sleep"),
+    )
+]
+REACH_RAW += [
+    Case(
+        f"a raw piece by which {what}",
+        nodeset(raw={"pod": bad}),
+        "error",
+        f"nodesets.gpu.raw.pod.{path}",
+        words,
+        {"nodesets": {"gpu": {"raw": {"pod": None}}}},
+    )
+    for what, bad, path, words in (
+        ("jobs have the pod's token", {"automountServiceAccountToken": True}, "automountServiceAccountToken", ("token",)),
+        ("names lead elsewhere", {"dnsConfig": {"nameservers": ["192.0.2.1"]}}, "dnsConfig.nameservers", ("other hosts",)),
+        ("names are completed elsewhere", {"dnsConfig": {"searches": ["evil.org"]}}, "dnsConfig.searches", ("other hosts",)),
+    )
 ]

@@ -1,0 +1,219 @@
+"""Every field of slurm-operator's custom resources, and the way to it: a setting, a raw piece, or none, with the reason.
+
+The one table: the rules of raw pieces open by it what no gate, key or file of a daemon depends on, and the page of
+fields (tests/reach.py) is made of it. Types by release are ``crd_types.json``, which ``lab/crd_table.py`` reads from CRDs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from slinky_iac.config import kubernetes_types
+
+
+class Way(Enum):
+    """How a field is reached."""
+
+    SETTING = "setting"
+    RAW = "raw"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class Field:
+    """The way to a field, and all below it that has no row of its own."""
+
+    way: Way
+    words: str
+    """The setting or the raw piece; or why there is none."""
+
+
+KINDS: Final[Mapping[str, str]] = {
+    "controller": "Controller",
+    "accounting": "Accounting",
+    "restapi": "RestApi",
+    "nodesets": "NodeSet",
+    "logins": "LoginSet",
+}
+"""Custom resources by section; a Token has no raw pieces."""
+_SET, _RAW, _NONE = Way.SETTING, Way.RAW, Way.CLOSED
+_SAME_OBJECT: Final = "is one stack's one cluster: `cluster.resourceName` and `cluster.namespace` name its objects"
+_SCRIPTS: Final = (
+    "is a ConfigMap of others: its files would be in /etc/slurm unread, where one can replace slurm.conf or a key"
+)
+_BY_GATES: Final = "isn't opened: gates go by it, and would drain other nodes than the operator removes"
+_ROWS: Final[Mapping[str, tuple[Way, str]]] = {
+    "controllerRef": (_NONE, _SAME_OBJECT),
+    "slurmKeyRef": (_SET, "keys.slurmKeySecret"),
+    "jwtHs256KeyRef": (_SET, "keys.jwtKeySecret"),
+    "jwtKeyRef": (_SET, "keys.jwtKeySecret"),
+    "jwksKeyRef": (_SET, "keys.tokens"),
+    "external": (_SET, "external"),
+    "externalConfig": (_SET, "external"),
+    "extraConf": (_SET, "extraConf"),
+    "replicas": (_SET, "replicas"),
+    "service.port": (_NONE, "is Slurm's own port, which gates, hosts and NetworkPolicies go by"),
+    "service.nodePort": (_SET, "service.nodePort"),
+    "service.metadata.annotations": (_SET, "service.annotations"),
+    "service.metadata.labels": (_RAW, "raw.spec.service.metadata.labels"),
+    "service.spec": (_RAW, "service.type, raw.service"),
+    "template.metadata.annotations": (_SET, "pod.annotations"),
+    "template.metadata.labels": (_SET, "pod.labels"),
+    "template.spec": (_RAW, "pod, raw.pod"),
+    "*.optional": (_NONE, "would let a daemon start without its key or file"),
+    "*.namespace": (_NONE, _SAME_OBJECT),
+}
+"""Rows of every kind. ``*`` at the beginning: the field at any depth."""
+
+
+def _daemon(container: str, image: str) -> dict[str, tuple[Way, str]]:
+    return {container: (_RAW, f"{image}, resources, raw.container")}
+
+
+def _sidecar(*names: str) -> dict[str, tuple[Way, str]]:
+    found: dict[str, tuple[Way, str]] = {}
+    for name in names:
+        found[name] = (_SET, f"cluster.images, cluster.sidecarResources, raw.spec.{name}.securityContext")
+        found[f"{name}.image"] = (_SET, "cluster.images")
+        found[f"{name}.imagePullPolicy"] = (_SET, "cluster.images.pullPolicy")
+        found[f"{name}.resources"] = (_SET, "cluster.sidecarResources")
+        found[f"{name}.securityContext"] = (_RAW, f"raw.spec.{name}.securityContext")
+        found[f"{name}.securityContext.privileged"] = (_NONE, "isn't taken here: a sidecar needs no right of its node")
+        found[f"{name}.terminationMessagePolicy"] = (_RAW, f"raw.spec.{name}.terminationMessagePolicy")
+    return found
+
+
+def _raw(*fields: str) -> dict[str, tuple[Way, str]]:
+    return {field: (_RAW, f"raw.spec.{field}") for field in fields}
+
+
+_OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
+    "Controller": {
+        **_daemon("slurmctld", "cluster.images.slurmctld"),
+        **_sidecar("logfile", "reconfigure"),
+        **_raw(
+            "metrics.serviceMonitor.annotations",
+            "metrics.serviceMonitor.endpoints",
+            "metrics.serviceMonitor.scrapeTimeout",
+            "persistence.dataSource",
+            "persistence.dataSourceRef",
+            "persistence.resources.limits",
+            "persistence.selector",
+            "persistence.volumeAttributesClassName",
+            "persistence.volumeMode",
+            "persistence.volumeName",
+        ),
+        "accountingRef": (_SET, "accounting.enabled"),
+        "clusterName": (_SET, "cluster.name"),
+        "configFileRefs": (_SET, "controller.configFiles"),
+        "prologScriptRefs": (_SET, "controller.prolog"),
+        "epilogScriptRefs": (_SET, "controller.epilog"),
+        "prologSlurmctldScriptRefs": (_NONE, _SCRIPTS),
+        "epilogSlurmctldScriptRefs": (_NONE, _SCRIPTS),
+        "ha": (_NONE, "isn't opened: gates and the outside know one slurmctld"),
+        "inplaceReconfigure": (_NONE, "isn't opened: slurmctld's pod is what makes new files known to daemons"),
+        "metrics.enabled": (_SET, "controller.metrics"),
+        "metrics.serviceMonitor.enabled": (_SET, "monitoring.slurmctld"),
+        "metrics.serviceMonitor.interval": (_SET, "monitoring.interval"),
+        "metrics.serviceMonitor.labels": (_SET, "monitoring.labels"),
+        "persistence.accessModes": (_SET, "controller.persistence.accessModes"),
+        "persistence.enabled": (_SET, "controller.persistence.enabled"),
+        "persistence.existingClaim": (_SET, "controller.persistence.existingClaim"),
+        "persistence.resources.requests": (_SET, "controller.persistence.size"),
+        "persistence.storageClassName": (_SET, "controller.persistence.storageClass"),
+        "persistence.dataSourceRef.namespace": (_NONE, "needs a ReferenceGrant of another namespace"),
+    },
+    "Accounting": {
+        **_daemon("slurmdbd", "cluster.images.slurmdbd"),
+        "storageConfig": (_SET, "accounting.database"),
+        "storageConfig.passwordKeyRef": (_SET, "accounting.database.passwordFrom"),
+    },
+    "RestApi": _daemon("slurmrestd", "cluster.images.slurmrestd"),
+    "NodeSet": {
+        **_daemon("slurmd", "image"),
+        **_sidecar("logfile"),
+        **_raw(
+            "minReadySeconds",
+            "persistentVolumeClaimRetentionPolicy",
+            "revisionHistoryLimit",
+            "volumeClaimTemplates",
+        ),
+        "ordinalPadding": (_NONE, _BY_GATES),
+        "oversubscribeNode": (_NONE, _BY_GATES),
+        "pinToNode": (_NONE, _BY_GATES),
+        "scalingMode": (_NONE, _BY_GATES),
+        "workloadDisruptionProtection": (_NONE, "isn't opened: gates go by busy pods' PodDisruptionBudgets, which stay"),
+        "pruneSlurmNodeRecords": (_NONE, "isn't opened: gates remove the records of nodes that they have drained"),
+        "taintKubeNodes": (_NONE, "isn't opened: it changes Kubernetes nodes that others use; use pod.tolerations"),
+        "partition": (_SET, "partition"),
+        "ssh": (_SET, "ssh"),
+        "updateStrategy": (_SET, "updateStrategy"),
+        "updateStrategy.scheduledUpdate": (_NONE, "isn't opened: pods would go at a time when no gate has drained them"),
+    },
+    "LoginSet": {
+        **_daemon("login", "image"),
+        **_sidecar("initconf"),
+        **_raw("strategy"),
+        "extraSshdConfig": (_SET, "extraSshdConfig"),
+        "rootSshAuthorizedKeys": (_SET, "rootAuthorizedKeys"),
+        "sssdConfRef": (_SET, "sssdConfSecret"),
+    },
+    "Token": {
+        "username": (_SET, "tokens"),
+        "lifetime": (_SET, "tokens"),
+        "refresh": (_SET, "tokens"),
+        "secretRef": (_SET, "tokens"),
+    },
+}
+
+
+def field(kind: str, path: str) -> Field | None:
+    """The way to a field of a kind's spec, by the row nearest above it; None where no row is."""
+    rows = {**_ROWS, **_OF[kind]}
+    if row := rows.get("*." + path.rpartition(".")[2]):
+        return Field(*row)
+    while path:
+        if path in rows:
+            return Field(*rows[path])
+        path = path.rpartition(".")[0]
+    return None
+
+
+def is_above(kind: str, path: str) -> bool:
+    """Whether fields below ``path`` have ways of their own."""
+    return any(each.startswith(f"{path}.") for each in (*_ROWS, *_OF[kind]))
+
+
+def leaves(line: str, kind: str) -> Iterator[str]:
+    """Each field of a kind's spec in a line of releases that holds a value, by its path; wrappers of pods end at theirs."""
+    types = kubernetes_types.of_operator(line)
+    yield from _leaves(types, kind, "")
+
+
+def _leaves(types: Mapping[str, Mapping[str, str]], kind: str, above: str) -> Iterator[str]:
+    for name, each in sorted(types[kind].items()):
+        inner = each.strip("[]{}")
+        path = f"{above}{name}"
+        if inner in types:
+            yield from _leaves(types, inner, f"{path}.")
+        else:
+            yield path
+
+
+def given(piece: Mapping[str, Any], kind: str, above: str = "") -> Iterator[tuple[str, Field | None]]:
+    """Fields of a raw spec, as deep as the table has rows, each with its way."""
+    for name, value in piece.items():
+        path = f"{above}{name}"
+        found = field(kind, path)
+        if isinstance(value, Mapping) and is_above(kind, path):
+            yield from given(value, kind, f"{path}.")
+        else:
+            yield path, found
+
+
+def rows() -> Iterator[tuple[str, str]]:
+    """Kind and path of each row that belongs to one kind."""
+    return ((kind, path) for kind, of in _OF.items() for path in of)
