@@ -42,6 +42,7 @@ EXTRA = {
     "components/inputs.py": {"pydantic"},
     "components/program_parts.py": {"pydantic"},
     "slinky_iac/config/reader.py": {"pulumi"},
+    "lab/crd_table.py": {"yaml"},
     "slinky_iac/config/stack_file.py": {"yaml"},
     "slinky_iac/config/chart.py": {"yaml"},
     "slinky_iac/commands/mend.py": {"yaml"},
