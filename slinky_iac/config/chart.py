@@ -204,10 +204,21 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
         return
     settings = taken[SPLIT] if isinstance(taken, Mapping) and SPLIT in taken else {row.setting: taken}
     name = path[1] if len(path) > 1 else ""
+    if row.setting.startswith("cluster.") and _held(found.settings, row.setting) not in (None, taken):
+        found.left.append((".".join(path), f"`{row.setting}` is one for all, and another key gives it another value"))
+        return
     for place, each in settings.items():
-        here = place.replace("{}", name)
-        found.used.append((".".join(path), here))
-        _put(found.settings, place.split("."), name, each)
+        at = place.removesuffix(f".{ANY}").split(".")
+        at += list(path[row.at.count(".") :]) if place.endswith(ANY) else []
+        found.used.append((".".join(path), ".".join(at).replace("{}", name)))
+        _put(found.settings, at, name, each)
+
+
+def _held(settings: Mapping[str, Any], place: str) -> Any:  # noqa: ANN401
+    found: Any = settings
+    for part in place.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> None:
@@ -228,7 +239,7 @@ def _is_empty(value: object) -> bool:
 def _words(row: Row, path: Path) -> str:
     if row.words or row.why:
         return row.words or row.why
-    return f"it is `{row.setting.replace('{}', path[1] if len(path) > 1 else 'NAME')}`"
+    return f"it is `{row.setting.removesuffix(f'.{ANY}').replace('{}', path[1] if len(path) > 1 else 'NAME')}`"
 
 
 _LEVELS: Final = {

@@ -28,8 +28,18 @@ _BEFORE_1_2: Final[Mapping[str, Any]] = {
     },
 }
 """What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
-_DATABASE: Final = {"host": "mariadb", "port": 3306, "database": "slurm_acct_db", "username": "slurm"}
+_PASSWORD: Final = {"name": "mariadb-password", "key": "password"}
+_DATABASE: Final = {
+    "host": "mariadb",
+    "port": 3306,
+    "database": "slurm_acct_db",
+    "username": "slurm",
+    "passwordKeyRef": _PASSWORD,
+}
 _OUTSIDE: Final = {"external", "externalConfig", "enabled"}
+
+
+_MOUNT: Final = ("subPath", "mountPropagation")
 
 
 @dataclass
@@ -125,17 +135,19 @@ def _volumes(at: str, found: dict[str, Any], container: str, left: list[tuple[st
     pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
     sources = {each.get("name"): each for each in pod.pop("volumes", None) or () if isinstance(each, Mapping)}
     mounts = [each for each in inner.pop("volumeMounts", None) or () if isinstance(each, Mapping)]
-    made = []
+    made: list[dict[str, Any]] = []
     for mount in mounts:
         name, place = mount.get("name"), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
         source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
-        more = sorted(mount.keys() - {"name", "mountPath", "readOnly"})
+        more = sorted(mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT})
         if more:
             left.append((place, f"{', '.join(more)} of a mount can't be said here"))
         elif not source:
             left.append((place, f"podSpec.volumes has no volume {name}"))
         else:
-            entry = {"name": name, "mountPath": mount.get("mountPath"), "source": source}
+            known = sum(each["source"] == source for each in made)
+            entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
+            entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
     mounted = {mount.get("name") for mount in mounts}
     left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)

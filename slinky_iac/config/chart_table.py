@@ -28,7 +28,8 @@ class Row:
     at: str
     """Its path; ``*`` is any name."""
     setting: str = ""
-    """The setting's path, with ``{}`` for that name; empty where the conversion says it, or there is none."""
+    """The setting's path, with ``{}`` for that name; ``**`` at its end: what is below the row's place. Empty where the
+    conversion says it, or there is none."""
     take: Take = to.same
     """How its value is converted."""
     why: str = ""
@@ -39,9 +40,6 @@ class Row:
 
 _IMAGE: Final = "ghcr.io/slinkyproject/"
 _SIDECAR: Final = "docker.io/library/alpine"
-_RESOURCES: Final = "resources of this container can't be set"
-_INIT: Final = "init containers can't be added: build what they do into the image, or use a prolog"
-_ARGS: Final = "arguments of the daemon can't be set; parameters of slurm.conf can, in `extraConf`"
 _EXISTING: Final = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
 _SWITCH: Final = "what is in this file is there: remove the section instead"
 _DNS: Final = to.only(
@@ -71,16 +69,11 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
         yield Row(f"{place}.terminationGracePeriodSeconds", f"{pod}.terminationGrace")
         yield Row(f"{place}.dnsPolicy", take=_DNS, words=_NO_DNS)
         yield Row(f"{place}.imagePullSecrets", "cluster.images.pullSecrets", to.secret_names)
-        yield (
-            Row(f"{place}.resources", why=_RESOURCES)
-            if place != at
-            else Row(f"{at}.podSpec.resources.{ANY}", why=_RESOURCES)
-        )
-        yield Row(f"{place}.initContainers", why=_INIT)
+        yield Row(f"{place}.initContainers", f"{setting}.raw.pod.initContainers")
     if volumes:
         yield Row(f"{at}.volumes", f"{setting}.volumes")
-    yield Row(f"{at}.podSpec.volumes", why=_VOLUME if volumes else "volumes of this pod can't be set")
-    yield Row(f"{at}.podSpec.{ANY}", why="this part of a PodSpec can't be set: `pod` has placement, labels, grace period")
+        yield Row(f"{at}.podSpec.volumes", why=_VOLUME)
+    yield Row(f"{at}.podSpec.{ANY}", f"{setting}.raw.pod.{ANY}")
 
 
 def _take(section: type[Section], field: str) -> Take:
@@ -93,23 +86,25 @@ def _service(at: str, setting: str) -> Iterator[Row]:
     yield Row(f"{at}.service.spec.type", f"{setting}.service.type")
     yield Row(f"{at}.service.nodePort", f"{setting}.service.nodePort", to.number)
     yield Row(f"{at}.service.metadata.annotations", f"{setting}.service.annotations", to.texts)
+    yield Row(f"{at}.service.metadata.labels", f"{setting}.raw.spec.service.metadata.labels", to.texts)
+    yield Row(f"{at}.service.metadata.{ANY}", why="of metadata only labels and annotations are carried over")
     yield Row(f"{at}.service.port", why="the port is Slurm's own")
-    yield Row(f"{at}.service.{ANY}", why="of a Service type, nodePort and annotations are settings")
+    yield Row(f"{at}.service.spec.{ANY}", f"{setting}.raw.service.{ANY}")
+    yield Row(f"{at}.service.{ANY}", why="a Service has type, nodePort, annotations, labels and spec")
 
 
 def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterator[Row]:
-    """Rows of a daemon's container and pods."""
-    where = f"{at}.{container}"
+    """Rows of a daemon's container."""
+    where, part = f"{at}.{container}", setting.removesuffix(".image") or at
     words = f"its image is `{setting or f'cluster.images.{image}'}`"
     yield Row(f"{where}.image", setting or f"cluster.images.{image}", to.image(_IMAGE + image), words=words)
-    yield Row(f"{where}.args", why=_ARGS)
-    yield Row(f"{where}.resources", why=_RESOURCES)
+    yield Row(f"{where}.resources", f"{part}.resources", to.container_resources)
     yield Row(f"{where}.imagePullPolicy", "cluster.images.pullPolicy")
 
 
 def _sidecar(at: str, word: str = "logfile") -> Iterator[Row]:
     yield Row(f"{at}.{word}.image", "cluster.images.sidecar", to.image(_SIDECAR))
-    yield Row(f"{at}.{word}.resources", why=_RESOURCES)
+    yield Row(f"{at}.{word}.resources", "cluster.sidecarResources", to.container_resources)
 
 
 def _controller() -> Iterator[Row]:
@@ -119,7 +114,7 @@ def _controller() -> Iterator[Row]:
     yield from _daemon(at, "slurmctld", "slurmctld")
     own = "the sidecar has slurmctld's image, `cluster.images.slurmctld`"
     yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
-    yield Row(f"{at}.reconfigure.resources", why=_RESOURCES)
+    yield Row(f"{at}.reconfigure.resources", "cluster.sidecarResources", to.container_resources)
     yield from _sidecar(at)
     in_place = "the operator's own way to reconfigure is used"
     yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=in_place))
@@ -128,13 +123,14 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.persistence.enabled", f"{at}.persistence.enabled")
     yield Row(f"{at}.persistence.existingClaim", f"{at}.persistence.existingClaim")
     yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass")
-    modes = "the claim is ReadWriteOnce; for another one make it yourself and name it by `existingClaim`"
-    yield Row(f"{at}.persistence.accessModes", take=to.only(allowed=(["ReadWriteOnce"],), why=modes))
+    yield Row(f"{at}.persistence.accessModes", f"{at}.persistence.accessModes")
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")
     for name, section in sections().items():
         yield from (Row(key, f"{name}.{field}", _take(section, field)) for key, field in section.chart_keys.items())
-    yield Row(f"{at}.metrics.serviceMonitor.{ANY}", why="of the ServiceMonitor labels and interval are settings")
+    for word in ("annotations", "endpoints", "scrapeTimeout"):
+        yield Row(f"{at}.metrics.serviceMonitor.{word}", f"{at}.raw.spec.metrics.serviceMonitor.{word}")
+    yield Row(f"{at}.slurmctld.{ANY}", f"{at}.raw.container.{ANY}")
 
 
 def _accounting() -> Iterator[Row]:
@@ -146,11 +142,8 @@ def _accounting() -> Iterator[Row]:
     yield Row(f"{at}.storageConfig.port", f"{at}.database.port", to.number)
     yield Row(f"{at}.storageConfig.database", f"{at}.database.name")
     yield Row(f"{at}.storageConfig.username", f"{at}.database.username")
-    password = (
-        "the password is a secret of the stack: kubectl get secret -n slurm SECRET -o jsonpath='{.data.KEY}' | base64 -d |"
-        " pulumi config set --secret slinky-iac:databasePassword"
-    )
-    yield Row(f"{at}.storageConfig.passwordKeyRef", why=password)
+    yield Row(f"{at}.storageConfig.passwordKeyRef", f"{at}.database.passwordFrom", to.reference)
+    yield Row(f"{at}.slurmdbd.{ANY}", f"{at}.raw.container.{ANY}")
     yield from _sidecar(at, "initconf")
 
 
@@ -160,7 +153,7 @@ def _restapi() -> Iterator[Row]:
     yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why="a PodDisruptionBudget of slurmrestd can't be set"))
     yield Row(f"{at}.pdb.{ANY}", why="a PodDisruptionBudget of slurmrestd can't be set")
     yield from _daemon(at, "slurmrestd", "slurmrestd")
-    yield Row(f"{at}.slurmrestd.env", why="variables of slurmrestd can't be set")
+    yield Row(f"{at}.slurmrestd.{ANY}", f"{at}.raw.container.{ANY}")
 
 
 def _nodesets() -> Iterator[Row]:
@@ -212,9 +205,7 @@ def _nodesets() -> Iterator[Row]:
     yield Row(f"{at}.slurmd.securityContext.privileged", f"{here}.privileged")
     yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
     yield Row(f"{at}.volumeMounts", why=_VOLUME)
-    yield Row(
-        f"{at}.slurmd.{ANY}", why="there is no level `slurmd`: image, resources, env and volumes are settings of the NodeSet"
-    )
+    yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at)
     yield Row(
         f"{at}.extraConf", take=to.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
@@ -255,10 +246,9 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
     yield Row(f"{at}.replicas", f"{here}.replicas", to.number)
     yield from _daemon(at, "login", "login", setting=f"{here}.image")
-    yield Row(f"{at}.login.env", why="variables of login pods can't be set")
     yield Row(f"{at}.login.securityContext.privileged", take=to.only(allowed=(False,), why="login pods can't be privileged"))
     yield Row(f"{at}.login.volumeMounts", why=_VOLUME)
-    yield Row(f"{at}.login.{ANY}", why="there is no level `login`: image and volumes are settings of the login set")
+    yield Row(f"{at}.login.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at, "initconf")
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
@@ -269,7 +259,7 @@ def _logins() -> Iterator[Row]:
         f"{at}.sssdConf",
         why=f"{sssd}; or it is the stack's secret: pulumi config set --secret slinky-iac:sssdConf < sssd.conf",
     )
-    yield Row(f"{at}.strategy", why="how login pods are replaced can't be set; an update waits for srun and salloc in them")
+    yield Row(f"{at}.strategy", f"{here}.raw.spec.strategy")
 
 
 def _cluster() -> Iterator[Row]:

@@ -82,16 +82,42 @@ def resources(value: Any) -> object:  # noqa: ANN401
     return {**found, **({"extended": extended} if extended else {})}
 
 
+def container_resources(value: Any) -> object:  # noqa: ANN401
+    """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``."""
+    if not isinstance(value, Mapping):
+        return value
+    limits, requests = ({**(value.get(word) or {})} for word in ("limits", "requests"))
+    if unknown := sorted({*value} - {"limits", "requests"} | {*limits, *requests} - {"cpu", "memory"}):
+        raise Left(f"{', '.join(map(str, unknown))} can't be said here: requests and limits of cpu and memory can")
+    found = {word: text(limits[key]) for key, word in _SIZES if limits.get(key) is not None}
+    asked = {word: text(requests[key]) for key, word in _SIZES if requests.get(key) is not None}
+    return {**found, **({"requests": asked} if asked else {})}
+
+
+_SIZES: Final = (("cpu", "cpus"), ("memory", "memory"))
+
+
+def reference(value: Any) -> object:  # noqa: ANN401
+    """An entry of a Secret."""
+    if not isinstance(value, Mapping) or not value.get("name"):
+        raise Left("it names a Secret: {secret: NAME, key: password}")
+    return {"secret": value["name"], **({"key": value["key"]} if value.get("key") else {})}
+
+
 def variables(value: Any) -> object:  # noqa: ANN401
-    """A container's env as a mapping."""
+    """A NodeSet's env as a mapping; what comes from elsewhere is a raw piece."""
     if not isinstance(value, list):
         return value
-    found = {}
+    found, others = {}, []
     for each in value:
-        if not isinstance(each, Mapping) or "valueFrom" in each or "name" not in each:
-            raise Left("a variable with valueFrom can't be said here; give its value, or put it into the image")
-        found[str(each["name"])] = _word(each.get("value", ""))
-    return found
+        if not isinstance(each, Mapping) or "name" not in each:
+            raise Left("a variable has a name and a value")
+        if "valueFrom" in each:
+            others.append(each)
+        else:
+            found[str(each["name"])] = _word(each.get("value", ""))
+    settings: dict[str, object] = {"nodesets.{}.env": found} if found else {}
+    return {SPLIT: {**settings, **({"nodesets.{}.raw.container.env": others} if others else {})}}
 
 
 def lines(value: object) -> object:

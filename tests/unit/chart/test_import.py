@@ -85,9 +85,11 @@ def test_resources_and_a_shared_volume() -> None:
     )
     gpu = settings["nodesets"]["gpu"]
     assert gpu["resources"] == {"cpus": "3", "memory": "5Gi", "extended": {"nvidia.com/gpu": 1}}
-    assert [each["mountPath"] for each in gpu["volumes"]] == ["/shared"]
+    assert [(each["name"], each["mountPath"], each.get("subPath")) for each in gpu["volumes"]] == [
+        ("nfs", "/shared", None),
+        ("nfs-2", "/home", "home"),
+    ]
     assert gpu["partition"] == {"enabled": True, "config": {"State": "UP", "MaxTime": "UNLIMITED"}}
-    assert left["nodesets.gpu.slurmd.volumeMounts (/home)"] == "subPath of a mount can't be said here"
     assert left["nodesets.gpu.podSpec.volumes (unused)"] == "no container mounts it"
 
 
@@ -170,22 +172,97 @@ def test_what_can_not_be_said_is_named_with_its_reason() -> None:
           a:
             scalingMode: DaemonSet
             pinToNode: true
-            slurmd: {args: [-N, x], env: [{name: A, valueFrom: {fieldRef: {}}}], lifecycle: {preStop: {sleep: {}}}}
-            podSpec: {initContainers: [{name: a}], resourceClaims: [{name: imex}]}
             site: mine
-        restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
-        accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: password}}}
+        restapi: {pdb: {enabled: true, minAvailable: 1}}
         """
     )
     assert set(left) == {
-        "extraObjects", "compute", "nodesets.a.scalingMode", "nodesets.a.pinToNode", "nodesets.a.slurmd.args",
-        "nodesets.a.slurmd.env", "nodesets.a.podSpec.initContainers", "nodesets.a.podSpec.resourceClaims", "nodesets.a.site",
-        "restapi.slurmrestd.resources", "restapi.service.spec.externalTrafficPolicy",
-        "accounting.storageConfig.passwordKeyRef",
+        "extraObjects", "compute", "nodesets.a.scalingMode", "nodesets.a.pinToNode", "nodesets.a.site",
+        "restapi.pdb.enabled", "restapi.pdb.minAvailable",
     }  # fmt: skip
     assert "chart 0.x" in left["compute"]
-    assert "databasePassword" in left["accounting.storageConfig.passwordKeyRef"]
     assert left["nodesets.a.site"] == "isn't a key of Slinky's chart 1.0 to 1.3"
+
+
+RAW = """
+clusterName: oke
+controller:
+  slurmctld: {args: [-v], resources: {requests: {cpu: 1, memory: 1Gi}, limits: {memory: 4Gi}}}
+  logfile: {resources: {limits: {memory: 64Mi}}}
+  persistence: {accessModes: [ReadWriteMany]}
+  metrics: {enabled: true, serviceMonitor: {enabled: true, scrapeTimeout: 5s}}
+  service: {metadata: {labels: {team: hpc}}, spec: {type: LoadBalancer, externalTrafficPolicy: Local}}
+nodesets:
+  a:
+    slurmd:
+      args: [--parameters, l3cache_as_socket]
+      env: [{name: B, value: x}, {name: A, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}]
+      lifecycle: {preStop: {sleep: {seconds: 5}}}
+      securityContext: {privileged: true, capabilities: {add: [IPC_LOCK]}}
+    podSpec: {initContainers: [{name: a, image: "a:1"}], resourceClaims: [{name: imex, resourceClaimTemplateName: imex}]}
+loginsets:
+  b:
+    login: {env: [{name: C, value: y}], resources: {limits: {cpu: 2, memory: 8Gi}}}
+    strategy: {type: Recreate}
+    sssdConfRef: {name: sssd}
+restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
+accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: word}}}
+"""
+
+
+def test_what_has_no_setting_goes_through_raw() -> None:
+    settings, left = taken(RAW)
+    assert left == {}
+    controller = settings["controller"]
+    assert controller["resources"] == {"memory": "4Gi", "requests": {"cpus": "1", "memory": "1Gi"}}
+    assert controller["persistence"] == {"accessModes": ["ReadWriteMany"]}
+    assert controller["raw"] == {
+        "container": {"args": ["-v"]},
+        "service": {"externalTrafficPolicy": "Local"},
+        "spec": {
+            "metrics": {"serviceMonitor": {"scrapeTimeout": "5s"}},
+            "service": {"metadata": {"labels": {"team": "hpc"}}},
+        },
+    }
+    assert settings["cluster"]["sidecarResources"] == {"memory": "64Mi"}
+    nodeset = settings["nodesets"]["a"]
+    assert nodeset["env"] == {"B": "x"}
+    assert nodeset["privileged"] is True
+    assert nodeset["raw"] == {
+        "container": {
+            "args": ["--parameters", "l3cache_as_socket"],
+            "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}],
+            "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
+            "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
+        },
+        "pod": {
+            "initContainers": [{"name": "a", "image": "a:1"}],
+            "resourceClaims": [{"name": "imex", "resourceClaimTemplateName": "imex"}],
+        },
+    }
+    login = settings["logins"]["b"]
+    assert login["resources"] == {"cpus": "2", "memory": "8Gi"}
+    assert login["raw"] == {"container": {"env": [{"name": "C", "value": "y"}]}, "spec": {"strategy": {"type": "Recreate"}}}
+    assert settings["restapi"]["resources"] == {"cpus": "1"}
+    assert settings["accounting"]["database"]["passwordFrom"] == {"secret": "maria", "key": "word"}
+
+
+def test_what_goes_through_raw_is_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(RAW)
+    out = tmp_path / "Pulumi.oke.yaml"
+    assert cli.main(["import-chart", str(values), "--out", str(out)]) == 0, capsys.readouterr().out
+
+
+def test_two_sizes_of_sidecars_are_not_one() -> None:
+    settings, left = taken(
+        """
+        controller: {logfile: {resources: {limits: {memory: 64Mi}}}, reconfigure: {resources: {limits: {memory: 1Gi}}}}
+        """
+    )
+    (why,) = left.values()
+    assert "one for all" in why
+    assert len(settings["cluster"]["sidecarResources"]) == 1
 
 
 def test_the_one_priority_class_is_each_kind_s() -> None:
@@ -235,10 +312,10 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
     assert not [place for place in places if place.finding.level is Level.ERROR]
     assert run(str(base), "--out", str(out)) == 1
     assert "exists, and may be somebody's work" in capsys.readouterr().err
-    over.write_text("extraObjects: [{}]\nnodesets: {gpu: {slurmd: {args: [x]}}}\n")
+    over.write_text("extraObjects: [{}]\nnodesets: {gpu: {pinToNode: true}}\n")
     assert run(str(base), "-f", str(over), "--out", str(tmp_path / "left.yaml"), "--json") == 3
     assert [each["key"] for each in json.loads(capsys.readouterr().out)["left"]] == [
-        "nodesets.gpu.slurmd.args",
+        "nodesets.gpu.pinToNode",
         "extraObjects",
     ]
     over.write_text("controller: {podSpec: {hostNetwork: true}}\n")

@@ -60,6 +60,8 @@ def test_a_row_names_a_setting_that_there_is(row: Row) -> None:
     for number, part in enumerate(parts):
         if part == "{}":
             continue
+        if model is dict:  # a raw piece has what Kubernetes has
+            break
         assert isinstance(model, type), row.setting
         assert issubclass(model, BaseModel), row.setting
         field = next((f for n, f in model.model_fields.items() if (f.alias or n) == part), None)
@@ -69,6 +71,8 @@ def test_a_row_names_a_setting_that_there_is(row: Row) -> None:
 
 
 def inner(annotation: Any) -> Any:
+    if annotation == dict[str, Any]:
+        return dict
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in getattr(annotation, "__args__", ()) if (found := inner(part)) is not None), None)
