@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     places = judge(text)[1]
     errors = any(place.finding.level is Level.ERROR for place in places)
     code = FOUND if errors else WAITS if found.taken.left else 0
-    _write(arguments.out, text)
+    write(arguments.out, text)
     if arguments.json:
         print(
             output.as_json(_as_json(arguments.out, found, places, code)),
@@ -150,7 +150,8 @@ def _first(settings: Mapping[str, Any], operator: Mapping[str, Any]) -> dict[str
     return {"cluster": settings["cluster"], "operator": operator, **rest}
 
 
-def _write(out: str, text: str) -> None:
+def write(out: str, text: str) -> None:
+    """Write a new stack's file, or print it for ``-``. Raises :class:`ProjectError` where it exists or can't be made."""
     if out == "-":
         print(text, end="")
         return
@@ -170,11 +171,11 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
     used, left = found.taken.used, found.taken.left
     lines = [f"{out}: {len(used)} keys are settings, {len(left)} are left out"]
     for note in found.notes:
-        lines += _wrapped(f"note: {note}", width)
+        lines += wrapped(f"note: {note}", width)
     if left:
         lines += ["", paint("Left out:", "bold")]
         for path, why in left:
-            lines += _wrapped(f"{path}: {why}", width, "  ")
+            lines += wrapped(f"{path}: {why}", width, "  ")
     lines += ["", *as_text(Path(out), places, paint, width)]
     stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
     imported = found.taken.settings.get("keys", {}).get("source")
@@ -191,7 +192,8 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
     return lines
 
 
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """A paragraph in lines of ``width``; what continues is indented."""
     return textwrap.wrap(
         text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False, break_long_words=False
     )

@@ -33,6 +33,11 @@ COMMANDS: Final = {
     "new": Command("Start", "make a project folder of your own: Pulumi.yaml, __main__.py, requirements.txt; offline", "new"),
     "init": Command("Start", "write a stack's file from the Slurm that runs, and import its keys", "init.cli"),
     "import-chart": Command("Start", "write a stack's file from the values of Slinky's Helm chart", "import_chart"),
+    "adopt": Command(
+        "Start",
+        "write a stack's file from a running release of Slinky's chart; show what an update would change",
+        "adopt.cli",
+    ),
     "check": Command(
         "Start", "check a stack's file offline: errors with their lines and YAML to paste; --fix mends", "check"
     ),

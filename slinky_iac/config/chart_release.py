@@ -28,6 +28,8 @@ _BEFORE_1_2: Final[Mapping[str, Any]] = {
     },
 }
 """What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
+_FROM_1_1: Final[Mapping[str, Any]] = {"nodesetDefaults": {"partition": {"enabled": False}}}
+"""A NodeSet that says nothing of a partition has none of its own. In 1.0 it has one, as here (the CRDs' defaults)."""
 _PASSWORD: Final = {"name": "mariadb-password", "key": "password"}
 _DATABASE: Final = {
     "host": "mariadb",
@@ -36,6 +38,9 @@ _DATABASE: Final = {
     "username": "slurm",
     "passwordKeyRef": _PASSWORD,
 }
+_ORDER: Final = (
+    "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity", "nodesets", "partitions", "logins"
+)  # fmt: skip
 _OUTSIDE: Final = {"external", "externalConfig", "enabled"}
 
 
@@ -64,7 +69,8 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     old = _BEFORE_1_2 if line < (1, 2) else {}
     if line == (1, 0):  # there the NodeSet has a partition of its own
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
-    whole = merged(merged(_IMPLIED, old), values)
+    implied = _IMPLIED if line == (1, 0) else merged(_IMPLIED, _FROM_1_1)
+    whole = merged(merged(implied, old), values)
     notes: list[str] = []
     whole = _named(whole, release, namespace, notes)
     left: list[tuple[str, str]] = []
@@ -87,23 +93,14 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
         notes.append("cluster.createNamespace: false, because the keys' Secrets are in the namespace already")
     cluster = taken.settings["cluster"]
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
-    order = (
-        "cluster",
-        "operator",
-        "keys",
-        "controller",
-        "accounting",
-        "restapi",
-        "identity",
-        "nodesets",
-        "partitions",
-        "logins",
-    )
-    found = taken.settings
-    taken.settings = {
-        name: found[name] for name in (*order, *(each for each in found if each not in order)) if name in found
-    }
+    taken.settings = ordered(taken.settings)
     return Read(taken, notes)
+
+
+def ordered(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections as people read them: the cluster first, then its daemons, then its pods."""
+    known = [name for name in _ORDER if name in settings]
+    return {name: settings[name] for name in (*known, *(each for each in settings if each not in known))}
 
 
 def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]) -> dict[str, Any]:

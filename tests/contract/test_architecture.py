@@ -126,6 +126,10 @@ _PARTS = {
     "commands.mend": "config",
     "commands.check": "commands.mend commands.output config errors",
     "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
+    "commands.adopt": (
+        "blueprint.base cluster commands.check commands.import_chart commands.output config errors kube names ownership "
+        "releases specs"
+    ),
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "blueprint.base cluster commands.stack_config config errors hostlist keys names specs text",
@@ -164,7 +168,8 @@ _PARTS = {
         "commands.verify_state config errors keys kube names parts preflight cluster_access slurmrest specs text"
     ),
     "commands.cli": (
-        "commands.check commands.client commands.command_page commands.diagram commands.docs commands.drain commands.drift "
+        "commands.adopt commands.check commands.client commands.command_page commands.diagram commands.docs "
+        "commands.drain commands.drift "
         "commands.handoff commands.import_chart commands.init commands.keys commands.listing commands.monitoring "
         "commands.new commands.output commands.plan "
         "commands.policies "

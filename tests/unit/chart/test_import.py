@@ -353,3 +353,12 @@ def test_the_chart_s_values_are_recognised_by_check() -> None:
     assert "run `slinky import-chart`" in place.finding.message
     (other,) = judge("a: 1\nb: 2\nnodesets: {}\n")[1]
     assert "import-chart" not in other.finding.message
+
+
+@pytest.mark.parametrize(("line", "own"), [((1, 0), None), ((1, 1), {"enabled": False}), ((1, 2), {"enabled": False})])
+def test_a_nodeset_has_a_partition_of_its_own_where_the_chart_gives_it_one(
+    line: tuple[int, int], own: dict[str, bool] | None
+) -> None:
+    """1.0's CRD has true where the chart says nothing, later ones false; so has 1.2's nodesetDefaults."""
+    settings, _ = taken("{clusterName: a, nodesets: {gpu: {replicas: 1}}}", line)
+    assert settings["nodesets"]["gpu"].get("partition") == own

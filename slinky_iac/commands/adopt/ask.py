@@ -1,0 +1,81 @@
+"""Asks Kubernetes for a Helm release and its custom resources. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from slinky_iac.commands.adopt.model import Live, Release, release_of
+from slinky_iac.errors import KubeNotFound, ProjectError
+from slinky_iac.kube import marks
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.objects import Listed, ObjectMeta, Wire
+from slinky_iac.kube.requests import place
+from slinky_iac.names import GROUP
+from slinky_iac.ownership import HELM_RECORD
+
+KINDS: Final = ("Controller", "Accounting", "RestApi", "NodeSet", "LoginSet")
+ENTRY: Final = "release"
+DEPLOYED: Final = "deployed"
+
+
+class _Object(Wire, frozen=True):
+    metadata: marks.ClaimedMeta
+    spec: dict[str, Any] = {}
+
+
+def release(kube: KubeClient, space: str, name: str) -> Release:
+    """The release. Raises :class:`ProjectError` where Helm has no record of it, or is in the middle of changing it."""
+    records = sorted(marks.secrets(kube, space, HELM_RECORD | {"name": name}), key=_revision)
+    if not records:
+        raise ProjectError(
+            f"Helm has no record of release {name} in namespace {space}. Nothing was written. `helm list -A` shows all."
+            " Argo CD keeps no record: save the values that it renders with, and give them to `slinky import-chart`"
+        )
+    newest = records[-1]
+    status = newest.labels.get("status", "unknown")
+    if status != DEPLOYED:
+        raise ProjectError(
+            f"release {name} in namespace {space} is {status}, not {DEPLOYED}: Helm is changing it, or was cut off in that."
+            f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
+        )
+    data = kube.secret_data(space, newest.name)
+    return release_of(data.get(ENTRY, b""), name, space)
+
+
+def _revision(record: ObjectMeta) -> int:
+    number = record.labels.get("version", "")
+    return int(number) if number.isascii() and number.isdecimal() else 0
+
+
+def living(kube: KubeClient, space: str) -> tuple[Live, ...]:
+    """All custom resources of slurm-operator in a namespace, by kind and name; NodeSets with their autoscalers.
+
+    Raises :class:`slinky_iac.errors.KubeError`, also where autoscalers can't be seen, which isn't the same as none.
+    """
+    found = tuple(each for kind in KINDS for each in _of_kind(kube, space, kind))
+    scalers = kube.scalers(space)
+    return tuple(
+        replace(each, scalers=tuple(name for name, scaler in scalers if scaler.scales(each.name, GROUP)))
+        if each.kind == "NodeSet"
+        else each
+        for each in found
+    )
+
+
+def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:
+    try:
+        found = kube.listed(place(kind, space), Listed[_Object], f"{kind}s of {space}")
+    except KubeNotFound:
+        return []
+    return [
+        Live(
+            kind=kind,
+            name=each.metadata.name,
+            spec=each.spec,
+            labels=each.metadata.labels,
+            annotations=each.metadata.annotations,
+            managers=frozenset(claim.manager for claim in each.metadata.managed_fields),
+        )
+        for each in sorted(found, key=lambda each: each.metadata.name)
+    ]

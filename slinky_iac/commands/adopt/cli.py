@@ -1,0 +1,160 @@
+"""`slinky adopt`: reads a living release of Slinky's chart, writes the stack's file, and shows what the stack's first update
+would change. It writes nothing to Kubernetes, Helm or a stack's state."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
+from slinky_iac.commands import output
+from slinky_iac.commands.adopt import ask
+from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, verdict
+from slinky_iac.commands.adopt.model import Release
+from slinky_iac.commands.check import as_text, judge
+from slinky_iac.commands.import_chart import WIDTH, wrapped, write
+from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
+from slinky_iac.config.chart import as_yaml, masked
+from slinky_iac.config.chart_release import Read
+from slinky_iac.config.findings import Level
+from slinky_iac.config.load import examined
+from slinky_iac.config.stack_file import Place
+
+CODES = (
+    "exit codes: 0 written, and nothing lies between release and stack; 1 something can't be read or written, or Helm is"
+    " changing the release; 2 wrong arguments; 3 written, and what is shown lies between them; 6 written, and `check` finds"
+    " errors in it"
+)
+LONGEST: Final = 40
+"""Columns of a value in the table."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.add_argument("--release", default="slurm", help="name of the Helm release (default %(default)s)")
+    parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
+    parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
+    parser.add_argument("--context", help="context of the kubeconfig; by default its current one")
+    output.add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask, translate, compare, write. Raises :class:`slinky_iac.errors.SlinkyError`; returns the exit code."""
+    with KubeConnection(kube_source(arguments.kubeconfig, arguments.context), env=os.environ, home=Path.home()) as way:
+        kube = way.kube()
+        release = ask.release(kube, arguments.namespace, arguments.release)
+        found_in = str(release.values.get("namespaceOverride") or release.namespace)
+        living = ask.living(kube, found_in)
+    found = settings(release, living)
+    own = found.taken.settings
+    reached = {key: value for key in ("kubeconfig", "context") if (value := getattr(arguments, key))}
+    if reached:
+        own["kubernetes"] = reached
+    text = f"# Made by `slinky adopt` from Helm release {release.name}.\nconfig:\n" + textwrap.indent(as_yaml(own), "  ")
+    places = judge(text)[1]
+    config = examined(own)[0]
+    between = None if config is None else verdict(config, living)
+    errors = between is None or any(place.finding.level is Level.ERROR for place in places)
+    code = FOUND if errors else WAITS if found.taken.left or (between and between.in_the_way) else 0
+    write(arguments.out, text)
+    out = sys.stderr if arguments.out == "-" else sys.stdout
+    if arguments.json:
+        print(output.as_json(_as_json(arguments.out, release, found, places, between, code)), file=out)
+        return code
+    colour, width = terminal(WIDTH)
+    print("\n".join(_report(arguments.out, release, found, places, between, Paint(colour), width)), file=out)
+    return code
+
+
+def _report(
+    out: str, release: Release, found: Read, places: Sequence[Place], between: Verdict | None, paint: Paint, width: int
+) -> Iterator[str]:
+    yield f"{out}: from release {release.name} of chart {release.version}. Nothing else was written, nothing was changed"
+    for note in found.notes:
+        yield from wrapped(f"note: {note}", width)
+    if found.taken.left:
+        yield from ("", paint("Values that are left out:", "bold"))
+        for path, why in found.taken.left:
+            yield from wrapped(f"{path}: {why}", width, "  ")
+    yield from ("", *as_text(Path(out), places, paint, width))
+    if between is not None:
+        yield from _between(between, paint, width)
+    yield from ("", *wrapped(_next(between), width))
+
+
+def _between(between: Verdict, paint: Paint, width: int) -> Iterator[str]:
+    for title, rows in (
+        ("Other writers. Stop each before the first `pulumi up`:", between.writers),
+        ("Objects that only one side has:", between.missing),
+        ("Fields that are there and that the stack doesn't set:", between.kept),
+    ):
+        if rows:
+            yield from ("", paint(title, "bold"))
+            for row in rows:
+                yield from wrapped(row, width, "  ")
+    if between.differences:
+        yield from ("", paint("What the stack's first update would change:", "bold"))
+        titles = ("object", "field", "runs", "stack", "pods")
+        yield from columns([titles, *map(_row, between.differences)], paint, {"restart": "red"})
+
+
+def _row(each: Difference) -> tuple[str, str, str, str, str]:
+    return each.of, each.field, shown(each.field, each.live), shown(each.field, each.stack), _pods(each)
+
+
+def _pods(each: Difference) -> str:
+    return "restart" if each.restarts else "stay"
+
+
+def shown(field: str, value: object) -> str:
+    """A value as JSON on one line, without what may be a secret."""
+    if value is NONE:
+        return "-"
+    kept: Any = masked(_without_values(value), field.rpartition(".")[2])
+    return clipped(kept if isinstance(kept, str) and "\n" not in kept else json.dumps(kept, sort_keys=True), LONGEST)
+
+
+def _without_values(value: object) -> object:
+    """Variables by their names: what they hold may be a password."""
+    if isinstance(value, list):
+        return [each["name"] if isinstance(each, dict) and {"name", "value"} == each.keys() else each for each in value]
+    return value
+
+
+def _next(between: Verdict | None) -> str:
+    if between is None:
+        return "Next: correct the errors. The release wasn't compared with the stack, since the file isn't one yet"
+    if not between.in_the_way:
+        return "Next: slinky docs chart 'A cluster that runs'"
+    pods = f" It would replace the pods of {', '.join(between.restarting)}." if between.restarting else ""
+    return (
+        f"This release can't be taken over as it runs: `pulumi up` refuses resources that this program hasn't made.{pods}"
+        " Next: slinky docs chart 'A cluster that runs', which has the steps with a stop of the pods"
+    )
+
+
+def _as_json(
+    out: str, release: Release, found: Read, places: Sequence[Place], between: Verdict | None, code: int
+) -> dict[str, object]:
+    return {
+        "file": out,
+        "exitCode": code,
+        "chartVersion": release.version,
+        "left": [{"key": key, "why": why} for key, why in found.taken.left],
+        "notes": found.notes,
+        "errors": [str(place.finding) for place in places if place.finding.level is Level.ERROR],
+        "writers": [] if between is None else list(between.writers),
+        "missing": [] if between is None else list(between.missing),
+        "kept": [] if between is None else list(between.kept),
+        "differences": [
+            dict(zip(("object", "field", "runs", "stack", "pods"), _row(each), strict=True))
+            for each in ([] if between is None else between.differences)
+        ],
+    }

@@ -1,0 +1,317 @@
+"""From a living release to a stack's settings, and what the stack's first update would change in it. Pure.
+
+slurm-operator gives labels and annotations of Controller, Accounting, RestApi and LoginSet to their pods, which restart for
+them (``internal/builder``, ``*_app.go``, 1.0 to 1.2). It compares pods of a NodeSet by its spec (``nodeset_history.go``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slinky_iac.blueprint import objects
+from slinky_iac.commands.adopt.model import Live, Release
+from slinky_iac.config.chart_release import Read, ordered, read
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import ProjectError
+from slinky_iac.names import loginset_resource, nodeset_resource
+from slinky_iac.releases import OperatorVersion
+from slinky_iac.specs.objects import Object
+from slinky_iac.specs.shared import labels
+
+NONE: Final = object()
+"""Says that a field isn't there."""
+_WRITERS: Final = (
+    ("argocd.argoproj.io/", "argocd-controller", "Argo CD"),
+    ("kustomize.toolkit.fluxcd.io/", "kustomize-controller", "Flux (Kustomization)"),
+    ("helm.toolkit.fluxcd.io/", "helm-controller", "Flux (HelmRelease)"),
+    ("", "pulumi-kubernetes", "another Pulumi program"),
+)
+"""How a label or annotation of each begins, and the name of its field manager."""
+_TEMPLATE: Final = (
+    (("metadata", "labels"), "labels"),
+    (("metadata", "annotations"), "annotations"),
+    (("spec", "nodeSelector"), "nodeSelector"),
+    (("spec", "tolerations"), "tolerations"),
+    (("spec", "affinity"), "affinity"),
+    (("spec", "priorityClassName"), "priorityClass"),
+    (("spec", "terminationGracePeriodSeconds"), "terminationGrace"),
+)
+"""Fields of a pod template and the settings of ``pod`` that carry them."""
+_IMAGES: Final = (
+    ("Controller", "slurmctld", "slurmctld"),
+    ("Accounting", "slurmdbd", "slurmdbd"),
+    ("RestApi", "slurmrestd", "slurmrestd"),
+    ("LoginSet", "initconf", "sidecar"),
+    ("NodeSet", "logfile", "sidecar"),
+    ("Controller", "logfile", "sidecar"),
+)
+"""Kind, container and setting of ``cluster.images``; of two with one setting the last counts."""
+_DAEMONS: Final = {"Controller": "controller", "Accounting": "accounting", "RestApi": "restapi"}
+"""Sections of the daemons' settings."""
+_NODESET_PODS: Final = frozenset(
+    {"template", "slurmd", "extraConf", "logfile", "ssh", "ordinalPadding", "oversubscribeNode"}
+)
+_NO_PODS: Final = frozenset({"service", "replicas", "strategy"})
+_POINTERS: Final = frozenset({"affinity", "securityContext"})
+"""Fields whose empty value isn't the same as none to slurm-operator: pointers in Kubernetes' own types."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of a living object that a first update would write."""
+
+    of: str
+    """Kind and name of the object."""
+    field: str
+    live: object
+    stack: object
+    restarts: bool
+    """Whether the object's pods are replaced for it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What lies between the release and the stack. With all empty nothing does."""
+
+    writers: tuple[str, ...]
+    """Other programs that write the release's objects."""
+    missing: tuple[str, ...]
+    """Objects that only one of the two has, in words."""
+    differences: tuple[Difference, ...]
+    kept: tuple[str, ...]
+    """Fields that are there and that the stack doesn't set, by object."""
+
+    @property
+    def in_the_way(self) -> bool:
+        """Whether something has to be decided before a stack can take the release over."""
+        return bool(self.writers or self.missing or self.differences)
+
+    @property
+    def restarting(self) -> tuple[str, ...]:
+        """Objects whose pods would be replaced."""
+        return tuple(dict.fromkeys(each.of for each in self.differences if each.restarts))
+
+
+def settings(release: Release, living: Sequence[Live]) -> Read:
+    """The stack's settings: the user's values as `import-chart` reads them, the keys that exist, and of the living objects
+    what has a setting. Raises :class:`ProjectError` where there is no Controller, or the chart's release isn't known."""
+    try:
+        version = OperatorVersion.parse(release.version)
+    except ValueError as wrong:
+        raise ProjectError(f"chart of release {release.name}: {wrong}. Nothing was written") from None
+    found = read(release.values, release=release.name, namespace=release.namespace, line=(version.major, version.minor))
+    own = found.taken.settings
+    name = own["cluster"]["resourceName"]
+    controller = next((each for each in living if (each.kind, each.name) == ("Controller", name)), None)
+    if controller is None:
+        raise ProjectError(
+            f"Controller {release.namespace}/{name} isn't in Kubernetes, though Helm has a record of release {release.name}."
+            f" Nothing was written. `kubectl get controllers -A` shows those that are there"
+        )
+    own["operator"] = {"version": str(version), "install": False}
+    own["keys"] = {
+        "source": "existing",
+        **_key(controller, "slurmKeyRef", "slurm"),
+        **_key(controller, version.jwt_ref_field, "jwt"),
+    }
+    own["cluster"]["createNamespace"] = False
+    found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
+    _carry(own, name, living, found.notes)
+    found.taken.settings = ordered(own)
+    return found
+
+
+def _key(controller: Live, field: str, word: str) -> dict[str, str]:
+    reference = controller.spec.get(field) or {}
+    if not isinstance(reference, Mapping) or not reference.get("name") or not reference.get("key"):
+        raise ProjectError(f"Controller {controller.name} has no {field} with name and key. Nothing was written")
+    return {f"{word}KeySecret": str(reference["name"]), f"{word}KeyEntry": str(reference["key"])}
+
+
+def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: list[str]) -> None:
+    """Put what runs into the settings, over what the values say."""
+    live = {(each.kind, each.name): each for each in living}
+    for kind, section in _DAEMONS.items():
+        found = live.get((kind, cluster))
+        if found is not None and not found.spec.get("external"):
+            _pod(own.setdefault(section, {}), found)
+            _password(own[section], found)
+    for name, part in own.get("nodesets", {}).items():
+        if found := live.get(("NodeSet", nodeset_resource(cluster, name))):
+            _set(f"nodesets.{name}", part, found, "slurmd", notes)
+            if _at(found.spec, ("ssh", "enabled")):
+                part["ssh"] = {**part.get("ssh", {}), **_sssd(_at(found.spec, ("ssh", "sssdConfRef")))}
+    for name, part in own.get("logins", {}).items():
+        if found := live.get(("LoginSet", loginset_resource(cluster, name))):
+            _set(f"logins.{name}", part, found, "login", notes)
+            part.update(_sssd(found.spec.get("sssdConfRef")))
+    if images := _images(living):
+        own["cluster"]["images"] = {**own["cluster"].get("images", {}), **images}
+
+
+def _images(living: Sequence[Live]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for kind, container, setting in _IMAGES:
+        for inner in (each.spec.get(container) for each in living if each.kind == kind):
+            if image := _at(inner, ("image",)):
+                found[setting] = image
+                found["pullPolicy"] = _at(inner, ("imagePullPolicy",)) or found.get("pullPolicy")
+    return {name: value for name, value in found.items() if value}
+
+
+def _set(at: str, part: dict[str, Any], found: Live, container: str, notes: list[str]) -> None:
+    _pod(part, found)
+    if image := _at(found.spec, (container, "image")):
+        part["image"] = image
+    replicas, said = found.spec.get("replicas"), part.get("replicas")
+    if isinstance(replicas, int) and said != replicas:
+        notes.append(f"{at}.replicas: {replicas}, which runs; the values say {said}")
+        part["replicas"] = replicas
+
+
+def _sssd(reference: object) -> dict[str, Any]:
+    """The Secret with sssd.conf, which exists."""
+    return {} if not _at(reference, ("name",)) else {
+        "sssdConfSecret": _at(reference, ("name",)), "sssdConfEntry": _at(reference, ("key",)) or "sssd.conf"
+    }  # fmt: skip
+
+
+def _password(part: dict[str, Any], found: Live) -> None:
+    """The Secret with the database's password, which exists."""
+    reference = _at(found.spec, ("storageConfig", "passwordKeyRef"))
+    if isinstance(part.get("database"), dict) and _at(reference, ("name",)):
+        given = {"secret": _at(reference, ("name",)), "key": _at(reference, ("key",)) or "password"}
+        part["database"] = {**part["database"], "passwordFrom": given}
+
+
+def _pod(part: dict[str, Any], found: Live) -> None:
+    carried = {
+        name: value for path, name in _TEMPLATE if (value := _at(found.spec, ("template", *path))) not in (None, "", {}, [])
+    }
+    if carried:
+        part["pod"] = {**part.get("pod", {}), **carried}
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
+    for part in path:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def rendered(config: StackConfig) -> tuple[Object, ...]:
+    """The custom resources that the stack registers, in the order of :data:`.ask.KINDS`."""
+    return (
+        objects.controller(config),
+        *([objects.accounting(config)] if config.accounting.enabled else []),
+        objects.restapi(config),
+        *(objects.nodeset(config, name, each) for name, each in config.nodesets.items()),
+        *(objects.loginset(config, name, each) for name, each in config.logins.items()),
+    )
+
+
+def verdict(config: StackConfig, living: Sequence[Live]) -> Verdict:
+    """What the stack's first update would change in the living objects, field by field."""
+    stack = {(each.kind, each.name): each for each in rendered(config)}
+    live = {(each.kind, each.name): each for each in living}
+    missing = [
+        f"{kind} {name} isn't in Kubernetes: the stack would make it" for kind, name in stack if (kind, name) not in live
+    ]
+    missing += [
+        f"{kind} {name} is in Kubernetes, and the stack has none" for kind, name in live if (kind, name) not in stack
+    ]
+    differences: list[Difference] = []
+    kept: list[str] = []
+    for key, made in stack.items():
+        if key in live:
+            differences += _differences(config, live[key], made)
+            fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
+            kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
+    return Verdict(_writers(living), tuple(missing), tuple(differences), tuple(kept))
+
+
+def _writers(living: Sequence[Live]) -> tuple[str, ...]:
+    found: dict[str, list[str]] = {}
+    for each in living:
+        marks = [*each.labels, *each.annotations]
+        for prefix, manager, who in _WRITERS:
+            marked = bool(prefix) and any(mark.startswith(prefix) for mark in marks)
+            if marked or any(name.startswith(manager) for name in each.managers):
+                found.setdefault(who, []).append(f"{each.kind} {each.name}")
+    scaled = (f"{scaler} writes the replicas of {each.kind} {each.name}" for each in living for scaler in each.scalers)
+    return (*(f"{who} writes {', '.join(dict.fromkeys(which))}" for who, which in found.items()), *scaled)
+
+
+def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Difference]:
+    called = f"{live.kind} {live.name}"
+    for key, value in {**labels(config), **made.labels}.items():
+        if live.labels.get(key) != value:
+            restarts = live.kind != "NodeSet"
+            yield Difference(called, f"metadata.labels.{key}", live.labels.get(key, NONE), value, restarts)
+    for path, there, ours in _changed(_clean(live.spec), _clean(made.body["spec"])):
+        # A NodeSet is registered with 0: its gate writes the number, which the settings have from the living one.
+        if (live.kind, path) == ("NodeSet", ("replicas",)):
+            continue
+        restarts = _restarts(config, live.kind, path[0])
+        if (live.kind, path) == ("Controller", ("extraConf",)):
+            yield from _lines(called, there, ours, restarts=restarts)
+            continue
+        yield Difference(called, f"spec.{'.'.join(path)}", there, ours, restarts)
+
+
+def _lines(called: str, live: object, stack: object, *, restarts: bool) -> Iterator[Difference]:
+    """Lines of slurm.conf that only one side has, by their parameters."""
+    there, ours = ([] if text is NONE else str(text).strip().splitlines() for text in (live, stack))
+    for line in there:
+        if line not in ours:
+            yield Difference(called, _parameter(line), line.partition("=")[2], NONE, restarts)
+    for line in ours:
+        if line not in there:
+            yield Difference(called, _parameter(line), NONE, line.partition("=")[2], restarts)
+
+
+def _parameter(line: str) -> str:
+    return f"slurm.conf {line.partition('=')[0]}"
+
+
+def _restarts(config: StackConfig, kind: str, field: str) -> bool:
+    if kind == "NodeSet":
+        return field in _NODESET_PODS
+    if kind == "Controller" and field == "extraConf":
+        return config.operator_version.prunes_slurm_conf
+    return field not in _NO_PODS
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Without what Go leaves out when it writes the object: empty texts, lists and mappings that aren't pointers."""
+    if isinstance(value, Mapping):
+        cleaned = {key: _clean(inner) for key, inner in value.items()}
+        return {
+            key: inner
+            for key, inner in cleaned.items()
+            if inner not in (None, "", {}, []) or (inner == {} and key in _POINTERS)
+        }
+    if isinstance(value, list | tuple):
+        return [_clean(inner) for inner in value]
+    return value
+
+
+def _changed(live: Mapping[str, Any], stack: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], object, object]]:
+    for key, ours in stack.items():
+        there = live.get(key, NONE)
+        if isinstance(ours, Mapping) and isinstance(there, Mapping):
+            yield from (((key, *path), old, new) for path, old, new in _changed(there, ours))
+        elif there is NONE or there != ours:
+            yield (key,), there, ours
+
+
+def _only(live: Mapping[str, Any], stack: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Fields that the stack doesn't set. false and 0 are what Kubernetes has without the field."""
+    for key, there in live.items():
+        ours = stack.get(key, NONE)
+        if ours is NONE:
+            if there not in (False, 0):
+                yield (key,)
+        elif isinstance(ours, Mapping) and isinstance(there, Mapping):
+            yield from ((key, *path) for path in _only(there, ours))

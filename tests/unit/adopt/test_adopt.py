@@ -1,0 +1,232 @@
+"""`slinky adopt`: what runs becomes settings, what an update would change is shown, and nothing in Kubernetes is written."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slinky_iac.commands import cli
+from slinky_iac.commands.adopt.cli import shown
+from slinky_iac.commands.adopt.compare import Verdict, rendered, settings, verdict
+from slinky_iac.commands.adopt.model import Live, Release, release_of
+from slinky_iac.config.load import load
+from slinky_iac.errors import ProjectError
+from slinky_iac.specs.shared import labels
+from tests.api_server import ApiServer
+from tests.stacks import read_yaml
+from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served
+
+
+def release(values: dict[str, Any] | None = None) -> Release:
+    return Release(name="slurm", namespace="slurm", version="1.2.1", values=VALUES if values is None else values)
+
+
+def judged(live: tuple[Live, ...], values: dict[str, Any] | None = None) -> Verdict:
+    return verdict(load(settings(release(values), live).taken.settings), live)
+
+
+def test_what_runs_becomes_settings() -> None:
+    own = settings(release(), living()).taken.settings
+    assert own["keys"] == {
+        "source": "existing", "slurmKeySecret": "slurm-auth-slurm", "slurmKeyEntry": "slurm.key",
+        "jwtKeySecret": "slurm-auth-jwt", "jwtKeyEntry": "jwt.key",
+    }  # fmt: skip
+    assert own["operator"] == {"version": "1.2.1", "install": False}
+    assert own["cluster"]["createNamespace"] is False
+    assert own["cluster"]["images"]["slurmctld"].endswith("/slurmctld:26.05-site")
+    gpu = own["nodesets"]["gpu"]
+    assert (gpu["replicas"], gpu["image"]) == (2, "ghcr.io/slinkyproject/slurmd:26.05-site")
+    assert gpu["pod"] == {"labels": HELM, "nodeSelector": {"kubernetes.io/os": "linux"}}
+
+
+def test_a_nodeset_of_the_chart_needs_no_new_pods() -> None:
+    rows = [each for each in judged(living()).differences if each.of == "NodeSet slurm-worker-gpu"]
+    assert [each.field for each in rows if each.restarts] == []
+    assert [each.field for each in rows if not each.field.startswith("metadata.labels.")] == ["spec.updateStrategy.type"]
+
+
+def test_a_label_of_a_daemons_resource_restarts_its_pod() -> None:
+    found = judged(living())
+    assert found.restarting == ("Controller slurm", "RestApi slurm")
+    fields = {each.field for each in found.differences if each.of == "Controller slurm"}
+    assert "metadata.labels.app.kubernetes.io/managed-by" in fields
+
+
+def test_the_number_that_runs_counts_and_not_that_of_the_values() -> None:
+    scaled = tuple(replace(each, spec={**each.spec, "replicas": 7}) if each.kind == "NodeSet" else each for each in living())
+    found = settings(release(), scaled)
+    assert found.taken.settings["nodesets"]["gpu"]["replicas"] == 7
+    assert "nodesets.gpu.replicas: 7, which runs; the values say 2" in found.notes
+
+
+def test_what_the_stack_registers_itself_lies_not_between() -> None:
+    config = load(settings(release(), living()).taken.settings)
+    own = [Live(kind=each.kind, name=each.name, spec=each.body["spec"], labels=labels(config)) for each in rendered(config)]
+    assert not verdict(config, own).in_the_way
+
+
+@pytest.mark.parametrize("field", ["template", "slurmd", "extraConf", "logfile", "ssh"])
+def test_a_field_of_a_nodesets_template_is_new_pods(field: str) -> None:
+    config = load(settings(release(), living()).taken.settings)
+    config = config.model_copy(
+        update={"nodesets": {"gpu": config.nodesets["gpu"].model_copy(update={"features": ("fast",)})}}
+    )
+    stack = next(each for each in rendered(config) if each.kind == "NodeSet").body["spec"]
+    other = {**stack, field: {"other": True} if field in ("ssh", "slurmd") else "other"}
+    found = verdict(config, [Live(kind="NodeSet", name="slurm-worker-gpu", spec=other, labels=labels(config))])
+    assert found.restarting == (("NodeSet slurm-worker-gpu",) if field in stack else ())
+
+
+def test_an_empty_affinity_is_a_field_of_its_own() -> None:
+    with_one = tuple(
+        replace(each, spec={**each.spec, "template": {"spec": {"affinity": {}, "tolerations": []}}}) for each in living()
+    )
+    kept = {each.partition(":")[0]: each for each in judged(with_one).kept}
+    assert "template.spec.affinity" in kept["NodeSet slurm-worker-gpu"]
+    assert "tolerations" not in kept["NodeSet slurm-worker-gpu"]
+
+
+def test_secrets_that_exist_are_named_and_not_made() -> None:
+    values = {
+        **VALUES,
+        "accounting": {"enabled": True},
+        "loginsets": {"main": {}},
+        "nodesets": {"gpu": {"replicas": 2, "ssh": {"enabled": True}}},
+    }
+    password = {"storageConfig": {"host": "mariadb", "passwordKeyRef": {"name": "mariadb-password", "key": "pass"}}}
+    conf = {"sssdConfRef": {"name": "slurm-sssd-conf", "key": "sssd.conf"}}
+    nodeset = {"ssh": {"enabled": True, **conf}, "replicas": 2}
+    live = (
+        *(each for each in living() if each.kind != "NodeSet"),
+        Live(kind="Accounting", name="slurm", spec=password),
+        Live(kind="NodeSet", name="slurm-worker-gpu", spec=nodeset),
+        Live(kind="LoginSet", name="slurm-login-main", spec={**conf, "replicas": 1}),
+    )
+    own = settings(release(values), live).taken.settings
+    assert own["accounting"]["database"]["passwordFrom"] == {"secret": "mariadb-password", "key": "pass"}
+    assert own["logins"]["main"]["sssdConfSecret"] == own["nodesets"]["gpu"]["ssh"]["sssdConfSecret"] == "slurm-sssd-conf"
+    made = {each.kind: each.body["spec"] for each in rendered(load(own))}
+    assert made["Accounting"]["storageConfig"]["passwordKeyRef"] == {"name": "mariadb-password", "key": "pass"}
+    assert made["LoginSet"]["sssdConfRef"] == made["NodeSet"]["ssh"]["sssdConfRef"] == conf["sssdConfRef"]
+
+
+def test_lines_of_slurm_conf_are_compared_one_by_one() -> None:
+    values = {**VALUES, "controller": {"extraConfMap": {"MinJobAge": 2, "DebugFlags": "Power"}}}
+    conf = tuple(
+        replace(each, spec={**each.spec, "extraConf": "MinJobAge=2\nMaxJobCount=9"}) if each.kind == "Controller" else each
+        for each in living()
+    )
+    rows = [each for each in judged(conf, values).differences if each.field.startswith("slurm.conf ")]
+    by_field = {each.field: each for each in rows}
+    assert "slurm.conf MinJobAge" not in by_field
+    assert by_field["slurm.conf MaxJobCount"].live == "9"
+    assert by_field["slurm.conf DebugFlags"].stack == "Power"
+
+
+def test_what_a_variable_holds_is_not_shown() -> None:
+    assert shown("spec.slurmd.env", [{"name": "MODE", "value": "hunter2"}]) == '["MODE"]'
+
+
+@pytest.mark.parametrize(
+    ("more", "who"),
+    [
+        ({"annotations": {"argocd.argoproj.io/tracking-id": "slurm:x"}}, "Argo CD"),
+        ({"managers": frozenset({"argocd-controller"})}, "Argo CD"),
+        ({"labels": {**HELM, "helm.toolkit.fluxcd.io/name": "slurm"}}, "Flux (HelmRelease)"),
+        ({"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}, "another Pulumi program"),
+    ],
+)
+def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
+    assert [each.partition(" writes ")[0] for each in judged(living(**more)).writers] == [who]
+
+
+def test_helm_alone_is_no_second_writer() -> None:
+    assert judged(living(managers=frozenset({"helm", "slurm-operator"}))).writers == ()
+
+
+def test_objects_of_one_side_are_named() -> None:
+    more = Live(kind="LoginSet", name="slurm-login-old", spec={})
+    without = tuple(each for each in living() if each.kind != "RestApi")
+    assert judged((*without, more)).missing == (
+        "RestApi slurm isn't in Kubernetes: the stack would make it",
+        "LoginSet slurm-login-old is in Kubernetes, and the stack has none",
+    )
+
+
+def test_without_its_controller_nothing_is_concluded() -> None:
+    with pytest.raises(ProjectError, match="Controller slurm/slurm isn't in Kubernetes"):
+        settings(release(), [])
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        b"", b"@@@", base64.b64encode(b"no gzip"), base64.b64encode(gzip.compress(b"[]")),
+        base64.b64encode(gzip.compress(b'{"chart": {"metadata": {"name": "slurm", "version": "1"}}, "config": [1]}')),
+        base64.b64encode(gzip.compress(b" " * (65 << 20))),
+    ],
+)  # fmt: skip
+def test_a_record_that_isnt_helms_is_refused(packed: bytes) -> None:
+    with pytest.raises(ProjectError, match="what Helm 3 writes"):
+        release_of(packed, "slurm", "slurm")
+
+
+def test_a_record_of_another_chart_is_refused() -> None:
+    with pytest.raises(ProjectError, match="of another chart than slurm"):
+        release_of(record({}, chart="mariadb"), "slurm", "slurm")
+
+
+def test_the_command_writes_the_file_and_nothing_in_kubernetes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 3
+        assert server.written == []
+    said = capsys.readouterr().out
+    config = read_yaml((tmp_path / "Pulumi.prod.yaml").read_text())["config"]
+    assert config["slinky-iac:cluster"]["name"] == "atlas"
+    assert "It would replace the pods of Controller slurm, RestApi slurm." in " ".join(said.split())
+    assert "hunter2" not in said
+
+
+def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        served(server, VALUES)
+        target = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"}
+        scaler = {"metadata": {"name": "queue", "uid": "queue"}, "spec": {"scaleTargetRef": target}}
+        server.objects["/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers"] = {"items": [scaler]}
+        assert cli.main(command(server, tmp_path, "--json")) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["chartVersion"], found["missing"]) == ("1.2.1", [])
+    assert found["writers"] == ["HorizontalPodAutoscaler/queue writes the replicas of NodeSet slurm-worker-gpu"]
+    assert {each["pods"] for each in found["differences"]} == {"restart", "stay"}
+
+
+@pytest.mark.parametrize("status", ["pending-upgrade", "failed", "uninstalling"])
+def test_a_release_that_helm_changes_is_left(status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        served(server, VALUES, status=status)
+        assert cli.main(command(server, tmp_path)) == 1
+    assert f"is {status}, not deployed" in capsys.readouterr().err
+    assert not (tmp_path / "Pulumi.prod.yaml").exists()
+
+
+def test_autoscalers_that_cant_be_seen_are_not_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        served(server, VALUES)
+        del server.objects["/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers"]
+        assert cli.main(command(server, tmp_path)) == 1
+    assert "HorizontalPodAutoscalers of slurm" in capsys.readouterr().err
+    assert not (tmp_path / "Pulumi.prod.yaml").exists()
+
+
+def test_a_release_that_isnt_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        server.objects["/api/v1/namespaces/slurm/secrets"] = {"items": []}
+        assert cli.main(command(server, tmp_path)) == 1
+    assert "Helm has no record of release slurm in namespace slurm" in capsys.readouterr().err
