@@ -167,11 +167,15 @@ def test_without_its_controller_nothing_is_concluded() -> None:
 @pytest.mark.parametrize(
     "packed",
     [
-        b"", b"@@@", base64.b64encode(b"no gzip"), base64.b64encode(gzip.compress(b"[]")),
+        b"",
+        b"@@@",
+        base64.b64encode(b"no gzip"),
+        base64.b64encode(gzip.compress(b"[]")),
         base64.b64encode(gzip.compress(b'{"chart": {"metadata": {"name": "slurm", "version": "1"}}, "config": [1]}')),
         base64.b64encode(gzip.compress(b" " * (65 << 20))),
     ],
-)  # fmt: skip
+    ids=["empty", "no base64", "no gzip", "a list", "values that are a list", "too large"],
+)
 def test_a_record_that_isnt_helms_is_refused(packed: bytes) -> None:
     with pytest.raises(ProjectError, match="what Helm 3 writes"):
         release_of(packed, "slurm", "slurm")
