@@ -127,7 +127,7 @@ _PARTS = {
     "commands.check": "commands.mend commands.output config errors",
     "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
     "commands.adopt": (
-        "blueprint.base cluster commands.check commands.import_chart commands.output config errors kube names ownership "
+        "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
         "releases specs"
     ),
     "commands.plan": "cluster commands.output config errors names text",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.blueprint import objects
+from slinky_iac.blueprint.objects import accounting, controller, loginset, nodeset, restapi
 from slinky_iac.commands.adopt.model import Live, Release
 from slinky_iac.config.chart_release import Read, ordered, read
 from slinky_iac.config.stack import StackConfig
@@ -76,7 +76,7 @@ class Verdict:
     """What lies between the release and the stack. With all empty nothing does."""
 
     writers: tuple[str, ...]
-    """Other programs that write the release's objects."""
+    """Other programs that write the release's """
     missing: tuple[str, ...]
     """Objects that only one of the two has, in words."""
     differences: tuple[Difference, ...]
@@ -104,8 +104,8 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     found = read(release.values, release=release.name, namespace=release.namespace, line=(version.major, version.minor))
     own = found.taken.settings
     name = own["cluster"]["resourceName"]
-    controller = next((each for each in living if (each.kind, each.name) == ("Controller", name)), None)
-    if controller is None:
+    daemon = next((each for each in living if (each.kind, each.name) == ("Controller", name)), None)
+    if daemon is None:
         raise ProjectError(
             f"Controller {release.namespace}/{name} isn't in Kubernetes, though Helm has a record of release {release.name}."
             f" Nothing was written. `kubectl get controllers -A` shows those that are there"
@@ -113,8 +113,8 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     own["operator"] = {"version": str(version), "install": False}
     own["keys"] = {
         "source": "existing",
-        **_key(controller, "slurmKeyRef", "slurm"),
-        **_key(controller, version.jwt_ref_field, "jwt"),
+        **_key(daemon, "slurmKeyRef", "slurm"),
+        **_key(daemon, version.jwt_ref_field, "jwt"),
     }
     own["cluster"]["createNamespace"] = False
     found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
@@ -123,10 +123,10 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     return found
 
 
-def _key(controller: Live, field: str, word: str) -> dict[str, str]:
-    reference = controller.spec.get(field) or {}
+def _key(daemon: Live, field: str, word: str) -> dict[str, str]:
+    reference = daemon.spec.get(field) or {}
     if not isinstance(reference, Mapping) or not reference.get("name") or not reference.get("key"):
-        raise ProjectError(f"Controller {controller.name} has no {field} with name and key. Nothing was written")
+        raise ProjectError(f"Controller {daemon.name} has no {field} with name and key. Nothing was written")
     return {f"{word}KeySecret": str(reference["name"]), f"{word}KeyEntry": str(reference["key"])}
 
 
@@ -203,11 +203,11 @@ def _at(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
 def rendered(config: StackConfig) -> tuple[Object, ...]:
     """The custom resources that the stack registers, in the order of :data:`.ask.KINDS`."""
     return (
-        objects.controller(config),
-        *([objects.accounting(config)] if config.accounting.enabled else []),
-        objects.restapi(config),
-        *(objects.nodeset(config, name, each) for name, each in config.nodesets.items()),
-        *(objects.loginset(config, name, each) for name, each in config.logins.items()),
+        controller(config),
+        *([accounting(config)] if config.accounting.enabled else []),
+        restapi(config),
+        *(nodeset(config, name, each) for name, each in config.nodesets.items()),
+        *(loginset(config, name, each) for name, each in config.logins.items()),
     )
 
 
