@@ -19,7 +19,7 @@ from slinky_iac.cluster.which import require_recorded
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
+from slinky_iac.drain.plan import DrainPlan, plan_machine, plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.removals import Removal
 from slinky_iac.drain.session import Session, open_session
@@ -183,6 +183,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act = acts.add_parser(name, help=text)
         add_stack(act)
         act.add_argument("--nodeset", help="one NodeSet; by default all")
+        if name == "plan":
+            act.add_argument(
+                "--node",
+                metavar="KUBERNETES-NODE",
+                help="before this machine is serviced: the NodeSets' pods on it, whose jobs run there, and until when",
+            )
         if name == "watch":
             act.add_argument("--every", type=int, metavar="SECONDS", help="pause between two looks")
             act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
@@ -212,6 +218,11 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
             print(f"not known: {trouble}", file=sys.stderr)
         data: dict[str, object] = {"drains": [asdict(row) for row in rows], "unknown": unknown}
         text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
+    elif arguments.act == "plan" and arguments.node is not None:
+        found = machine_plans(arguments.node, chosen, opened)
+        data = {"plans": [plan_props(plan) for plan in found]}
+        unknown = [plan.nodeset for plan in found if not plan.known]
+        text = [*(line for plan in found for line in _plan(plan)), _in_all(plain(arguments.node), found)]
     elif arguments.act == "plan":
         found = plans(chosen, opened)
         hosts = [] if arguments.nodeset else session_plans(sessions.in_state(state), opened)
@@ -298,6 +309,30 @@ def plans(chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
             if seen.nodeset is not None:
                 made.append(plan_teardown(seen, seen.nodeset, settings.owner))
     return made
+
+
+def machine_plans(machine: str, chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
+    """What the service of one Kubernetes node would wait for, by NodeSet with a pod there. Raises as :func:`plans`."""
+    made: list[DrainPlan] = []
+    for settings in chosen:
+        with opened(settings) as session:
+            seen = session.observe(settings, queue=True)
+            found = None if seen.nodeset is None else plan_machine(seen, seen.nodeset, settings.owner, machine)
+            made += [] if found is None else [found]
+    return made
+
+
+def _in_all(machine: str, found: Sequence[DrainPlan]) -> str:
+    """When a Kubernetes node is free of jobs; never a guess."""
+    if not found:
+        return f"{machine}: no pod of these NodeSets is there, so its service waits for no job of theirs"
+    if not all(plan.known for plan in found):
+        return f"{machine}: not known, since Slurm could not be asked"
+    if any(plan.unforeseen for plan in found):
+        return f"{machine}: free of jobs at a time that is not known"
+    jobs = {job.job_id for plan in found for job in plan.jobs}
+    ends = max(plan.free_at or 0 for plan in found)
+    return f"{machine}: {counted(len(jobs))}, the last one ends by {iso(ends)}" if jobs else f"{machine}: no job, free now"
 
 
 def session_plans(chosen: Iterable[SessionSettings], opened: SessionOf) -> list[Removal]:

@@ -125,6 +125,19 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
+def plan_machine(seen: Observation, state: NodeSet, owner: Owner, machine: str) -> DrainPlan | None:
+    """What the service of one Kubernetes node would have to wait for: its pods of this NodeSet, and their jobs. None where
+    it has none. Nothing is removed by this plan: the numbers are today's."""
+    pods = tuple(pod for pod in seen.pods if pod.scheduled and pod.spec.node_name == machine)
+    if not pods:
+        return None
+    plan = DrainPlan(owner.nodeset, state.spec.replicas, state.spec.replicas, len(pods), known=seen.cluster is not None)
+    if seen.cluster is None:
+        return replace(plan, warnings=(_unasked(seen),))
+    selected = choose(assess(pods, seen.cluster, seen.now, owner), 0)
+    return replace(plan, selected=selected, warnings=tuple(queue_warnings(seen.cluster, selected)))
+
+
 def _own_partition(cluster: ClusterView, state: NodeSet, owner: Owner) -> Iterable[str]:
     """The queue of the NodeSet's own partition, which slurmctld in Kubernetes loses with it."""
     going = Change(partitions=frozenset([owner.nodeset] if state.spec.partition.enabled else []))

@@ -104,6 +104,28 @@ def test_a_plan_names_whose_srun_login_pods_wait_for(stack: Stack, capsys: pytes
     assert (found["nodeset"], found["known"], [each["job"] for each in found["jobs"]]) == ("logins.main", True, ["7"])
 
 
+def test_a_plan_of_a_machine_names_whose_jobs_are_on_it_and_until_when(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both NodeSets of the model have all their pods on k-1."""
+    assert stack.run("plan", "--node", "k-1") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("gpu: 3 nodes\n")
+    assert "gpu-2 (busy): 1 of " in shown
+    assert "\nk-1: 1 job, the last one ends by " in shown
+    assert stack.asked == ["gpu", "cpu"]
+
+
+def test_a_machine_without_a_pod_is_free_and_one_that_is_not_known_is_not(
+    stack: Stack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stack.run("plan", "--node", "k-9") == 0
+    assert capsys.readouterr().out == "k-9: no pod of these NodeSets is there, so its service waits for no job of theirs\n"
+    stack.gpu.w.rest_up = False
+    assert stack.run("plan", "--node", "k-1", "--nodeset", "gpu") == 1
+    assert "k-1: not known, since Slurm could not be asked" in capsys.readouterr().out
+
+
 def test_a_plan_of_nothing_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
     stack.names = ()
     assert stack.run("plan") == 0
