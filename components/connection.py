@@ -18,6 +18,7 @@ from pulumi_kubernetes import Provider, ProviderArgs
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
+from .blueprint import Blueprint, joined_document
 from .cluster_identity import ClusterIdentity, place_props
 from .resources import token
 
@@ -101,7 +102,9 @@ def kubernetes_provider(config: ClusterConfig) -> ClusterProvider:
     if key not in connections:
         name = f"{cluster.namespace}-{cluster.resource_name}" + (f"-{access.context}" if access.context else "")
         identity = ClusterIdentity(f"{name}-connection", place_props(config))
-        connections[key] = ClusterProvider(f"{name}-kubernetes", config, pulumi.ResourceOptions(depends_on=[identity]))
+        after = pulumi.ResourceOptions(depends_on=[identity])
+        Blueprint(f"{name}-blueprint", joined_document(config), after)
+        connections[key] = ClusterProvider(f"{name}-kubernetes", config, after)
     return connections[key]
 
 

@@ -29,6 +29,7 @@ from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
+from .blueprint import Blueprint, cluster_document
 from .client import Client, ClientArgs
 from .cluster_identity import ClusterIdentity, cluster_props
 from .connection import ClusterProvider, Component
@@ -104,6 +105,8 @@ class HybridCluster(Component):
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", cluster_props(config), child(self))
+        about = cluster_document(config, name, settings.keys.token_set)
+        Blueprint(f"{name}-blueprint", args.filled(about), child(self, identity))
         self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
         self._without_slurm(settings)
         if not config.auth.makes_daemons:

@@ -9,13 +9,15 @@ import pulumi
 
 from slinky_iac import names
 from slinky_iac.blueprint import objects
+from slinky_iac.blueprint.document import nodeset_document
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import frozen, newer
 from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.workers import template_digest
 
-from .connection import Component
+from .blueprint import Blueprint
+from .connection import Component, given
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
 from .resources import child, custom_resource, nodeset_object
@@ -47,6 +49,8 @@ class NodeSet(Component):
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeSet", name, args.cluster, opts)
         cluster = args.cluster
+        if given(opts) is None:  # without a HybridCluster, whose document has its NodeSets
+            Blueprint(f"{name}-blueprint", nodeset_document(cluster, args.name, args.settings), child(self))
         made = objects.nodeset(cluster, args.name, args.settings)
         kube, spec = made.name, dict(made.body["spec"])
         noted = {

@@ -14,13 +14,12 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
+from slinky_iac.blueprint.document import facts, guards
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import reach_props
 from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
 from slinky_iac.keys.jwks import kids
-from slinky_iac.parts.part import Part
-from slinky_iac.parts.registry import parts_of
 
 from .gates import gate_props, outside_props
 
@@ -40,17 +39,13 @@ def watched(
     document: dict[str, Any] = {
         "schema": names.WATCHED_SCHEMA,
         "stack": pulumi.get_stack(),
-        "cluster": config.cluster.name,
-        "operator": config.operator.version,
-        "operatorNamespace": config.operator.namespace if config.operator.install else "",
-        "slurmctld": "".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
-        "slurmdbd": "".join(f"{each.host}:{each.port}" for each in config.slurmdbd.hosts),
+        **facts(config),
         "accounting": config.accounting.enabled,
         "reach": reach_props(way),
         "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],
         "hosts": hosts,
         "usersUrl": rest.url if rest is not None else "",
-        **{part.name: _live(part, config) for part in parts_of(config) if part.guard is not None},
+        **guards(config),
     }
     return pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since)).apply(
         lambda found: json.dumps(document | {"keys": _keys(config, found, token_set)}, indent=1, sort_keys=True)
@@ -73,8 +68,3 @@ def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set
         public = sorted(kids(token_set.encode())) if token_set is not None else []
         rows.append(row | {"beside": names.token_key_set(config.cluster.resource_name), "public": public})
     return rows
-
-
-def _live(part: Part, config: StackConfig) -> list[dict[str, Any]]:
-    """Objects that must be in Kubernetes as the stack has made them."""
-    return [{"kind": each.kind, "name": each.name, "spec": each.body["spec"]} for each in part.objects(config, str)]

@@ -242,6 +242,8 @@ WATCHED_FILE: Final = "watched.json"
 """Entry of the ConfigMap with what a status in a pod looks at."""
 WATCHED_SCHEMA: Final = 1
 """Number of its shape."""
+BLUEPRINT_SCHEMA: Final = 1
+"""The same of the document that a stack's state has of what the stack is."""
 
 
 def client(cluster: str, name: str) -> str:

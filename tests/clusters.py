@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from components import HybridCluster, HybridClusterArgs
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.config.reader import StackSettings
-from tests.program import GENERATED, Recording, run_stack
+from tests.program import GENERATED, Recording, Secret, run_stack
 from tests.rsa_keys import pem
 from tests.stacks import FORMS, ROOT, merged, sections, without_networks
 
@@ -76,3 +77,25 @@ def traces(raw: bytes) -> set[str]:
 def all_traces() -> set[str]:
     """Traces of both imported keys, of a generated key and of the database password."""
     return {trace for raw in (*RAW_KEYS, COMING_KEY, GENERATED.encode(), PASSWORD.encode()) for trace in traces(raw)}
+
+
+def state_of(recording: Recording) -> State:
+    """The state that an engine would have after it: each resource as it was asked for."""
+    return State.read(
+        {
+            "urn": each.urn,
+            "type": each.type,
+            "inputs": _open(each.inputs),
+            "outputs": _open(recording.outputs.get(each.urn, each.inputs)),
+            "protect": each.protect,
+        }
+        for each in recording.resources
+    )
+
+
+def _open(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return _open(value.value)
+    if isinstance(value, dict):
+        return {key: _open(each) for key, each in value.items()}
+    return [_open(each) for each in value] if isinstance(value, list) else value

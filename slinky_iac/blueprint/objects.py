@@ -76,9 +76,15 @@ def _core(kind: str, name: str, logical: str, body: Mapping[str, Any], **more: A
     return Object(logical=logical, api_version="v1", kind=kind, name=name, body=body, **more)
 
 
+def logical(config: ClusterConfig, kind: str, name: str) -> str:
+    """Logical name of one of the operator's custom resources, which no component's name begins."""
+    return f"{config.cluster.namespace}-{name}-{kind.lower()}"
+
+
 def _slinky(config: ClusterConfig, kind: str, name: str, spec: Mapping[str, Any]) -> Object:
-    logical = f"{config.cluster.namespace}-{name}-{kind.lower()}"
-    return Object(logical=logical, api_version=names.API_VERSION, kind=kind, name=name, body={"spec": spec})
+    return Object(
+        logical=logical(config, kind, name), api_version=names.API_VERSION, kind=kind, name=name, body={"spec": spec}
+    )
 
 
 def namespace(name: str, noted: Mapping[str, str]) -> Object:

@@ -82,6 +82,11 @@ class Resource:
         return cls(urn, type_, inputs, outputs, created, modified, bool(raw.get("protect")))
 
     @property
+    def logical(self) -> str:
+        """Its logical name; empty where the URN has none."""
+        return self.urn.split("::", 3)[3] if self.urn.count("::") >= 3 else ""
+
+    @property
     def spec(self) -> Json:
         """``spec`` of a Kubernetes object; empty where there is none."""
         return self.part("spec")
@@ -136,13 +141,14 @@ class State(tuple[Resource, ...]):
         """The first resource of a type."""
         return next(iter(self.all(type_)), Resource())
 
-    def of_keys(self, type_: str, ending: str) -> tuple[Resource, ...]:
-        """Those of the stack's keys whose URN ends so."""
-        return tuple(each for each in self.all(type_) if OF_KEYS in each.urn and each.urn.endswith(ending))
+    def components(self, kind: str) -> tuple[Json, ...]:
+        """Outputs of this program's components of a kind; empty for one whose outputs weren't written yet."""
+        return tuple(each.outputs for each in self.all(f"{names.TYPE_PREFIX}:{kind}"))
 
-    def of_key(self, type_: str, ending: str) -> Resource:
-        """The first of them."""
-        return next(iter(self.of_keys(type_, ending)), Resource())
+    def object(self, type_: str, namespace: str, name: str) -> Resource:
+        """A Kubernetes object by its name in Kubernetes."""
+        found = (each for each in self.all(type_) if (each.namespace, each.object_name) == (namespace, name))
+        return next(found, Resource())
 
     @property
     def outputs(self) -> Json:

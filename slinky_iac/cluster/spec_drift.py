@@ -1,18 +1,16 @@
-"""Are the objects that guard something in Kubernetes as the stack's state has them?
+"""Are the objects that guard something in Kubernetes as the stack has made them?
 
 A policy that somebody has taken away or changed refuses less than the state says, and nothing else would show it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KubeNotFound
 
-_TYPE: Final = "kubernetes:admissionregistration.k8s.io/v1:"
 _DEFAULTS: Final[Mapping[str, object]] = {
     "matchPolicy": "Equivalent",
     "namespaceSelector": {},
@@ -24,7 +22,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 
 @dataclass(frozen=True)
 class Desired:
-    """One object, as the state has it."""
+    """One object, as the stack makes it."""
 
     kind: str
     name: str
@@ -36,12 +34,6 @@ class Asked(Protocol):
 
     def admission(self, kind: str, name: str) -> Mapping[str, Any]:
         """The object's spec. :raises KubeNotFound: it isn't there."""
-
-
-def desired(state: State, kinds: Iterable[str]) -> tuple[Desired, ...]:
-    """The policies of these kinds in a stack's state; nothing where it has none."""
-    found = state.all(*(f"{_TYPE}{kind}" for kind in kinds))
-    return tuple(Desired(each.type.removeprefix(_TYPE), each.object_name, each.spec) for each in found)
 
 
 def faults(kube: Asked, objects: Sequence[Desired], open_to: Callable[[str], str]) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ _PARTS = {
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
     "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
-    "blueprint": "config keys names parts specs",
+    "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors keys names parts releases",
     "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text",
@@ -302,7 +302,7 @@ def part(module: str) -> str:
     if names[1] == "config" and names[2:]:
         return "config.base" if names[2] in BASE else "config.rules" if RULES.match(names[2]) else "config"
     if names[1] == "blueprint":
-        return "blueprint" if names[2:3] == ["objects"] else "blueprint.base"
+        return "blueprint" if names[2:3] in (["objects"], ["document"]) else "blueprint.base"
     if names[1] == "specs" and names[2:] and names[2] in SHARED:
         return "specs.base"
     if names[1] == "preflight" and names[2:] and names[2] in {"check", "facts"}:

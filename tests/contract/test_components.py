@@ -37,6 +37,8 @@ TOKENS = {
 """Part of every URN in users' state files: a change needs an alias."""
 OF_PARTS = {f"slinky:slurm:{part.component}" for part in PARTS}
 """Types of components that parts fill; a test of each part pins its own."""
+BLUEPRINT = "slinky:slurm:Blueprint"
+"""Type of the component that has the blueprint as its outputs; commands find it in states by this."""
 PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
 LOGINS = {"main": {"sssdConfSecret": "sssd"}}
 STACKS = (*WITH_SLINKY, MUNGE)
@@ -107,7 +109,7 @@ def test_a_component_takes_name_arguments_and_options(name: str) -> None:
 def test_the_type_token_is_pinned(name: str) -> None:
     seen = {r.type for stack in STACKS for r in whole(stack).resources if not r.custom}
     assert TOKENS[name] in seen
-    assert seen <= {*TOKENS.values(), *OF_PARTS}
+    assert seen <= {*TOKENS.values(), *OF_PARTS, BLUEPRINT}
 
 
 @every_component

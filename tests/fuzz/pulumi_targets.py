@@ -148,7 +148,7 @@ def _with_secret() -> bytes:
 
 
 def _deployment(*resources: dict[str, Any]) -> bytes:
-    found = [*states.resources(), *states.fence_objects(), *resources]
+    found = [*states.fenced(), *resources]
     return json.dumps({"version": 3, "deployment": {"resources": found, "pending_operations": []}}).encode()
 
 

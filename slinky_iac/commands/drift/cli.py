@@ -6,22 +6,23 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.blueprint import blueprint
 from slinky_iac.cluster.connection import Connection, connected
-from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import ClusterView, Workers
-from slinky_iac.cluster.spec_drift import Desired, desired, faults
+from slinky_iac.cluster.spec_drift import Desired, faults
 from slinky_iac.commands import output
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
 from slinky_iac.commands.output import waiting_line
-from slinky_iac.commands.status.facts import cluster_name, reach_of
+from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
@@ -49,8 +50,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         )
     wanted = expected(state, own, hosts)
     with connected(reach) as session:
-        guards = {name: desired(state, guard.policies) for name, guard in GUARDS.items()}
-        seen = look(session, own, guards, wanted.partitions)
+        seen = look(session, own, blueprint(state).guards, wanted.partitions)
         if wanted.required:
             with suppress(SlurmrestVersionError):  # before Slurm 26.05 slurmrestd can't tell
                 seen = replace(seen, conf=session.slurm.running_conf().slurm_conf)
@@ -66,65 +66,27 @@ def check(stack: str | None) -> tuple[Finding, ...]:
 @pulumi_state.as_written()
 def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
     """What a state says that Slurm should be."""
+    stack = blueprint(state)
     owners = [*(each.owner for each in gates.values()), *([hosts.owner] if hosts else [])]
     states = {} if hosts is None else {**dict.fromkeys(hosts.held, "drained"), **dict.fromkeys(hosts.active, "active")}
+    specs = {name: spec for name, spec in stack.nodesets.items() if name in gates}
+    lines = f"{stack.outside_conf}\n{stack.extra_conf}"
+    own = (name for name, spec in specs.items() if (spec.get("partition") or {}).get("enabled") is True)
+    required = {each.key for each in REQUIRED}
     return Expected(
         stack=owners[0].stack if owners else "",
-        cluster=cluster_name(state),
-        releases=frozenset(_releases(state)),
+        cluster=stack.cluster,
+        releases=frozenset(found[1] for image in stack.images if (found := _IMAGE_RELEASE.search(image))),
         nodesets=tuple(sorted(gates)),
         hosts=states,
-        host_places=places_of_hosts(_lines(state)),
-        nodeset_places={name: place_of_nodeset(str(each.get("extraConf") or "")) for name, each in _specs(state, gates)},
-        partitions=tuple(sorted(set(_partitions(state, gates)))),
-        required=_required(state),
-        promised={name: promised(spec) for name, spec in _specs(state, gates)},
+        host_places=places_of_hosts(lines),
+        nodeset_places={name: place_of_nodeset(str(spec.get("extraConf") or "")) for name, spec in specs.items()},
+        partitions=tuple(sorted({*_PARTITION.findall(lines), *own})),
+        required={key: value for key, value in _PARAMETER.findall(stack.outside_conf) if key in required},
+        promised={name: promised(spec) for name, spec in specs.items()},
         labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
-        token_set=_written_set(state),
+        token_set=TokenSet(stack.namespace, stack.token_set_name, stack.token_set) if stack.token_set else None,
     )
-
-
-def _specs(state: State, gates: Mapping[str, GateSettings]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """NodeSets by their name in the configuration, with the spec that the last update wrote."""
-    by_resource = {settings.resource: name for name, settings in gates.items()}
-    found = ((each.object_name, each.spec) for each in state.all(custom("NodeSet")))
-    return ((by_resource[name], spec) for name, spec in found if name in by_resource)
-
-
-def _lines(state: State) -> str:
-    """Lines of slurm.conf that the last update wrote, or asked of an external slurm.conf."""
-    inside = (str(each.spec.get("extraConf") or "") for each in state.all(custom("Controller")))
-    return "\n".join([str(state.outputs.get("outsideSlurmConf") or ""), *inside])
-
-
-def _required(state: State) -> Mapping[str, str]:
-    """Parameters that the last update asked of an external slurm.conf."""
-    keys = {each.key for each in REQUIRED}
-    lines = _PARAMETER.findall(str(state.outputs.get("outsideSlurmConf") or ""))
-    return {key: value for key, value in lines if key in keys}
-
-
-def _written_set(state: State) -> TokenSet | None:
-    """The ConfigMap that holds the public set."""
-    found = state.of_key(CONFIG_MAP, "-token-jwks")
-    document = str(found.part("data").get(names.JWKS_FILE) or "")
-    return TokenSet(found.namespace, found.object_name, document) if found else None
-
-
-def _releases(state: State) -> Iterable[str]:
-    """Releases that the tags of the daemons' images begin with."""
-    for each in state:
-        for daemon in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd"):
-            part = each.spec.get(daemon)
-            image = part.get("image") if isinstance(part, dict) else None
-            if isinstance(image, str) and (found := _IMAGE_RELEASE.search(image)):
-                yield found.group(1)
-
-
-def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
-    """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
-    yield from _PARTITION.findall(_lines(state))
-    yield from (name for name, spec in _specs(state, gates) if (spec.get("partition") or {}).get("enabled") is True)
 
 
 def look(

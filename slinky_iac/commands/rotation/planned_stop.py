@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import SECRET, Resource, State, custom, dynamic
+from slinky_iac.cluster.pulumi_state import Resource
 from slinky_iac.commands.rotation.host_scripts import FOLDER
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged
 from slinky_iac.config.stack import StackConfig
@@ -84,22 +84,6 @@ class StopFacts:
     """Hosts of a backup slurmctld, which no configuration names."""
     folder: str = FOLDER
     """Slurm's folder on outside hosts."""
-
-
-def holders(state: State, key: Key) -> tuple[Resource, ...]:
-    """The stack's own resources that hold a key. A key that was made outside the stack has none."""
-    kinds = {
-        "random:index/randomPassword:RandomPassword": f"-{key.logical}",
-        SECRET: f"-{key.logical}-secret",
-        dynamic("ExternalKey"): f"-{key.logical}-external",
-    }
-    return tuple(each for kind, ending in kinds.items() for each in state.of_keys(kind, ending))
-
-
-def daemons(state: State) -> tuple[Resource, ...]:
-    """The custom resources of the cluster; those that all others depend on first."""
-    order = [custom(kind) for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")]
-    return tuple(each for kind in order for each in state.all(kind))
 
 
 def plan_of(key: Key, facts: StopFacts) -> Plan:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from slinky_iac import external_keys, names
+from slinky_iac.cluster.blueprint import blueprint, standing
 from slinky_iac.commands.rotation import host_scripts, planned_stop
 from slinky_iac.commands.rotation.cluster import Snapshot, kubectl_run
 from slinky_iac.commands.rotation.driver import KeyRotation
@@ -97,11 +98,12 @@ class PlannedStop(KeyRotation):
     def _facts(self, values: Values, done: Sequence[str]) -> StopFacts:
         engine, config = self.context.engine, values.config
         resources = engine.resources()
+        stack = blueprint(resources)
         imported = config.keys.source == "imported"
         return StopFacts(
             config=config,
-            holders=planned_stop.holders(resources, self.key) if config.keys.source != "existing" else (),
-            daemons=planned_stop.daemons(resources),
+            holders=stack.holders(resources, self.key.label) if config.keys.source != "existing" else (),
+            daemons=standing(resources, stack.daemons),
             blank=not resources,
             current=values.keys.fingerprint(self.key.config) if imported else None,
             next_key=values.keys.fingerprint(self.key.next) if imported else None,

@@ -8,27 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import (
-    CONFIG_MAP,
-    PROVIDER,
-    RELEASE,
-    SECRET,
-    Resource,
-    State,
-    as_written,
-    custom,
-    dynamic,
-)
+from slinky_iac.cluster.blueprint import Blueprint, KeyRow, blueprint, standing
+from slinky_iac.cluster.pulumi_state import SECRET, Resource, State, as_written, custom, dynamic
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.cluster.spec_drift import Desired, desired
-from slinky_iac.commands.rotation.planned_stop import daemons, holders
-from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
+from slinky_iac.cluster.spec_drift import Desired
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts, reach_from
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, TOKENS
 from slinky_iac.keys.jwks import kids
-from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import moment
 
 EXTERNAL_KEY: Final = dynamic("ExternalKey")
+_PRINTS: Final = {SLURM.label: "slurm_key_fingerprint", JWT.label: "jwt_key_fingerprint"}
+"""Outputs of the component of the keys, which has them as soon as they are known."""
 
 
 @dataclass(frozen=True)
@@ -53,43 +44,31 @@ class KeyPlace:
     """Whether its Secret is read; not by an account that has no right to."""
 
 
-def key_places(state: State) -> Iterable[KeyPlace]:
-    """All keys of the stack. Its Controller names the Secrets of the daemons' keys."""
-    controller = state.first(custom("Controller"))
-    slurm = controller.spec.get("slurmKeyRef")
-    places = (
-        (SLURM, slurm if isinstance(slurm, dict) else {}, "slurmKeyFingerprint"),
-        (JWT, jwt_reference(controller.spec), "jwtKeyFingerprint"),
-    )
-    jwks = state.of_key(SECRET, "-slurm-jwks-secret")
-    for key, reference, output in places:
-        if reference:
-            secret = str(reference.get("name") or "")
-            said = state.outputs.get(output)
-            fingerprint = said if isinstance(said, str) else ""
-            beside = jwks.object_name if key is SLURM else ""
-            made = next((moment(each.created) for each in state.all(SECRET) if each.object_name == secret), None)
+def key_places(stack: Blueprint, state: State) -> Iterable[KeyPlace]:
+    """All keys of the stack that stand: daemons' keys with its Controller, the key of its tokens with its Secret."""
+    prints = next(iter(state.components("AuthKeys")), {})
+    for row in stack.keys:
+        secret = state.object(SECRET, stack.namespace, row.secret)
+        if row.name == TOKENS.label:
+            # Its Secret is changed in place, so the key is as old as that at least.
+            since = moment(secret.modified or secret.created)
+            if secret:
+                yield _place(stack, row, made=since, beside=row.beside, public=public_kids(stack.token_set))
+        elif stack.stands(state, custom("Controller")):
+            said = prints.get(_PRINTS[row.name])
             kept = (each.outputs for each in state.all(EXTERNAL_KEY))
-            record = next((each for each in kept if each.get("secret") == secret and each.get("mark")), None)
-            entry = str(reference.get("key") or "")
-            yield KeyPlace(key.label, controller.namespace, secret, entry, fingerprint, made, beside, record=record)
-    yield from _token_key(state)
+            yield _place(
+                stack,
+                row,
+                fingerprint=said if isinstance(said, str) else "",
+                made=moment(secret.created),
+                beside=state.object(SECRET, stack.namespace, row.beside).object_name,
+                record=next((each for each in kept if each.get("secret") == row.secret and each.get("mark")), None),
+            )
 
 
-def _token_key(state: State) -> Iterable[KeyPlace]:
-    """The key of the stack's own tokens. Its Secret is changed in place, so the key is as old as that at least."""
-    secret, public = state.of_key(SECRET, "-token-key-secret"), state.of_key(CONFIG_MAP, "-token-jwks")
-    if secret:
-        yield KeyPlace(
-            TOKENS.label,
-            secret.namespace,
-            secret.object_name,
-            TOKENS.file,
-            "",
-            moment(secret.modified or secret.created),
-            public.object_name,
-            public_kids(public.part("data").get(names.JWKS_FILE)),
-        )
+def _place(stack: Blueprint, row: KeyRow, fingerprint: str = "", **more: Any) -> KeyPlace:  # noqa: ANN401
+    return KeyPlace(row.name, stack.namespace, row.secret, row.entry, fingerprint, **more)
 
 
 def public_kids(document: object) -> frozenset[str]:
@@ -100,12 +79,6 @@ def public_kids(document: object) -> frozenset[str]:
         return frozenset()
 
 
-def jwt_reference(controller: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Secret and entry of the JWT key, as a Controller's spec of any operator names them; empty where there is none."""
-    found = controller.get("jwtKeyRef") or controller.get("jwtHs256KeyRef")
-    return found if isinstance(found, dict) else {}
-
-
 def signing(reach: Reach | None, keys: tuple[KeyPlace, ...]) -> str:
     """Name of the key that signs the stack's tokens, by what its gates say; ``reach`` None: it has no gate, and then two
     keys leave it open (empty)."""
@@ -114,7 +87,6 @@ def signing(reach: Reach | None, keys: tuple[KeyPlace, ...]) -> str:
     return "" if any(place.name == TOKENS.label for place in keys) else JWT.label
 
 
-IDENTITY: Final = dynamic("ClusterIdentity")
 OPERATOR: Final = "slurm-operator"
 """Name of the operator's release and Deployment."""
 
@@ -142,7 +114,7 @@ class Facts:
     signing: str = ""
     """Name of the key that signs this stack's tokens; empty where the state doesn't tell."""
     holders: Mapping[str, tuple[Resource, ...]] = field(default_factory=dict)
-    """What each daemons' key is held in, by its name; see :func:`slinky_iac.commands.rotation.planned_stop.holders`."""
+    """What each daemons' key is held in, by its name; see :meth:`slinky_iac.cluster.blueprint.Blueprint.holders`."""
     daemons: tuple[Resource, ...] = ()
     """Custom resources whose pods read keys when they start."""
     guards: Mapping[str, tuple[Desired, ...]] = field(default_factory=dict)
@@ -153,66 +125,31 @@ class Facts:
 def facts(stack: str, state: State) -> Facts:
     """What the state says. ``stack``: its name where known, else read from the resources."""
     own, hosts = gates(state), outside_hosts(state)
-    controller, accounting = state.first(custom("Controller")).spec, state.first(custom("Accounting")).spec
-    keys = tuple(key_places(state))
-    release = next((each.inputs for each in state.all(RELEASE) if each.inputs.get("name") == OPERATOR), {})
+    known = blueprint(state)
+    keys = tuple(key_places(known, state))
     versions = [str(settings.version) for settings in own.values()]
-    way = reach_of(own, hosts) or _reach(state)
+    restapi = known.stands(state, custom("RestApi"))
     return Facts(
         stack=stack or state.stack,
         resources=len(state),
-        cluster=cluster_name(state),
-        operator=next(iter([*versions, str(release.get("version") or "")]), ""),
-        operator_namespace=str(release.get("namespace") or ""),
-        slurmctld=_address(controller),
-        slurmdbd=_address(accounting),
-        has_slurmctld=bool(controller),
-        has_slurmdbd=bool(accounting),
-        reach=way,
+        cluster=known.cluster,
+        operator=next(iter(versions), known.operator),
+        operator_namespace=known.operator_namespace,
+        slurmctld=known.slurmctld,
+        slurmdbd=known.slurmdbd,
+        has_slurmctld=known.stands(state, custom("Controller")),
+        has_slurmdbd=known.stands(state, custom("Accounting")),
+        reach=reach_of(own, hosts) or (reach_from(known.reach) if restapi else None),
         gates=own,
         hosts=hosts,
         keys=keys,
         signing=signing(reach_of(own, hosts), keys),
-        holders={key.label: holders(state, key) for key in DAEMON_KEYS},
-        daemons=daemons(state),
-        guards={name: desired(state, guard.policies) for name, guard in GUARDS.items()},
+        holders={key.label: known.holders(state, key.label) for key in DAEMON_KEYS},
+        daemons=standing(state, known.daemons),
+        guards=known.guards,
     )
 
 
 def reach_of(gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Reach | None:
     """The way to the clusters that the stack's gates have; None where it has no gate."""
     return next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
-
-
-def cluster_name(state: State) -> str:
-    """ClusterName, as the Controller or the record of the cluster's identity has it; empty where there is neither."""
-    identity = state.first(IDENTITY)
-    said = (state.first(custom("Controller")).spec, identity.inputs, identity.outputs)
-    return next((str(each["clusterName"]) for each in said if each.get("clusterName")), "")
-
-
-def _address(spec: Mapping[str, Any]) -> str:
-    external = spec.get("externalConfig")
-    if spec.get("external") is not True or not isinstance(external, dict):
-        return ""
-    return f"{external.get('host')}:{int(external.get('port') or 0)}"
-
-
-def _reach(state: State) -> Reach | None:
-    """For a stack without any NodeSet or host: what its gates would have said."""
-    restapi, jwt = state.first(custom("RestApi")), jwt_reference(state.first(custom("Controller")).spec)
-    if not restapi.metadata or not jwt:
-        return None
-    provider = state.first(PROVIDER).inputs
-    return Reach(
-        namespace=restapi.namespace,
-        restapi_service=names.restapi_service(restapi.object_name),
-        jwt_secret=str(jwt.get("name") or ""),
-        jwt_entry=str(jwt.get("key") or ""),
-        kubeconfig=_text(provider.get("kubeconfig")),
-        context=_text(provider.get("context")),
-    )
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

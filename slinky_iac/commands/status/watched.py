@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slinky_iac import names
-from slinky_iac.cluster.spec_drift import Desired
+from slinky_iac.cluster.blueprint import guarded
 from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
 from slinky_iac.errors import StateError
@@ -73,10 +73,7 @@ def _facts(document: Mapping[str, Any]) -> Facts:
         hosts=None if hosts is None else OutsideSettings.from_props(hosts),
         keys=places,
         signing=signing(way, places),
-        guards={
-            name: tuple(Desired(str(each["kind"]), str(each["name"]), dict(each["spec"])) for each in document[name])
-            for name in GUARDS
-        },
+        guards={name: guarded(document[name]) for name in GUARDS},
     )
 
 

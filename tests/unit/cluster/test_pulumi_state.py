@@ -11,7 +11,7 @@ from slinky_iac.cluster.pulumi_state import custom as type_of
 from slinky_iac.commands.drift.cli import expected
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import StateError
-from tests.unit.status.made import custom, facts, gate, resources
+from tests.unit.status.made import blueprint, custom, facts, gate, resources
 
 GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
 
@@ -24,7 +24,9 @@ GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
         {"type": GATE, "outputs": gate("gpu", 1) | {"replicas": {}}},
         {"type": GATE, "outputs": {key: value for key, value in gate("gpu", 1).items() if key != "policy"}},
         {"type": "pulumi-python:dynamic/slurm:OutsideHosts", "outputs": gate("x", 1) | {"hosts": [1]}},
-        custom("Controller", {"external": True, "externalConfig": {"host": "a", "port": []}}) | {"inputs": 3},
+        custom("Controller") | {"inputs": 3},
+        blueprint(keys=3),
+        blueprint(daemons=[["Controller"]]) | {"type": "slinky:slurm:Blueprint"},
     ],
 )
 def test_a_state_that_somebody_edited_is_said_to_be_so(edited: dict[str, Any]) -> None:
@@ -35,8 +37,6 @@ def test_a_state_that_somebody_edited_is_said_to_be_so(edited: dict[str, Any]) -
 def test_drift_says_the_same() -> None:
     with pytest.raises(StateError, match="isn't as this program writes it"):
         State.read([*resources(), {"type": type_of("Controller"), "inputs": 3}])
-    nodeset = custom("NodeSet", {"partition": 3})
-    nodeset["inputs"]["metadata"]["name"] = next(iter(gates(State.read(resources())).values())).resource
-    edited = State.read([*resources(), nodeset])
+    edited = State.read(resources(nodesets={"gpu": {"partition": 3}}))
     with pytest.raises(StateError, match="isn't as this program writes it"):
         expected(edited, gates(edited), outside_hosts(edited))

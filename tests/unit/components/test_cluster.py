@@ -247,6 +247,7 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("Accounting", "lab-accounting"),
         ("Accounting", "slurm-slurm-accounting"),
         ("AuthKeys", "lab-keys"),
+        ("Blueprint", "lab-blueprint"),
         ("ClusterIdentity", "cluster-identity"),
         ("Controller", "lab-controller"),
         ("Controller", "slurm-slurm-controller"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.commands.rotation.planned_stop import holders
+from slinky_iac.cluster.blueprint import blueprint
+from slinky_iac.cluster.pulumi_state import Resource
 from slinky_iac.keys.catalogue import BY_NAME, KeyName
-from tests.clusters import recorded
+from tests.clusters import recorded, state_of
 from tests.program import Recording, Registered
 from tests.stacks import FORMS
 
@@ -24,10 +24,14 @@ STAYING = (
 """What other stacks, or the queue, live on."""
 
 
+def holders(recording: Recording, which: KeyName) -> tuple[Resource, ...]:
+    state = state_of(recording)
+    return blueprint(state).holders(state, BY_NAME[which].label)
+
+
 def removed_with(recording: Recording, which: KeyName) -> list[Registered]:
     """What `pulumi destroy --target KEY --target-dependents` removes."""
-    state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
-    first = holders(state, BY_NAME[which])[0].urn
+    first = holders(recording, which)[0].urn
     return [r for r in recording.resources if r.urn == first or first in recording.before(r)]
 
 
@@ -59,7 +63,6 @@ def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which:
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
 def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: KeyName) -> None:
     recording = recorded(stack, logins=LOGINS)
-    state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
-    lifted = {holder.urn for holder in holders(state, BY_NAME[which]) if holder.protect}
+    lifted = {holder.urn for holder in holders(recording, which) if holder.protect}
     assert lifted
     assert {r.urn for r in removed_with(recording, which) if r.protect} == lifted

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from slinky_iac import names
+from slinky_iac.blueprint.document import document
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands.drift.cli import expected
-from slinky_iac.commands.drift.compare import TokenSet
+from slinky_iac.commands.drift.compare import Expected, TokenSet
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.specs.slurm_conf import outside_slurm_conf, required
+from slinky_iac.errors import StateError
+from slinky_iac.specs.slurm_conf import required
 from tests.stacks import outside
+from tests.unit.status.made import blueprint
 
 REACH = {"namespace": "slurm", "restapiService": "r", "jwtSecret": "s", "jwtEntry": "e"}
 GATE = {
@@ -26,39 +31,37 @@ HOSTS = {
     "policy": {},
     **REACH,
 }
-GROUP = "kubernetes:slinky.slurm.net/v1beta1"
 
 
-def nodeset(*, enabled: bool, image: str) -> dict[str, Any]:
-    spec = {"partition": {"enabled": enabled}, "slurmd": {"image": image}}
-    return {"type": f"{GROUP}:NodeSet", "inputs": {"metadata": {"name": "slurm-worker-gpu"}, "spec": spec}}
+def of(**parts: Any) -> Expected:
+    """``parts``: of the blueprint."""
+    return expected(
+        State.read([blueprint(**parts)]), {"gpu": GateSettings.from_props(GATE)}, OutsideSettings.from_props(HOSTS)
+    )
 
 
-def of(*resources: dict[str, Any]):
-    gate = GateSettings.from_props(GATE)
-    return expected(State.read(resources), {"gpu": gate}, OutsideSettings.from_props(HOSTS))
+def document_of(data: dict[str, Any]) -> dict[str, Any]:
+    return document(load(data), "lab")
 
 
 def test_partitions_come_from_the_outside_lines_and_from_the_operator() -> None:
     lines = (
         "NodeSet=gpu Feature=gpu\nPartitionName=gpu Nodes=gpu\nPartitionName=all Nodes=ALL Default=YES\n# PartitionName=no"
     )
-    stack = {"type": "pulumi:pulumi:Stack", "outputs": {"outsideSlurmConf": lines}}
-    assert of(stack, nodeset(enabled=False, image="x")).partitions == ("all", "gpu")
-    extra = {
-        "type": f"{GROUP}:Controller",
-        "inputs": {"spec": {"clusterName": "lab", "extraConf": "PartitionName=big Nodes=ALL"}},
-    }
-    found = of(extra, nodeset(enabled=True, image="x"))
-    assert (found.partitions, found.cluster) == (("big", "gpu"), "lab")
+    off, on = ({"gpu": {"partition": {"enabled": enabled}}} for enabled in (False, True))
+    assert of(outsideConf=lines, nodesets=off).partitions == ("all", "gpu")
+    assert of(outsideConf="", extraConf="PartitionName=big Nodes=ALL", nodesets=on).partitions == ("big", "gpu")
+
+
+def test_a_nodeset_without_a_gate_is_not_expected() -> None:
+    assert of(outsideConf="", nodesets={"other": {"partition": {"enabled": True}}}).partitions == ()
 
 
 def test_parameters_come_from_the_outside_lines() -> None:
     """As the last update wrote them out, by the output's own renderer."""
-    lines = outside_slurm_conf(load(outside()))
-    found = of({"type": "pulumi:pulumi:Stack", "outputs": {"outsideSlurmConf": lines}}).required
+    found = of(**document_of(outside())).required
     assert found == {each.key: value for each, value in required(load(outside()))}
-    assert of().required == {}
+    assert of(outsideConf="").required == {}
 
 
 def test_releases_come_from_image_tags_that_name_one() -> None:
@@ -68,20 +71,26 @@ def test_releases_come_from_image_tags_that_name_one() -> None:
         ("slurmd:latest", set()),
         ("slurmd@sha256:ab", set()),
     ):
-        assert of(nodeset(enabled=False, image=image)).releases == releases
+        assert of(images=[image]).releases == releases
 
 
 def test_hosts_and_stack_come_from_the_gates() -> None:
-    found = of({"type": "pulumi:pulumi:Stack"})
+    found = of()
     assert (found.stack, dict(found.hosts), found.nodesets) == ("prod", {"m-1": "active", "m-2": "drained"}, ("gpu",))
 
 
-def test_the_public_set_is_the_one_that_the_last_update_wrote() -> None:
-    own = {
-        "type": "kubernetes:core/v1:ConfigMap",
-        "urn": f"urn:pulumi:prod::slinky-iac::{names.TYPE_PREFIX}:AuthKeys$kubernetes:core/v1:ConfigMap::slurm-token-jwks",
-        "inputs": {"metadata": {"namespace": "slurm", "name": "slurm-token-jwks"}, "data": {"jwks.json": "{}"}},
-    }
-    assert of(own).token_set == TokenSet("slurm", "slurm-token-jwks", "{}")
-    assert of({**own, "urn": "urn:pulumi:prod::slinky-iac::kubernetes:core/v1:ConfigMap::x-token-jwks"}).token_set is None
+def test_the_public_set_is_the_one_of_the_last_update() -> None:
+    written = {"name": "slurm-token-jwks", "text": "{}"}
+    assert of(tokenSet=written).token_set == TokenSet("slurm", "slurm-token-jwks", "{}")
     assert of().token_set is None
+
+
+def test_gates_without_a_blueprint_are_not_judged() -> None:
+    gate = {"type": names.NODESET_SCALE, "urn": "", "outputs": GATE}
+    with pytest.raises(StateError, match=r"no blueprint of the stack.*nothing was asked\. Run `pulumi up`"):
+        expected(State.read([gate]), {}, None)
+
+
+def test_a_blueprint_of_another_release_is_refused() -> None:
+    with pytest.raises(StateError, match="has schema 2 and this program reads 1: nothing was asked"):
+        of(schema=2)

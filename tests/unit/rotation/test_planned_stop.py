@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.blueprint import blueprint as read_blueprint
+from slinky_iac.cluster.blueprint import standing
 from slinky_iac.commands.keys import cli
 from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.model import State, Turn
-from slinky_iac.commands.rotation.planned_stop import StopFacts, daemons, holders, plan_of, reason, split_hosts
+from slinky_iac.commands.rotation.planned_stop import StopFacts, plan_of, reason, split_hosts
 from slinky_iac.config.load import load
 from slinky_iac.keys.catalogue import JWT, SLURM, Role
 from tests.stacks import merged, minimal
 from tests.unit.keys.test_report import arguments
 from tests.unit.rotation.world import CONFIG
+from tests.unit.status.made import blueprint
 
 HEAD = "urn:pulumi:prod::slinky-iac::slinky:slurm:HybridCluster$"
 GENERATOR = f"{HEAD}slinky:slurm:AuthKeys$random:index/randomPassword:RandomPassword::lab-keys-slurm-key"
@@ -44,17 +47,20 @@ def resources() -> list[dict[str, Any]]:
         (f"{custom}:{kind}", f"{HEAD}slinky:slurm:{name}${custom}:{kind}::slurm-slurm-{kind.lower()}")
         for kind, name in kinds.items()
     ]
-    return [{"type": kind, "urn": urn, "protect": "AuthKeys" in urn} for kind, urn in (*made, *reversed(keys))]
+    found = [{"type": kind, "urn": urn, "protect": "AuthKeys" in urn} for kind, urn in (*made, *reversed(keys))]
+    daemons = [[kind, urn.rpartition("::")[2]] for kind, urn in reversed(made)]
+    return [blueprint("lab", daemons=daemons), *found]
 
 
 STATE = pulumi_state.State.read(resources())
+STACK = read_blueprint(STATE)
 
 
 def facts(data: dict[str, Any], **more: Any) -> StopFacts:
     config = load(data)
     known: dict[str, Any] = {
-        "holders": holders(STATE, SLURM)[0 if config.keys.source == "generated" else 1 :],
-        "daemons": daemons(STATE),
+        "holders": STACK.holders(STATE, SLURM.label)[0 if config.keys.source == "generated" else 1 :],
+        "daemons": standing(STATE, STACK.daemons),
         "current": "old" if config.keys.source == "imported" else None,
         "hosts": hosts_of(config, ["ctl-2"] if config.controller.external else []),
     }
@@ -62,12 +68,17 @@ def facts(data: dict[str, Any], **more: Any) -> StopFacts:
 
 
 def test_the_keys_holders_are_told_from_all_other_resources() -> None:
-    assert [(each.urn, each.protect) for each in holders(STATE, SLURM)] == [(GENERATOR, True), (SECRET, True)]
-    assert [each.urn.rsplit("::", 1)[1] for each in holders(STATE, JWT)] == [
+    assert [(each.urn, each.protect) for each in STACK.holders(STATE, SLURM.label)] == [(GENERATOR, True), (SECRET, True)]
+    assert [each.urn.rsplit("::", 1)[1] for each in STACK.holders(STATE, JWT.label)] == [
         "lab-keys-jwt-key",
         "lab-keys-jwt-key-secret",
     ]
-    assert [each.urn.rsplit("-", 1)[1] for each in daemons(STATE)] == ["controller", "restapi", "nodeset", "loginset"]
+    assert [each.urn.rsplit("-", 1)[1] for each in standing(STATE, STACK.daemons)] == [
+        "controller",
+        "restapi",
+        "nodeset",
+        "loginset",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +171,7 @@ def test_where_a_stop_stands_is_read_from_state_and_secrets(more: dict[str, Any]
 
 
 def test_a_generated_key_without_its_protection_is_being_removed() -> None:
-    lifted = tuple(replace(each, protect=False) for each in holders(STATE, SLURM))
+    lifted = tuple(replace(each, protect=False) for each in STACK.holders(STATE, SLURM.label))
     plan = plan_of(SLURM, facts(minimal(), holders=lifted))
     assert plan.under_way
     assert not plan_of(SLURM, facts(minimal(keys={"protect": False}), holders=lifted)).under_way

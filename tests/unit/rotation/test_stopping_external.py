@@ -30,6 +30,7 @@ URN = (
     "urn:pulumi:prod::slinky-iac::slinky:slurm:HybridCluster$slinky:slurm:AuthKeys$pulumi-python:dynamic/slurm:ExternalKey"
     "::lab-keys-slurm-key-external"
 )
+BLUEPRINT = "slinky:slurm:Blueprint"
 SALT = "00" * 16
 
 
@@ -43,7 +44,8 @@ class Store(Stopped):
         daemons = [each for each in self.state if "slinky.slurm.net" in each["type"]]
         kind = "pulumi-python:dynamic/slurm:ExternalKey"
         bare = {"type": "pulumi:pulumi:Stack", "urn": "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::x"}
-        self.state = [bare, *daemons, {"type": kind, "urn": URN, "protect": False, "outputs": known}]
+        stack = [each for each in self.state if each["type"] == BLUEPRINT]
+        self.state = [bare, *stack, *daemons, {"type": kind, "urn": URN, "protect": False, "outputs": known}]
         self.whole = [dict(each) for each in self.state]
 
     def settled(self) -> None:
@@ -52,7 +54,7 @@ class Store(Stopped):
     def remove_with_dependents(self, wanted: Sequence[str], protected: Sequence[str]) -> None:
         assert (list(wanted), list(protected)) == ([URN], [])
         self.operate("destroy")
-        self.state = [each for each in self.state if each["type"] == "pulumi:pulumi:Stack"]
+        self.state = [each for each in self.state if each["type"] in ("pulumi:pulumi:Stack", BLUEPRINT)]
 
     def up(self) -> None:
         self.operate("up")

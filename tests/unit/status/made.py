@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.blueprint.document import document
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status import facts as state_facts
@@ -29,6 +30,7 @@ POLICY = {
     "bound_s": 1920, "deadline_s": 1800, "grace_s": 60, "hold_factor": 2, "limits": {}, "min_hold_s": 3600,
     "on_deadline": "keep", "poll_s": 2, "register_deadline_s": 300, "signal": "SIGTERM",
 }  # fmt: skip
+OUTSIDE = {"controller": "ctl", "accounting": "dbd"}
 PRINTS = ("SHA256:" + "s" * 43, "SHA256:" + "j" * 43)
 
 
@@ -44,10 +46,11 @@ def gate(nodeset: str, replicas: int, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def custom(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+def custom(kind: str) -> dict[str, Any]:
     meta = {"name": "slurm", "namespace": "slurm"}
     kind = f"kubernetes:{names.API_VERSION}:{kind}"
-    return {"type": kind, "urn": urn(f"{kind}::slurm"), "inputs": {"metadata": meta, "spec": spec}}
+    logical = f"slurm-slurm-{kind.rpartition(':')[2].lower()}"
+    return {"type": kind, "urn": urn(f"{kind}::{logical}"), "inputs": {"metadata": meta}}
 
 
 def urn(tail: str) -> str:
@@ -58,7 +61,7 @@ def of_keys(kind: str, logical: str, name: str, **more: Any) -> dict[str, Any]:
     """An object of the component that holds the keys, as the state has it; ``more``: its other inputs."""
     return {
         "type": f"kubernetes:core/v1:{kind}",
-        "urn": urn(f"slinky:slurm:AuthKeys$kubernetes:core/v1:{kind}::slurm-{logical}"),
+        "urn": urn(f"slinky:slurm:AuthKeys$kubernetes:core/v1:{kind}::slurm-keys-{logical}"),
         "inputs": {"metadata": {"name": name, "namespace": "slurm"}, **more},
         "created": "2027-01-05T08:00:00.123456789Z",
         "modified": "2027-01-14T08:00:00Z",
@@ -66,28 +69,51 @@ def of_keys(kind: str, logical: str, name: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def token_objects(*kids: str) -> list[dict[str, Any]]:
-    """What a stack with a token key has besides."""
+def blueprint(name: str = "slurm", **parts: Any) -> dict[str, Any]:
+    """What the stack is, as its state has it; ``parts``: of the document, in place of the example's."""
+    outside = {daemon: {"external": {"host": f"{host}.example.org"}} for daemon, host in OUTSIDE.items()}
+    config = load(
+        {"cluster": {"name": "atlas"}, "operator": {"version": "1.2.1"}, "keys": {"source": "imported"}, **outside}
+    )
+    found = {**document(config, name), "reach": REACH, "guards": {}, **parts}
+    token = "slinky:slurm:Blueprint"
+    where = urn(f"{token}::{name}-blueprint")
+    return {"type": token, "urn": where, "protect": False, "outputs": {"document": found}}
+
+
+def token_parts(*kids: str) -> dict[str, Any]:
+    """The parts of the document that a stack with a token key has otherwise."""
     public = jwks(each for each in map(token_key, ("old", "new", "third")) if each.kid in kids).decode()
-    return [
-        of_keys("Secret", "token-key-secret", "slurm-token-key"),
-        of_keys("ConfigMap", "token-jwks", "slurm-token-jwks", data={"jwks.json": public}),
-    ]
-
-
-def resources() -> list[dict[str, Any]]:
-    """What `pulumi stack export` lists."""
-    keys = {
-        "slurmKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"},
-        "jwtKeyRef": {"name": "slurm-auth-jwths256", "key": "jwt_hs256.key"},
+    own = {
+        "name": "token key",
+        "secret": "slurm-token-key",
+        "entry": "token.pem",
+        "holders": [],
+        "beside": "slurm-token-jwks",
     }
-    outside = {"external": True, "externalConfig": {"host": "ctl.example.org", "port": 6817.0}}
+    keys = blueprint()["outputs"]["document"]["keys"]
+    return {"keys": [*keys, own], "tokenSet": {"name": "slurm-token-jwks", "text": public}}
+
+
+def token_objects() -> list[dict[str, Any]]:
+    """What such a stack has besides."""
+    return [of_keys("Secret", "token-key-secret", "slurm-token-key"), of_keys("ConfigMap", "token-jwks", "slurm-token-jwks")]
+
+
+def resources(**parts: Any) -> list[dict[str, Any]]:
+    """What `pulumi stack export` lists; ``parts``: of the blueprint."""
     release = {"name": "slurm-operator", "namespace": "slinky", "version": "1.2.1"}
     return [
         {
             "type": "pulumi:pulumi:Stack",
             "urn": "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::slinky-iac-prod",
-            "outputs": {"slurmKeyFingerprint": PRINTS[0], "jwtKeyFingerprint": PRINTS[1]},
+            "outputs": {},
+        },
+        blueprint(**parts),
+        {
+            "type": "slinky:slurm:AuthKeys",
+            "urn": urn("slinky:slurm:AuthKeys::slurm-keys"),
+            "outputs": {"slurm_key_fingerprint": PRINTS[0], "jwt_key_fingerprint": PRINTS[1]},
         },
         {"type": "pulumi-python:dynamic/slurm:NodeSetScale", "outputs": gate("gpu", 3)},
         {"type": "pulumi-python:dynamic/slurm:NodeSetScale", "outputs": gate("cpu", 2, owner="autoscaler", maxReplicas=64)},
@@ -100,23 +126,20 @@ def resources() -> list[dict[str, Any]]:
             },
         },
         {"type": "kubernetes:helm.sh/v3:Release", "inputs": release},
-        custom("Controller", {"clusterName": "atlas", **outside, **keys}),
-        custom("Accounting", {"external": True, "externalConfig": {"host": "dbd.example.org", "port": 6819}}),
-        custom("RestApi", {"replicas": 1}),
+        custom("Controller"),
+        custom("Accounting"),
+        custom("RestApi"),
         of_keys("Secret", "slurm-key-secret", "slurm-auth-slurm"),
         of_keys("Secret", "jwt-key-secret", "slurm-auth-jwths256"),
     ]  # fmt: skip
 
 
-def fence_objects() -> list[dict[str, Any]]:
-    """What a stack with a fence has besides."""
-    kind = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
-    meta = {"name": "slinky-iac-nodesets.slurm.slurm"}
-    binding = {"policyName": meta["name"], "validationActions": ["Deny"]}
-    return [
-        {"type": kind, "inputs": {"metadata": meta, "spec": {"failurePolicy": "Fail"}}},
-        {"type": f"{kind}Binding", "inputs": {"metadata": meta, "spec": binding}},
-    ]
+def fenced() -> list[dict[str, Any]]:
+    """The same of a stack with a fence."""
+    kind, name = "ValidatingAdmissionPolicy", "slinky-iac-nodesets.slurm.slurm"
+    policy = {"kind": kind, "name": name, "spec": {"failurePolicy": "Fail"}}
+    binding = {"kind": f"{kind}Binding", "name": name, "spec": {"policyName": name, "validationActions": ["Deny"]}}
+    return resources(guards={"fence": [policy, binding]})
 
 
 def configured(*marks: str, **keys: Any) -> Configured:

@@ -33,7 +33,7 @@ from slinky_iac.kube.resources import Secret
 from tests.rsa_keys import pem, token_key
 from tests.stacks import minimal, told
 from tests.unit import builders
-from tests.unit.status.made import PRINTS, answers, fence_objects, resources
+from tests.unit.status.made import PRINTS, answers, fenced, resources
 
 WRITES = {
     "annotate_pod",
@@ -142,7 +142,7 @@ def test_before_the_first_up_stack_and_cluster_have_their_names(world: World) ->
 
 def test_a_fence_is_asked_for_where_the_state_has_one(world: World) -> None:
     assert world.look().guards["fence"] == Guarded("off")
-    world.pulumi["stack export"] = {"deployment": {"resources": resources() + fence_objects()}}
+    world.pulumi["stack export"] = {"deployment": {"resources": fenced()}}
     world["admission"] = KubeNotFound("it isn't there", status=404)
     broken = world.look().guards["fence"]
     assert broken is not None

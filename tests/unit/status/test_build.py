@@ -26,7 +26,7 @@ from tests.unit.status.made import (
     answers,
     configured,
     facts,
-    fence_objects,
+    fenced,
     known_facts,
     node,
     nodes,
@@ -55,15 +55,14 @@ def test_the_state_file_tells_who_where_and_by_which_keys() -> None:
 
 def test_a_stack_without_gates_is_reached_as_its_resources_say() -> None:
     bare = [each for each in resources() if "dynamic" not in each["type"]]
-    provider = {"type": "pulumi:providers:kubernetes", "inputs": {"context": "prod-eu", "kubeconfig": "~/k"}}
-    reach = facts("prod", [*bare, provider]).reach
+    reach = facts("prod", bare).reach
     assert reach is not None
     assert (reach.restapi_service, reach.jwt_secret, reach.jwt_entry) == (
         "slurm-restapi",
         "slurm-auth-jwths256",
         "jwt_hs256.key",
     )
-    assert (reach.context, reach.kubeconfig) == ("prod-eu", "~/k")
+    assert (reach.context, reach.kubeconfig) == ("prod-eu", None)
 
 
 def test_an_empty_state_has_nothing_to_ask() -> None:
@@ -200,7 +199,8 @@ def test_a_secret_that_holds_another_key_differs() -> None:
 
 def test_the_fingerprint_of_a_secret_that_another_made_is_the_live_one() -> None:
     said = [dict(each) for each in resources()]
-    said[0]["outputs"] = {"slurmKeyFingerprint": "not known: the Secret was made outside this stack"}
+    keys = next(each for each in said if each["type"] == "slinky:slurm:AuthKeys")
+    keys["outputs"] = {"slurm_key_fingerprint": "not known: the Secret was made outside this stack"}
     slurm = status(facts("", said), answers()).keys[0]
     assert (slurm.fingerprint, slurm.cluster) == (PRINTS[0], "unknown")
 
@@ -238,13 +238,13 @@ def test_times_as_pulumi_writes_them(text: object, said: int | None) -> None:
 
 
 def test_the_fence_stands_is_off_or_is_broken() -> None:
-    fenced = facts("", resources() + fence_objects())
+    found = facts("", fenced())
     assert status(known_facts(), answers()).guards["fence"] == Guarded("off")
-    assert status(fenced, answers(guards={"fence": Answer((), 3)})).guards["fence"] == Guarded("stands")
-    assert status(fenced, answers(guards={"fence": Answer(("it is gone",), 3)})).guards["fence"] == Guarded(
+    assert status(found, answers(guards={"fence": Answer((), 3)})).guards["fence"] == Guarded("stands")
+    assert status(found, answers(guards={"fence": Answer(("it is gone",), 3)})).guards["fence"] == Guarded(
         "broken", ("it is gone",)
     )
-    unasked = status(fenced, answers(guards={"fence": Answer(trouble="no right to look")}))
+    unasked = status(found, answers(guards={"fence": Answer(trouble="no right to look")}))
     assert (unasked.guards["fence"], unasked.unknown) == (Guarded("unknown"), ("fence: no right to look",))
 
 
@@ -347,7 +347,7 @@ def of_a_store(raw: bytes, **more: Any) -> Key:
     """slurm.key of a stack whose keys an external store makes; its Secret has ``raw`` now."""
     salt = "00" * 16
     record = {"secret": "slurm-auth-slurm", "entry": "slurm.key", "salt": salt, "mark": external_keys.mark(b"old", salt)}
-    stack = [each for each in resources() if each["type"] != "pulumi:pulumi:Stack"]
+    stack = [each for each in resources() if each["type"] != "slinky:slurm:AuthKeys"]
     found = facts("prod", [*stack, {"type": EXTERNAL_KEY, "outputs": record}])
     place = next(each for each in found.keys if each.name == "slurm.key")
     secret = builders.secret({"slurm.key": raw}, NOW - 30 * 24 * HOUR, NOW - 3 * 24 * HOUR)

@@ -11,7 +11,7 @@ from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.model import Answer, Configured, KeyChange, SeenKey, Status
 from slinky_iac.commands.status.render import screen
 from tests.rsa_keys import token_key
-from tests.unit.status.made import NOW, PRINTS, answers, configured, facts, gate, resources, token_objects
+from tests.unit.status.made import NOW, PRINTS, answers, configured, facts, gate, resources, token_objects, token_parts
 
 TOKENS = {"jwtSecret": "slurm-token-key", "jwtEntry": "token.pem", "tokens": "rs256"}
 A, B = token_key("old").kid, token_key("new").kid
@@ -35,9 +35,10 @@ def with_tokens(*kids: str, tokens: str = "rs256") -> list[dict[str, Any]]:
     """The example's state with a token key, by which the gates sign unless ``tokens`` is ``prepared``."""
     signs = TOKENS if tokens == "rs256" else {}
     made = [
-        each if "NodeSetScale" not in each["type"] else {**each, "outputs": gate("gpu", 3, **signs)} for each in resources()
+        each if "NodeSetScale" not in each["type"] else {**each, "outputs": gate("gpu", 3, **signs)}
+        for each in resources(**token_parts(*kids))
     ]
-    return [*made, *token_objects(*kids)]
+    return [*made, *token_objects()]
 
 
 def token_row(found: Status) -> tuple[str, int | None, str, tuple[str, ...], str]:

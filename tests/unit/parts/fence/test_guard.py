@@ -10,29 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.cluster.spec_drift import Desired, desired, faults
+from slinky_iac.blueprint.document import guards
+from slinky_iac.cluster.blueprint import guarded
+from slinky_iac.cluster.spec_drift import Desired, faults
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.parts.fence.part import GUARD
-from slinky_iac.parts.fence.policies import policies
 from slinky_iac.parts.fence.policy import guarded_by
 from tests.stacks import form
 
-TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
 Live = dict[tuple[str, str], Any]
 
 
-def state() -> list[dict[str, Any]]:
-    """What `pulumi stack export` lists of a stack's fence, with a resource beside it that has no part in it."""
-    found: list[dict[str, Any]] = [{"type": "kubernetes:core/v1:Namespace", "inputs": {"metadata": {"name": "slurm"}}}]
-    for each in policies(form("all-in-kubernetes")):
-        meta = {"name": each.name}
-        found.append({"type": TYPE, "inputs": {"metadata": meta, "spec": each.spec}})
-        found.append({"type": f"{TYPE}Binding", "inputs": {"metadata": meta, "spec": each.binding}})
-    return found
-
-
-PARTS = desired(State.read(state()), GUARD.policies)
+PARTS = guarded(guards(form("all-in-kubernetes"))["fence"])
 
 
 def served() -> Live:
@@ -62,12 +51,11 @@ class Kube:
         return found
 
 
-def test_the_state_says_which_objects_the_fence_has() -> None:
+def test_the_blueprint_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
-    guarded = ("nodesets", "controller", "needed", "namespace", "crds", "workers", "pods")
-    parts = [f"slinky-iac-{part}.slurm.slurm" for part in guarded]
+    fences = ("nodesets", "controller", "needed", "namespace", "crds", "workers", "pods")
+    parts = [f"slinky-iac-{part}.slurm.slurm" for part in fences]
     assert kinds == [(kind, part) for part in parts for kind in ("Policy", "PolicyBinding")]
-    assert desired(State(), GUARD.policies) == ()
 
 
 def test_a_fence_that_the_api_server_completed_stands() -> None:

@@ -12,28 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.commands.status import watched
 from slinky_iac.commands.status.ask import look_by
-from slinky_iac.commands.status.facts import Facts, facts
+from slinky_iac.commands.status.facts import facts
 from slinky_iac.commands.status.prometheus import samples
 from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import StateError
-from tests.clusters import STACKS, all_traces, recorded
-from tests.program import Recording, Secret
+from tests.clusters import STACKS, all_traces, recorded, state_of
+from tests.program import Recording
 
 JOB = {"image": "registry.example.org/slinky:0.1", "serviceAccount": "eyes", "folder": "/var/lib/node_exporter"}
 DESK = {"kubeconfig": "/home/carol/.kube/config", "context": "prod-eu"}
 every_stack = pytest.mark.parametrize("name", STACKS)
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Secret):
-        return plain(value.value)
-    if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
-    return [plain(each) for each in value] if isinstance(value, list) else value
 
 
 def watched_stack(name: str, tokens: str = "hs256") -> Recording:
@@ -46,14 +37,6 @@ def document_of(recording: Recording) -> str:
     text = written.inputs["data"][names.WATCHED_FILE]
     assert isinstance(text, str), "no secret"
     return text
-
-
-def of_state(recording: Recording) -> Facts:
-    rows = [
-        {"urn": each.urn, "type": each.type, "inputs": plain(each.inputs), "outputs": plain(each.inputs)}
-        for each in recording.resources
-    ]
-    return facts("", State.read(rows))
 
 
 def without_desk(settings: Settings | None) -> Settings | None:
@@ -72,7 +55,7 @@ def without_desk(settings: Settings | None) -> Settings | None:
 )
 def test_the_document_names_what_the_state_names(name: str, tokens: str) -> None:
     recording = watched_stack(name, tokens)
-    found, state = watched.of(json.loads(document_of(recording)), "here").facts, of_state(recording)
+    found, state = watched.of(json.loads(document_of(recording)), "here").facts, facts("", state_of(recording))
     assert found.gates.keys() == state.gates.keys()
     for nodeset, gate in found.gates.items():
         assert gate == without_desk(state.gates[nodeset])

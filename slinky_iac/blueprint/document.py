@@ -1,0 +1,131 @@
+"""The blueprint as plain data: what a stack is, by its settings alone and without secrets.
+
+A component of its own registers it before everything else in the cluster (docs/adr/0029-blueprint.md), so a state has it
+after a first update that failed too. :mod:`slinky_iac.cluster.blueprint` reads it. What of it stands, the state's list of
+resources says; numbers and drains are the gates' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.blueprint import objects
+from slinky_iac.cluster.pulumi_state import SECRET, custom, dynamic
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS, Key
+from slinky_iac.parts.registry import parts_of
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
+from slinky_iac.specs.workers import nodeset_spec
+
+Json = dict[str, Any]
+GENERATED: Final = "random:index/randomPassword:RandomPassword"
+"""Type token of a generated key."""
+_DAEMONS: Final = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd")
+_IN_ORDER: Final = ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")
+"""Custom resources whose pods read keys; those that all others depend on first."""
+
+
+def document(config: StackConfig, name: str, token_set: str | None = None) -> Json:
+    """The whole. ``name``: the cluster component's, with which logical names begin. ``token_set``: the public half of the
+    token keys."""
+    found = {
+        **joined(config),
+        "outsideConf": outside_slurm_conf(config),
+        "nodesets": {each: nodeset_row(config, each, its) for each, its in config.nodesets.items()},
+        "guards": guards(config),
+    }
+    if not config.auth.makes_daemons:
+        return found
+    made = objects.objects(config)
+    return found | {
+        "keys": [*_keys(config, name)],
+        "tokenSet": {"name": names.token_key_set(config.cluster.resource_name), "text": token_set or ""},
+        "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
+        "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
+        "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
+    }
+
+
+def joined(config: ClusterConfig) -> Json:
+    """Of a cluster that resources of a program join: names and addresses. Rules across sections don't judge it, so no
+    spec is made of it."""
+    base, daemons = config.cluster.resource_name, config.auth.makes_daemons
+    return {
+        "schema": names.BLUEPRINT_SCHEMA,
+        **facts(config),
+        "namespace": config.cluster.namespace,
+        "keys": [*_keys(config)] if daemons else [],
+        "tokenSet": {"name": "", "text": ""},
+        "daemons": [[custom(kind), objects.logical(config, kind, base)] for kind in _IN_ORDER[:3]] if daemons else [],
+        "images": [],
+        "outsideConf": "",
+        "extraConf": "",
+        "nodesets": {},
+        "guards": {},
+    }
+
+
+def facts(config: ClusterConfig) -> Json:
+    """Names and addresses; a status in a pod has these too."""
+    return {
+        "cluster": config.cluster.name,
+        "operator": config.operator.version,
+        "operatorNamespace": config.operator.namespace if config.installs_operator else "",
+        "slurmctld": "".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
+        "slurmdbd": "".join(f"{each.host}:{each.port}" for each in config.slurmdbd.hosts),
+    }
+
+
+def guards(config: StackConfig) -> dict[str, list[Json]]:
+    """Objects that must be in Kubernetes as the stack has made them, by their part."""
+    return {
+        part.name: [{"kind": e.kind, "name": e.name, "spec": e.body["spec"]} for e in part.objects(config, str)]
+        for part in parts_of(config)
+        if part.guard is not None
+    }
+
+
+def nodeset_document(config: ClusterConfig, name: str, settings: NodeSet) -> Json:
+    """What a NodeSet without a HybridCluster adds to the document of its program."""
+    row = nodeset_row(config, name, settings)
+    images = sorted(_images_of(nodeset_spec(config, name, settings)))
+    return {"schema": names.BLUEPRINT_SCHEMA, "nodesets": {name: row}, "images": images}
+
+
+def nodeset_row(config: ClusterConfig, name: str, settings: NodeSet) -> Json:
+    """What Slurm is to know of a NodeSet's nodes, as its spec says it."""
+    spec = nodeset_spec(config, name, settings)
+    return {
+        "extraConf": spec.get("extraConf") or "",
+        "partition": spec.get("partition") or {},
+        "slurmd": {"resources": spec["slurmd"].get("resources") or {}},
+    }
+
+
+def _keys(config: ClusterConfig, name: str = "") -> Iterator[Json]:
+    base = config.cluster.resource_name
+    for key in DAEMON_KEYS:
+        beside = names.slurm_jwks_secret(base) if key is SLURM and config.keys.jwks else ""
+        yield _key(config, key, beside, [*_holders(f"{name}-keys-{key.logical}")] if name else [])
+    if config.keys.has_token_keys:
+        yield _key(config, TOKENS, names.token_key_set(base), [])
+
+
+def _key(config: ClusterConfig, key: Key, beside: str, holders: list[list[str]]) -> Json:
+    place = config.secret_of(key)
+    return {"name": key.label, "secret": place.name, "entry": place.entry, "beside": beside, "holders": holders}
+
+
+def _holders(logical: str) -> Iterator[list[str]]:
+    """What a key of the stack is made with: the generator, then the Secret; or the record of another's key."""
+    yield [GENERATED, logical]
+    yield [SECRET, f"{logical}-secret"]
+    yield [dynamic("ExternalKey"), f"{logical}-external"]
+
+
+def _images_of(spec: object) -> set[str]:
+    parts = [spec.get(daemon) for daemon in _DAEMONS] if isinstance(spec, Mapping) else []
+    return {str(each["image"]) for each in parts if isinstance(each, Mapping) and each.get("image")}
