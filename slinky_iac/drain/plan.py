@@ -166,9 +166,25 @@ def frozen(state: NodeSet) -> Iterable[str]:
         yield f"{state.frozen_in_words}. Until then the update changes nothing of it"
 
 
+def other_mode(state: NodeSet) -> str:
+    """Why no number of this NodeSet may be written: the operator reads none in DaemonSet mode; ``""`` where it does. Source:
+    ``nodeset_sync.go`` of 1.1.0 to 1.2.1: a change of mode deletes the pods of the other one, drained or not."""
+    mode = state.spec.scaling_mode
+    if mode == "StatefulSet":
+        return ""
+    return (
+        f"{state.name} has scalingMode {mode}, which no setting of this program writes: slurm-operator then makes a pod for"
+        " each Kubernetes node that fits and reads no number, so a gate can't say which pods go. Drain its nodes (`scontrol"
+        " update nodename=… state=drain reason=…`) and wait for their jobs before you set StatefulSet again: the change"
+        " deletes all its pods"
+    )
+
+
 def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[str]:
     """What in Kubernetes forbids a scale-in."""
     pods = seen.pods
+    if why := other_mode(state):
+        yield why
     if seen.autoscalers:
         yield (
             f"replicas of {state.name} are written by {', '.join(seen.autoscalers)}, so this program doesn't: lower the "

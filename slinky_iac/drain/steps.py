@@ -46,7 +46,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
-from slinky_iac.drain.plan import foreign_gates, state_blocks
+from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.drain.waiting import over_limits
@@ -83,6 +83,8 @@ def refused(state: NodeSet, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
     if state.frozen_in_words:
         return Stop(f"{state.frozen_in_words}. Nothing more was changed. Then run the command again", "blocked")
+    if not goal.teardown and (why := other_mode(state)):
+        return Stop(f"{why}. Nothing was changed", "blocked")
     if state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
     return None

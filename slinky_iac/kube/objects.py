@@ -22,8 +22,7 @@ from slinky_iac.text import one_line
 
 REVISION_LABEL: Final = "controller.kubernetes.io/hash"
 """NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
-LONGEST_HOSTNAME: Final = 63
-"""kubelet cuts a pod's name to this where it becomes its host name."""
+LONGEST_HOSTNAME: Final = 63  # kubelet cuts a pod's name to this where it becomes its host name
 Read = TypeVar("Read")
 Item = TypeVar("Item")
 Text = Annotated[str, Meta(min_length=1)]
@@ -312,6 +311,7 @@ class _Template(Wire, frozen=True):
 class _NodeSetSpec(Wire, frozen=True):
     replicas: int = 1
     template: _Template = _Template()
+    scaling_mode: str = "StatefulSet"
     update_strategy: _UpdateStrategy = _UpdateStrategy()
     partition: OwnPartition = OwnPartition()
 

@@ -178,6 +178,7 @@ def nodeset(
     annotations: Mapping[str, str] | None = None,
     partition: bool = False,
     template_spec: Mapping[str, Any] | None = None,
+    mode: str = "StatefulSet",
 ) -> NodeSet:
     """A NodeSet, settled unless said."""
     written = {
@@ -198,6 +199,7 @@ def nodeset(
             "updateStrategy": {"type": "OnDelete" if on_delete else "RollingUpdate"},
             "partition": {"enabled": partition},
             "template": {"spec": dict(template_spec or {})},
+            "scalingMode": mode,
         },
         "status": {
             "replicas": replicas,

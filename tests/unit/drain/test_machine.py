@@ -1,7 +1,15 @@
-"""The plan of one Kubernetes node's service: its pods alone, all of them, and nothing claimed without an answer."""
+"""The plan of one Kubernetes node's service: its pods alone, all of them, and nothing claimed without an answer. And a
+NodeSet with a pod on each node, which no gate scales.
+"""
 
-from slinky_iac.drain.plan import plan_machine
-from tests.unit.drain.made import OWNER, job, node, nodeset, pod, seen
+import pytest
+
+from slinky_iac.drain.plan import plan_machine, plan_scale_in
+from slinky_iac.drain.protocol import Stop
+from slinky_iac.drain.rollout import roll_step
+from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.steps import next_step
+from tests.unit.drain.made import OWNER, goal, job, node, nodeset, pod, seen
 
 LOOK = seen(
     [pod(0, machine="k-1"), pod(1, machine="k-2"), pod(2, machine="k-1", ready=False)],
@@ -27,3 +35,24 @@ def test_without_slurms_answer_nothing_is_claimed():
     assert not found.known
     assert found.selected == ()
     assert "asleep" in found.warnings[0]
+
+
+DAEMONS = seen([pod(0), pod(1)], [node(0), node(1)], nodeset=nodeset(2, mode="DaemonSet", on_delete=True))
+
+
+@pytest.mark.parametrize("target", [1, 2, 3])
+def test_no_number_of_a_nodeset_in_daemonset_mode_is_written(target):
+    """slurm-operator reads none there, so which pods go isn't the gate's to say."""
+    for step in (next_step(DAEMONS, goal(2, target)), roll_step(DAEMONS, goal(2, target, rolls=1))):
+        assert isinstance(step, Stop)
+        assert "has scalingMode DaemonSet" in step.why
+
+
+def test_a_preview_says_so_first():
+    plan = plan_scale_in(DAEMONS, DAEMONS.nodeset, 1, DrainPolicy(), OWNER)
+    assert "has scalingMode DaemonSet" in plan.blocks[0]
+
+
+def test_a_removal_drains_its_pods_as_any_others():
+    step = next_step(DAEMONS, goal(2, 0, teardown=True))
+    assert {mark.pod for mark in step.pods} == {"hpc-worker-gpu-0", "hpc-worker-gpu-1"}
