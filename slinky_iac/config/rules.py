@@ -39,6 +39,8 @@ from slinky_iac.releases import MINIMUM_SLURM, release_numbers
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
+PODS_AT_ONCE = 250
+"""Pods that slurm-operator creates in one sync (``burstReplicas`` of ``nodeset_sync.go``). A NodeSet has no field for it."""
 _BASES = {"25.11": "ubuntu24.04", "26.05": "ubuntu26.04"}
 """The system of Slinky's images of a release, by which their tags end (docs/releases.md)."""
 
@@ -183,6 +185,18 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
         )
 
 
+def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
+    replicas, drain = config.nodesets[nodeset].replicas, config.drain_of(nodeset)
+    if replicas > PODS_AT_ONCE and "register_deadline" not in drain.model_fields_set:
+        yield at(f"nodesets.{nodeset}.replicas").info(
+            f"{replicas} pods: slurm-operator creates up to {PODS_AT_ONCE} at a time and has no setting for fewer. All new"
+            f" pods of one update pull their images and register with slurmctld within {drain.register_deadline} s; if they"
+            " take longer, the update fails, its pods stay, and the next `pulumi up` waits for them again."
+            " Set drain.registerDeadline to the time that they need, or raise replicas in steps",
+            id="many-pods-at-once",
+        )
+
+
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     total = 0
     for name, nodeset in config.nodesets.items():
@@ -195,6 +209,8 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 id="requeue-unsupported",
             )
         yield from _limits(config, name)
+        if not nodeset.scaled_by_others:
+            yield from _started(config, name)
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
             yield at(f"{path}.ssh").error(
                 f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}"

@@ -355,4 +355,20 @@ TOLD = [
         ("another stack",),
         {"operator": {"install": True}},
     ),
+    Case(
+        "more pods than slurm-operator creates at a time",
+        nodeset(replicas=251),
+        "info",
+        "nodesets.gpu.replicas",
+        ("251 pods", "up to 250", "300 s", "drain.registerDeadline"),
+        {"drain": {"registerDeadline": "30m"}},
+    ),
+    Case(
+        "pods that slurm-operator creates in two syncs",
+        nodeset(replicas=251),
+        "info",
+        "nodesets.gpu.replicas",
+        ("in steps",),
+        {"nodesets": {"gpu": {"replicas": 250}}},
+    ),
 ]
