@@ -99,7 +99,7 @@ class ApiServer:
 
     def _paged(self, found: Json, asked: Mapping[str, list[str]]) -> Json:
         begin = int(asked.get("continue", ["0"])[0])
-        end = begin + (self.page or len(found["items"]))
+        end = begin + (self.page or int(asked.get("limit", [str(len(found["items"]))])[0]))
         proceed = {"continue": str(end)} if end < len(found["items"]) else {}
         return {**found, "metadata": proceed, "items": found["items"][begin:end]}
 

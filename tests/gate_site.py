@@ -55,9 +55,10 @@ def pod_body(number: int, ordinal: int) -> dict[str, object]:
 
 
 class Site:
-    """N NodeSets of :data:`EACH` pods (or ``each``), and a job that runs on the second node of each."""
+    """N NodeSets of :data:`EACH` pods (or ``each``). A job runs on the second node of each; ``full``: on every node."""
 
-    def __init__(self, count: int, each: int = EACH) -> None:
+    def __init__(self, count: int, each: int = EACH, *, full: bool = False) -> None:
+        self.each = each
         self.slurm = FakeSlurm(ticks=Ticks(now=time.time() - NOW + 1000))
         self.server = ApiServer(slurm=self.slurm.handle)
         self.server.put("jwt", {"jwt.key": KEY}, at=AT)
@@ -70,7 +71,8 @@ class Site:
         for number in range(count):
             self.server.objects[f"{NODESETS}/hpc-worker-g{number}"] = nodeset_body(number, each)
             self.slurm.add(*(node(f"g{number}-{ordinal}") for ordinal in range(each)))
-            self.slurm.add(job(number + 1, nodes=f"g{number}-1"))
+            busy = range(each) if full else (1,)
+            self.slurm.add(*(job(number * each + ordinal + 1, nodes=f"g{number}-{ordinal}") for ordinal in busy))
 
     def reach(self, folder: Path) -> Reach:
         return Reach("slurm", "hpc-restapi", "jwt", "jwt.key", kubeconfig=self.server.kubeconfig(folder))
@@ -80,7 +82,7 @@ class Site:
 
         def one(number: int) -> Seen:
             found = settings(target, resource=f"hpc-worker-g{number}", reach=reach, **changes)
-            return preview.nodeset_scale(found, {"replicas": EACH})
+            return preview.nodeset_scale(found, {"replicas": self.each})
 
         with ThreadPoolExecutor(16) as pool:
             return list(pool.map(one, range(count)))

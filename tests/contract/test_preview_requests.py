@@ -37,6 +37,18 @@ def test_a_preview_asks_twelve_questions_and_one_a_nodeset(site: Site, count: in
         ]
 
 
+@pytest.mark.parametrize(("nodes", "pages"), [(36, 1), (144, 1), (576, 2), (1152, 3), (2304, 5)])
+def test_a_preview_of_half_of_n_full_nodes_asks_more_by_pages_of_pods_alone(nodes: int, pages: int, tmp_path: Path) -> None:
+    site = Site(1, nodes, full=True)
+    with site.server:
+        (seen,) = site.preview(tmp_path, 1, nodes // 2)
+    assert len(seen.plan["nodes"]) == nodes // 2
+    kubernetes = ("NodeSet", "horizontalpodautoscalers", "scaledobjects", "jwt", "hpc-restapi")
+    slurm = ("ping/", "nodes/", "diag/", "jobs/state/", "jobs/", "reservations/", "conf")
+    once = (*kubernetes, *(f"slurm/v/{path}" for path in slurm))
+    assert site.asked() == {"pods": pages, **dict.fromkeys(once, 1)}
+
+
 def test_jobs_are_asked_for_after_the_nodes_answered_and_nodes_after_the_pods(site: Site, tmp_path: Path) -> None:
     site.preview(tmp_path, 2, 1)
     order = [kind(path) for path in site.server.asked]
