@@ -17,7 +17,6 @@ from slurm_rules import (
     storage,
     tokens,
     updates,
-    users,
 )
 from slurm_rules.rule import Rule
 
@@ -43,6 +42,5 @@ RULES: tuple[Rule, ...] = (
     partitions.partition_references,
     outside.outside_configuration,
     images.versions_agree,
-    users.users_are_ordinary,
     storage.accounting_database_durable,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any, Final
 
@@ -12,17 +11,17 @@ from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
 from slurm_rules.rights import harm
 from slurm_rules.secret_text import words_of
+from slurm_rules.spaces import brought, confined, foreign, spared
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
 ADMISSION: Final = "admissionregistration.k8s.io"
-_LISTS: Final[Mapping[str, Any]] = HARMLESS["quiet"]
-_GROUPS: Final = frozenset(_LISTS["groups"])
-"""API groups of objects that stay within their namespace, or set up storage, devices, networks, certificates and metrics."""
+_LISTS: Final[Mapping[str, Any]] = HARMLESS["outside"]
+_STAY: Final = frozenset(_LISTS["stay"])
+"""API groups, or kinds of one, whose objects act within their own namespace, or set up devices, networks and metrics."""
 _CLIENTS: Final = tuple(_LISTS["clients"])
 _WATCHES: Final = "monitoring.coreos.com"
 _ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _ENDS: Final = frozenset({"drain", "evict", "reboot"})
@@ -39,20 +38,52 @@ _DOORS: Final = {
 def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of a Kubernetes object outside the cluster's namespaces that isn't a role, a binding or a Release."""
     group, kind = resource.group, resource.base_kind
+    yield from _annotated(resource, world)
     if kind in ("Node", "PersistentVolume", "PriorityClass"):
         yield from {"Node": _node, "PersistentVolume": _volume, "PriorityClass": _priority}[kind](resource, world, options)
     elif group == ADMISSION:
         yield from _admission(resource, stack, world)
     elif judge := _BY_GROUP.get(group):
         yield from judge(resource, world)
-    elif group == "templates.gatekeeper.sh":
-        return
     elif kind in _LISTS["clusterWide"]:
         yield from _of_drivers(resource, world)
-    elif group in _GROUPS:
+    elif group in _STAY or f"{group}/{kind}" in _STAY:
         yield from _ordinary(resource, world, options)
     else:
-        yield Fault("", f"is of {group or kind}, whose controller may act on a cluster; the pack can't see what it does")
+        yield from _acting(resource, world, options)
+
+
+def _annotated(resource: Resource, world: World) -> Iterator[Fault]:
+    """Annotations by which a controller may take what is in the cluster's namespaces: a replicator copies a Secret."""
+    for path, text in texts(resource.get("metadata", "annotations"), "metadata.annotations"):
+        for name in re.findall(r"[a-z0-9.-]{1,253}/[a-z0-9.-]{1,253}|[a-z0-9.-]{1,253}", text[:_LONGEST_NOTE]):
+            if name in world.keys or name.partition("/")[0] in (world.closed if "/" in name else ()):
+                yield Fault(path, f"names {name} of the cluster")
+
+
+_LONGEST_NOTE: Final = 4096
+"""Longer annotations are documents (the last applied configuration), which no controller reads a name from."""
+
+
+def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """An object whose controller isn't known: it must say where it acts, and that isn't here."""
+    spec = resource.get("spec")
+    rules = spec.get("rules") if isinstance(spec, Mapping) else None
+    each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
+    if not spec or not (confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
+        yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
+    for path, kind in brought(spec, "spec"):
+        yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
+    for path, part in mappings(spec, "spec"):
+        group = part.get("group")
+        if isinstance(group, str) and "kind" in part and (group == "*" or group.endswith((".k8s.io", API_GROUP))):
+            yield Fault(path, f"is for kinds of {group}")
+    for path, text in texts(spec, "spec"):
+        within = text in world.closed and "exclu" not in path.lower()
+        if within or any(f"/namespaces/{space}/" in text for space in world.closed):
+            yield Fault(path, f"names the namespace {text[:60]}")
+    yield from pods(spec, "spec", options)
+    yield from leads_in(spec or {}, "spec", world, client=False)
 
 
 def _definition(crd: Resource, _: World) -> Iterator[Fault]:
@@ -62,27 +93,10 @@ def _definition(crd: Resource, _: World) -> Iterator[Fault]:
         yield Fault("spec", "is a CustomResourceDefinition of Slinky's group, which its own chart makes")
 
 
-def _chaos(experiment: Resource, world: World) -> Iterator[Fault]:
-    selectors = [
-        part["selector"] for _, part in mappings(experiment.get("spec"), "") if isinstance(part.get("selector"), Mapping)
-    ]
-    spaces = [each.get("namespaces") or ("",) for each in selectors] or [("",)]
-    if any(not space or space in world.closed for each in spaces for space in each):
-        yield Fault("spec.selector", f"may harm pods in {_listed(world.slurm)}; name other namespaces")
-
-
 def _service(api: Resource, _: World) -> Iterator[Fault]:
     served = api.text("spec", "group") or api.in_cluster_name.partition(".")[2]
-    if served != "metrics.k8s.io" and not _foreign([served]):
+    if served != "metrics.k8s.io" and not foreign([served]):
         yield Fault("spec.group", f"answers for {served or 'the core group'} in its place")
-
-
-def _constraint(constraint: Resource, world: World) -> Iterator[Fault]:
-    match: Mapping[str, Any] = constraint.get("spec", "match") or {}
-    own = [str(each) for each in match.get("namespaces") or ()]
-    spared = bool(own) and not any(fnmatchcase(space, each) for each in own for space in world.closed)
-    if not spared and not world.slurm <= set(match.get("excludedNamespaces") or ()):
-        yield Fault("spec.match", f"may refuse objects in {_listed(world.slurm)}; exclude it")
 
 
 def _listed(names: frozenset[str]) -> str:
@@ -91,9 +105,6 @@ def _listed(names: frozenset[str]) -> str:
 
 def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     kind = resource.base_kind
-    wide = kind in _LISTS["crossing"] or any(word in kind for word in _LISTS["clusterWideWords"])
-    if wide and not _spared(resource.get("spec", "subject", "namespaces"), world):
-        yield Fault("spec", "reaches into every namespace")
     if kind == "Service" and resource.get("spec", "externalIPs"):
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
@@ -176,10 +187,10 @@ def release_faults(release: Resource, world: World, options: Mapping[str, Any]) 
     values = release.get("values") or {}
     yield from pods(values, "values", options)
     yield from leads_in(values, "values", world, client=False)
+    for path, kind in brought(values, "values"):
+        yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
     for path, part in mappings(values, "values"):
-        if isinstance(part.get("kind"), str) and isinstance(part.get("apiVersion"), str):
-            yield Fault(path, f"brings an object of its own, {part['kind']}; declare it as a resource, where it is judged")
-        elif "verbs" in part and "resources" in part:
+        if "verbs" in part and "resources" in part:
             for fault in harm(part, world.keys):
                 yield Fault(path, fault)
         for field, text in part.items():
@@ -189,8 +200,6 @@ def release_faults(release: Resource, world: World, options: Mapping[str, Any]) 
                 yield Fault(f"{path}.{field}", f"deploys into {text}")
             if text in world.keys:
                 yield Fault(f"{path}.{field}", f"names the Secret {text}, a key")
-            if re.search(r"(?m)^\s{0,20}kind:\s{0,9}\w", text) and "apiVersion:" in text:
-                yield Fault(f"{path}.{field}", "brings an object of its own, as text; declare it as a resource")
 
 
 _TLS_NOTES: Final = ("ssl-redirect", "force-ssl-redirect")
@@ -251,31 +260,6 @@ def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[F
         yield Fault("value", "lets pods of others take the place of pods with running jobs; use preemptionPolicy: Never")
 
 
-def _spared(selector: object, world: World) -> bool:
-    """Whether a namespaceSelector leaves the cluster's and the operator's namespaces out."""
-    if not isinstance(selector, Mapping):
-        return False
-    label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
-    if label is not None:
-        return label not in world.closed
-    for each in selector.get("matchExpressions") or ():
-        if isinstance(each, Mapping) and each.get("key") == _NAME_LABEL:
-            named = set(map(str, each.get("values") or ()))
-            if (each.get("operator") == "NotIn" and world.slurm <= named) or (
-                each.get("operator") == "In" and not named & world.closed
-            ):
-                return True
-    return False
-
-
-def _foreign(groups: object) -> bool:
-    """API groups that hold nothing of a cluster."""
-    listed = [str(each) for each in groups] if isinstance(groups, list | tuple) else []
-    return bool(listed) and all(
-        "." in each and "*" not in each and not each.endswith((".k8s.io", API_GROUP, "keda.sh")) for each in listed
-    )
-
-
 def _admission(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     if resource.in_cluster_name.startswith("slinky-iac-"):
         yield Fault("metadata.name", "has a name of the fence and isn't the fence")
@@ -287,7 +271,7 @@ def _admission(resource: Resource, stack: Stack, world: World) -> Iterator[Fault
         rules, selector = matched.get("resourceRules"), matched.get("namespaceSelector")
         bound = [each for each in stack.resources if _binds(each, resource)]
         by_binding = [each.get("spec", "matchResources", "namespaceSelector") for each in bound]
-        if by_binding and all(_spared(each, world) for each in by_binding):
+        if by_binding and all(spared(each, world) for each in by_binding):
             selector = by_binding[0]
         yield from _stands_before("spec.matchConstraints", rules, selector, world)
     elif not resource.text("spec", "policyName"):
@@ -301,48 +285,16 @@ def _binds(resource: Resource, policy: Resource) -> bool:
 
 def _stands_before(path: str, rules: list[Any] | None, selector: object, world: World) -> Iterator[Fault]:
     for rule in rules or ({"apiGroups": ["*"], "resources": ["*"]},):
-        if _foreign(rule.get("apiGroups")):
+        if foreign(rule.get("apiGroups")):
             continue
         kinds = {str(each) for each in rule.get("resources") or ("*",)}
-        if _spared(selector, world) and (kinds <= set(_LISTS["namespaced"]) or rule.get("scope") == "Namespaced"):
+        if spared(selector, world) and (kinds <= set(_LISTS["namespaced"]) or rule.get("scope") == "Namespaced"):
             continue
         shown = ", ".join(sorted(kinds))
         yield Fault(path, f"stands before {shown} of the cluster; leave {_listed(world.slurm)} out by namespaceSelector")
 
 
-_VALIDATES: Final = frozenset(
-    {"name", "match", "exclude", "validate", "preconditions", "celPreconditions", "skipBackgroundRequests"}
-)
-_KYVERNO: Final = ("ClusterPolicy", "Policy")
-
-
-def _kyverno(policy: Resource, world: World) -> Iterator[Fault]:
-    """A policy that only validates pods of other namespaces does no harm; all others change, copy or delete."""
-    if policy.base_kind not in _KYVERNO:
-        yield Fault("spec", "changes, copies or deletes objects")
-        return
-    for index, rule in enumerate(policy.get("spec", "rules") or ({},)):
-        path = f"spec.rules[{index}]"
-        if more := set(rule) - _VALIDATES or ({"mutate"} if "validate" not in rule else set()):
-            yield Fault(path, f"has {', '.join(sorted(more))}; only validate can do no harm")
-            continue
-        kinds = [k for _, part in mappings(rule.get("match"), "") for k in part.get("kinds") or ()]
-        short = {str(each).rsplit("/", 1)[-1] for each in kinds}
-        out = {str(s) for _, part in mappings(rule.get("exclude"), "") for s in part.get("namespaces") or ()}
-        own = {str(s) for _, part in mappings(rule.get("match"), "") for s in part.get("namespaces") or ()}
-        spared = (bool(own) and not any(fnmatchcase(c, each) for each in own for c in world.closed)) or (
-            all(any(fnmatchcase(space, each) for each in out) for space in world.slurm)
-        )
-        if policy.base_kind == "ClusterPolicy" and not spared:
-            yield Fault(path, f"may refuse objects in {_listed(world.slurm)}; exclude it")
-        if "Secret" in short or any("*" in each for each in short):
-            yield Fault(path, "reads Secrets, and its messages may show them")
-
-
 _BY_GROUP: Final[Mapping[str, Callable[[Resource, World], Iterator[Fault]]]] = {
-    "kyverno.io": _kyverno,
-    "chaos-mesh.org": _chaos,
     "apiextensions.k8s.io": _definition,
     "apiregistration.k8s.io": _service,
-    "constraints.gatekeeper.sh": _constraint,
 }

@@ -24,8 +24,8 @@ _ASKED: Final = {
 _EVENT: Final = (("", "events"), ("events.k8s.io", "events"))
 _WRITE: Final = frozenset({"create", "patch", "update"})
 _KUBERNETES: Final = tuple(_LISTS["kubernetesGroups"])
-_STRONG_GROUPS: Final = tuple(_LISTS["strongGroups"])
-"""Ends of API groups whose controllers make pods, copy Secrets or lead connections for who writes their objects."""
+_WRITABLE: Final = frozenset(_LISTS["writable"])
+"""API groups whose objects may be written anywhere: their controllers make no pods, copy no Secrets, lead no connections."""
 _EVERYBODY: Final = tuple(_LISTS["everybody"])
 _TAKES_ADDRESSES: Final = frozenset({"services", "services/status", "endpoints", "endpointslices", "*"})
 
@@ -42,13 +42,19 @@ def judged(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     for index, entry in enumerate(resource.get("rules") or ()):
         if not isinstance(entry, Mapping):
             continue
-        faults = harm(entry, world.keys) if within else _addresses(entry)
+        faults = harm(entry, world.keys, _own_groups(stack)) if within else _addresses(entry)
         for fault in faults:
             yield Fault(f"rules[{index}]", fault)
 
 
-def harm(entry: Mapping[str, Any], keys: frozenset[str]) -> Iterator[str]:
-    """Rights of one entry of a role's rules that aren't harmless."""
+def _own_groups(stack: Stack) -> frozenset[str]:
+    """API groups of kinds that the stack itself defines."""
+    found = (each for each in stack.resources if each.is_a("apiextensions.k8s.io", "CustomResourceDefinition"))
+    return frozenset(str(each.peek("spec", "group")) for each in found)
+
+
+def harm(entry: Mapping[str, Any], keys: frozenset[str], own: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Rights of one entry of a role's rules that aren't harmless; ``own`` are API groups of the stack's own."""
     verbs = [str(each) for each in entry.get("verbs") or ()]
     for url in entry.get("nonResourceURLs") or ():
         if "*" in verbs or not set(verbs) <= _READ | {"head"} or "*" in str(url):
@@ -57,12 +63,14 @@ def harm(entry: Mapping[str, Any], keys: frozenset[str]) -> Iterator[str]:
     named = tuple(map(str, entry.get("resourceNames") or ()))
     for group in groups:
         for kind in map(str, entry.get("resources") or ()):
-            wrong = [verb for verb in verbs if not _harmless(group, kind, verb, named, keys)]
+            wrong = [verb for verb in verbs if not _harmless(group, kind, verb, named, keys, own)]
             if wrong:
                 yield f"allows {', '.join(wrong)} of {kind}{f' of {group}' if group else ''}"
 
 
-def _harmless(group: str, kind: str, verb: str, named: tuple[str, ...], keys: frozenset[str]) -> bool:
+def _harmless(
+    group: str, kind: str, verb: str, named: tuple[str, ...], keys: frozenset[str], defined: frozenset[str]
+) -> bool:
     if "*" in verb or "*" in kind or "*" in group:
         return False
     if (group, kind) == ("", "secrets"):
@@ -74,7 +82,7 @@ def _harmless(group: str, kind: str, verb: str, named: tuple[str, ...], keys: fr
         return verb in _READ and kind in _READABLE[group]
     if group.endswith(_KUBERNETES) or "." not in group:
         return verb in _READ and kind not in _UNREADABLE and "/proxy" not in kind
-    return verb in _READ or not group.endswith(_STRONG_GROUPS)
+    return verb in _READ or group in _WRITABLE | defined
 
 
 def _addresses(entry: Mapping[str, Any]) -> Iterator[str]:

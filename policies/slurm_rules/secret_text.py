@@ -155,11 +155,24 @@ def arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:
     every = [part for word in words for part in word.split()]
     for word, following in zip(every, [*every[1:], ""], strict=False):
         option = _OPTION.fullmatch(word)
+        short = _SHORT.fullmatch(word)
+        value = (short["value"] or following).strip("'\"") if short else ""
+        if short and _drawn(value.rpartition(":")[2]):
+            yield "password", value.rpartition(":")[2]
         if option is None:
             continue
         value = option["value"] if option["value"] is not None else following
         if option["value"] is not None or (word.startswith("-") and not following.startswith("-")):
             yield option["name"], value.strip("'\"")
+
+
+_SHORT = re.compile(r"-[pPwWaAu](?P<value>\S{0,300})")
+"""Options by which programs take a password: mariadb -pX, ldapsearch -w X, redis-cli -a X, curl -u NAME:X."""
+
+
+def _drawn(text: str) -> bool:
+    """Whether a text has letters of both cases and digits, as no word has."""
+    return len(text) >= SHORTEST and all(re.search(each, text) for each in ("[a-z]", "[A-Z]", "[0-9]")) and "/" not in text
 
 
 _OPTION = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)(?:=(?P<value>.+))?")

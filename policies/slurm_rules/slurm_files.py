@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from slurm_rules.made import MADE
 from slurm_rules.slurm_conf import Line, lines
+from slurm_rules.users import FILES, account_faults
 from slurm_rules.world import World
 
 _SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
@@ -113,6 +114,8 @@ def _bounds(name: str, value: str) -> Iterator[str]:
 
 def file_faults(name: str, text: str, token_keys: list[str], world: World, *, own: bool) -> Iterator[str]:
     """What is wrong with one file of a ConfigMap of the cluster; ``own``: the program makes a file of this name there."""
+    if name in FILES:
+        yield from account_faults(name, text)
     taken = name in _TABLE["taken"] or name.endswith(tuple(_TABLE["takenEndings"]))
     if own:
         if name == "jwks.json":

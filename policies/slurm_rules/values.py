@@ -80,12 +80,13 @@ Said = Callable[[Asked], str | None]
 
 _RUNS_CODE: Final = re.compile(
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
-    r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+",
+    r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+|OPENSSL_\w+|SSL_\w+|NODE_OPTIONS|JAVA_\w+|JDK_\w+"
+    r"|\w*(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS)\w*",
     re.IGNORECASE,
 )
+"""Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
 _OPERATORS_VOLUMES: Final = re.compile(r"slurm-|slinky-|sssd-|statesave|authsocket|sackd|munge")
 """Beginnings of the operator's and the program's own volumes: a volume of that name takes the place of one."""
-_CSI: Final = re.compile(r"secrets-store|spiffe|vault", re.IGNORECASE)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
@@ -223,7 +224,7 @@ def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
     faults = {
         "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
         "secret": (secret in asked.judging.world.keys or "auth" in secret, "holds a key of the cluster"),
-        "csi": (bool(_CSI.search(str(body.get("driver")))), "reads secrets of a store"),
+        "csi": (not _matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
     }
     wrong, text = faults.get(source, (False, ""))
     return text if wrong else None
@@ -238,8 +239,7 @@ def _mount(asked: Asked) -> str | None:
         return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
     path = normpath(str(asked.value.get("mountPath")))
     top = path.lstrip("/").split("/", 1)[0]
-    inside = path in ("/", "/var", "/var/lib", "/opt", "/home/..") or path.startswith(("/var/spool/slurm", "/var/lib/sss"))
-    if (top in _LISTS["ownFolders"] and not _matches(path, _LISTS["usualMounts"])) or inside:
+    if (not top or top in _LISTS["ownFolders"]) and not _matches(path, _LISTS["usualMounts"]):
         return f"covers {path}, where the image has programs or settings"
     return None
 
@@ -247,11 +247,8 @@ def _mount(asked: Asked) -> str | None:
 def _env(asked: Asked) -> str | None:
     if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
         return "isn't a name and a value alone"
-    return (
-        f"sets {asked.value['name']}, by which programs run other code"
-        if _RUNS_CODE.fullmatch(str(asked.value["name"]))
-        else None
-    )
+    name = str(asked.value["name"])
+    return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
 
 
 def _sshd(asked: Asked) -> str | None:

@@ -21,12 +21,11 @@ PASS = {
     "gate-hides-diffs": "the engine doesn't show hideDiffs to policies; verify-state refuses it",
     "controller-jwt-key-of-web": "a site may name a key that others make, by any name",
     "gate-ca-in-tmp": "whose a file of the machine is that runs `pulumi`, no preview shows",
+    "epilog-kills-others": "what a prolog or an epilog runs isn't judged, but that it is the stack's own and reviewed",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
 }
 """Evil stacks that pass, and why."""
 DECLARED = {
-    "argo-web": "Application/argocd/portal",
-    "flux-web": "Kustomization/web/portal",
     "priority-classes": "PriorityClass//hpc-workers:value",
 }
 """Sound stacks that a site must declare, with the place that its entry names."""

@@ -1,0 +1,85 @@
+"""In which namespaces an object acts, as far as it says so itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from slurm_rules.model import API_GROUP, everything, mappings
+from slurm_rules.world import World
+
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+_REFERENCE: Final = re.compile(r"ref|(?<!re)source|secret|account", re.IGNORECASE)
+"""Parts of paths by which an object names what it reads, not where it acts."""
+_PLAIN: Final = re.compile(r"[a-z0-9*?-]{1,63}")
+
+
+def confined(value: object, world: World) -> bool:
+    """Whether a part names the namespaces that it acts in, or leaves out, so that the cluster's aren't among them."""
+    named: list[bool] = []
+    left_out: set[str] = set()
+    for path, key, part in everything(value):
+        if key is None or "namespace" not in key.lower() or _REFERENCE.search(path):
+            continue
+        if isinstance(part, Mapping):
+            named.append(spared(part, world))
+        texts = [str(each) for each in (part if isinstance(part, list | tuple) else [part]) if isinstance(each, str)]
+        if "exclu" in path.lower():
+            left_out.update(texts)
+        else:
+            named += [_elsewhere(each, world) for each in texts]
+    covered = bool(world.slurm) and all(any(fnmatchcase(space, each) for each in left_out) for space in world.slurm)
+    return all(named) and (bool(named) or covered)
+
+
+def _elsewhere(name: str, world: World) -> bool:
+    """Whether a name, or a pattern of names, is of other namespaces than the cluster's and Kubernetes' own."""
+    plain = _PLAIN.fullmatch(name) and not fnmatchcase("kube-system", name) and not name.startswith("kube-")
+    return bool(plain) and not any(fnmatchcase(space, name) for space in world.closed)
+
+
+def spared(selector: object, world: World) -> bool:
+    """Whether a selector of namespaces leaves the cluster's out."""
+    if not isinstance(selector, Mapping):
+        return False
+    names = selector.get("matchNames")
+    label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
+    if isinstance(names, list | tuple) or label is not None:
+        return all(_elsewhere(str(each), world) for each in (names or [label]))
+    for each in selector.get("matchExpressions") or ():
+        if isinstance(each, Mapping) and each.get("key") == _NAME_LABEL:
+            found = set(map(str, each.get("values") or ()))
+            if (each.get("operator") == "NotIn" and world.slurm <= found) or (
+                each.get("operator") == "In" and not found & world.closed
+            ):
+                return True
+    return False
+
+
+def foreign(groups: object) -> bool:
+    """Whether API groups hold nothing of a cluster."""
+    listed = [str(each) for each in groups] if isinstance(groups, list | tuple) else []
+    return bool(listed) and all(
+        "." in each and "*" not in each and not each.endswith((".k8s.io", API_GROUP, "keda.sh")) for each in listed
+    )
+
+
+_MANIFEST: Final = re.compile(r"(?m)^[ \t-]{0,40}kind:[ \t]{0,9}\w")
+
+
+def brought(value: object, root: str) -> Iterator[tuple[str, str]]:
+    """Path of every whole object inside a value, and its kind; also of one that a text has."""
+    for path, part in mappings(value, root):
+        kind = part.get("kind")
+        if isinstance(kind, str) and isinstance(part.get("apiVersion"), str) and not _names_one(part):
+            yield path, kind
+        for field, text in part.items():
+            if isinstance(text, str) and "apiVersion:" in text and _MANIFEST.search(text):
+                yield f"{path}.{field}", "a text"
+
+
+def _names_one(part: Mapping[str, Any]) -> bool:
+    """A reference to an object, in whose place it stands: nothing but its name."""
+    return part.keys() <= {"apiVersion", "kind", "name", "namespace", "fieldPath", "uid", "envSourceContainerName"}
