@@ -79,9 +79,14 @@ RAW: dict[str, tuple[str, dict[str, Any]]] = {
         {"initContainers": [{"name": "i", "image": "registry.example.org/i:1"}]},
     ),
     "spec.template.spec.runtimeClassName": ("pod", {"runtimeClassName": "kata"}),
-    "spec.slurmctld.args": ("container", {"args": ["-f", "/scratch/slurm.conf"]}),
+    "spec.slurmctld.args": ("container", {"args": ["-v"]}),
     "spec.slurmctld.lifecycle": ("container", {"lifecycle": {"postStart": {"exec": {"command": ["sh"]}}}}),
     "spec.slurmctld.securityContext": ("container", {"securityContext": {"runAsUser": 1}}),
+    "spec.logfile.securityContext.capabilities.add": (
+        "spec",
+        {"logfile": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}},
+    ),
+    "spec.persistence.volumeName": ("spec", {"persistence": {"volumeName": "of-others"}}),
     "spec.slurmctld.volumeMounts.0": ("container", {"volumeMounts": [{"name": "x", "mountPath": "/srv/x"}]}),
 }
 """Raw pieces that the settings take, by the place where the pack names them (ADR 25)."""
