@@ -245,3 +245,15 @@ def test_a_text_that_is_too_large_is_said_to_be_not_judged() -> None:
     change = {"resources": {"cgroup": {"properties": {"data": data}}}}
     (said,) = judged(no_secrets_in_clear, change).not_judged
     assert re.search(r"data\.note\.txt is larger than", said)
+
+
+HARDENED = {"runAsNonRoot": True, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+
+
+def test_raw_pieces_that_only_harden_or_wait_pass_without_an_entry() -> None:
+    pieces = {"logfile": {"securityContext": HARDENED | {"seccompProfile": {"type": "RuntimeDefault"}}}}
+    controller = {"persistence": {"accessModes": ["ReadWriteMany"]}, "raw": {"spec": pieces}}
+    nodeset = {"replicas": 1, "raw": {"spec": {**pieces, "minReadySeconds": 5}}}
+    before = found(stack_of(recorded("all-in-kubernetes", nodesets={"cpu": {"replicas": 1}})))
+    after = found(stack_of(recorded("all-in-kubernetes", controller=controller, nodesets={"cpu": nodeset})))
+    assert after == before
