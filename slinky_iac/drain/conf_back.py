@@ -26,7 +26,7 @@ class ReadLook:
     otherwise: tuple[str, ...] = ()
     """What it shows that this program's lines don't say, or doesn't show and they say."""
     problem: str = ""
-    """Why it gave no answer."""
+    """Why it gave no answer; ``began`` is then as before the change."""
 
 
 class ReadTask(Task[ReadLook]):
@@ -63,7 +63,7 @@ class ReadTask(Task[ReadLook]):
                 f" node {next(iter(self.back.hosts), '')}` shows the new line",
                 "blocked",
             )
-        if seen.began != self.back.began and not seen.problem and not seen.otherwise:
+        if seen.began != self.back.began and not seen.otherwise:
             return Done()
         if self.session.now() >= self.deadline_at:
             limit = self.policy.register_deadline_s
@@ -71,7 +71,8 @@ class ReadTask(Task[ReadLook]):
             why = why or (f": slurmctld shows {'; '.join(seen.otherwise[:4])}" if seen.otherwise else "")
             return Stop(
                 f"slurmctld has not read its new configuration in {limit} s{why}. {self.stays()}, after a look at"
-                " slurmctld's pod",
+                f" slurmctld's pod. `{self.settings.by_hand} scontrol reconfigure` makes slurmctld read the file that its"
+                " pod has, as where two changes in a minute left that file as it was",
                 "deadline",
             )
         return Wait(f"waiting for slurmctld to read its new configuration, then {self.shown} go(es) back to work")

@@ -39,13 +39,12 @@ from slinky_iac.kube.resources import Controller
 
 def goal_of(settings: ConfSettings, going: Change, now: int) -> ConfGoal:
     """What a run that begins now wants."""
-    where = f"kubectl exec -n {settings.reach.namespace} {settings.controller}-controller-0 -c slurmctld --"
     return ConfGoal(
         settings.owner,
         going,
         policy=settings.policy,
         deadline_at=now + settings.policy.deadline_s,
-        by_hand=where,
+        by_hand=settings.by_hand,
         text=None if settings.outside else settings.text,
         forgets=settings.forgets,
     )

@@ -55,6 +55,11 @@ class ConfSettings(Settings):
     outside: bool = False
     """An admin writes slurm.conf, so this program only tells what leaves it."""
 
+    @property
+    def by_hand(self) -> str:
+        """How an admin runs scontrol there."""
+        return f"kubectl exec -n {self.reach.namespace} {self.controller}-controller-0 -c slurmctld --"
+
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""

@@ -42,6 +42,8 @@ class SiteWorld(World):
     """The NodeSet has a partition of its own, which goes with it."""
     gone: bool = False
     """The NodeSet is deleted."""
+    written: bool = False
+    """The Controller was written since slurmctld read its file: slurm-operator restarts its pod, or has it read again."""
     events: list[str] = field(default_factory=list)
 
     # -- what slurmctld has --------------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ class SiteWorld(World):
         """slurmctld begins with the file of this moment, and looks at each job again."""
         if self.live is None:
             return
-        before, now = self.conf, self.file
+        before, now, self.written = self.conf, self.file, False
         self.starts_again()
         hosts, kept = before.get("NodeName", {}), now["NodeName"]
         away = hosts.keys() - kept.keys()

@@ -93,6 +93,7 @@ def test_a_run_that_ends_before_slurmctld_has_read_is_continued_by_the_next_one(
         with pytest.raises(DrainDeadline, match="has not read its new configuration") as why:
             conf_run.settle(found, settings(BOTH), BOTH)
         assert "partition batch, metal-1 stay(s)" in str(why.value)
+        assert "kubectl exec -n slurm hpc-controller-0 -c slurmctld -- scontrol reconfigure" in str(why.value)
         assert (found.world.partitions["batch"], kept(found).partitions) == ("DRAIN", {"batch": "UP"})
     found.world.began += 9
     conf_run.settle(found, settings(BOTH), BOTH)

@@ -118,7 +118,7 @@ class SiteKube(SharedKube):
     def set_extra_conf(self, namespace, state, text):
         self.turn()
         self.conf.set_extra_conf(namespace, state, text)
-        self.w.live = text
+        self.w.live, self.w.written = text, True
         self.w.looked["conf"] = self.slurm_asked["/partitions/"].get(self.who, 0)
         self.w.looked["conf jobs"] = self.looked()
 
@@ -489,7 +489,7 @@ class WholeSite(Site):
 
     def pending(self) -> bool:
         """Whether slurmctld has another file than it has read."""
-        return self.w.live is not None and self.w.file != self.w.conf
+        return self.w.live is not None and (self.w.written or self.w.file != self.w.conf)
 
     def keda(self) -> None:
         w = self.w
@@ -567,6 +567,9 @@ def last_run(site: WholeSite, wanted: Wanted, olds: Wanted) -> None:
     process = Process(ThisRun(id="last"), OneList(site.scheduler.turn), Life())
     with ExitStack() as stack:
         session = SiteGate(site, stack, process)
+        if site.dice.random() < 0.5:  # what leaves is wanted again before slurmctld has read that it left
+            less = replace(wanted, partitions=wanted.partitions[:1], cpus=(wanted.cpus[0], None))
+            conf_run.settle(session, site.conf(less, policy), olds.lines)
         conf_run.settle(session, site.conf(wanted, policy), olds.lines)
         found = site.nodeset(wanted, policy)
         maintenance.maintain(session, site.hosts(wanted, policy))
