@@ -13,6 +13,7 @@ import httpx
 from slinky_iac import hostlist, names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.status import nodes as status_nodes
+from slinky_iac.drain.conf_text import otherwise
 from slinky_iac.drain.requester import OVERRIDE, actor
 from slinky_iac.errors import HostlistError, SlurmrestError
 from slinky_iac.kube.wire import Clock, Retry
@@ -249,12 +250,18 @@ def _jobs(client: SlurmrestClient) -> None:
         assert each.trouble.isprintable()
 
 
+def _hosts(client: SlurmrestClient) -> None:
+    for each in client.hosts().values():
+        otherwise("NodeName=gpu-0 CPUs=4 Gres=gpu:2", each)
+
+
 TARGETS = (
     Target("hostlist", LISTS, _expanded, (HostlistError,)),
     Target("slurm-conf-policies", tuple(CONFS), _conf_of_policies, ()),
     Target("drain-reason-and-actor", REASONS, _reason, ()),
     Target("slurmrestd-rows", JOBS[:1], _sieved, ()),
     Target("slurmrestd-nodes", NODES, asking_slurm(lambda c: c.nodes(allow_none=True)), (SlurmrestError,)),
+    Target("slurmrestd-hosts", NODES, asking_slurm(_hosts), (SlurmrestError,)),
     Target("slurmrestd-jobs", JOBS, asking_slurm(lambda c: c.jobs()), (SlurmrestError,)),
     Target("slurmrestd-job-states", STATES, asking_slurm(lambda c: c.job_states()), (SlurmrestError,)),
     Target("slurmrestd-job", JOBS, asking_slurm(lambda c: c.job_records(17)), (SlurmrestError,)),
