@@ -40,7 +40,7 @@ def test_without_an_operator_the_gate_stays_shut(begin: Begin, world: World) -> 
 
 def test_an_operator_that_is_gone_since_the_run_before_is_not_taken_for_one_that_sees(begin: Begin, world: World) -> None:
     """Conditions of pods are its last words: drained and seen they say, and a node that it never frees would come back."""
-    case = begin(deadline="30s")
+    case = begin(deadline="5s")
     out = case.finish()
     assert case.run.returncode != 0, out
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")
