@@ -336,7 +336,10 @@ if not RESTARTS:
 
 
 def test_a_host_that_registers_wrongly_is_named_and_ends_no_update(cluster: Cluster) -> None:
-    """slurmctld refuses to undrain a host whose slurmd has less than its line says (INVALID_REG)."""
+    """slurmctld refuses to undrain a host whose slurmd has less than its line says (INVALID_REG).
+
+    The drain is slurmctld's own by then, which it keeps when the line is right again: an admin returns the host.
+    """
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL)
     (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
@@ -352,6 +355,8 @@ def test_a_host_that_registers_wrongly_is_named_and_ends_no_update(cluster: Clus
     cluster.stack.up()
     await_true("it registers as it is", lambda: "INVALID_REG" not in cluster.node(METAL)["State"], 120)
     cluster.stack.up()
+    assert (cluster.node(METAL)["State"], cluster.node(METAL)["Reason"]) == ("IDLE+DRAIN", "Low")
+    cluster.slurm("scontrol", "update", f"nodename={METAL}", "state=resume")
     await_true("the host works again", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
     cluster.set("partitions", other=None)
     cluster.stack.up()
@@ -364,9 +369,15 @@ def test_a_renamed_stack_gives_back_what_a_killed_update_drained(cluster: Cluste
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL)
     (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
-    cluster.set("external", slurmdHosts=[{**host, "config": {"CPUs": 1, "RealMemory": 1000}}])
+    other = 3 - host["config"]["CPUs"]  # an earlier test may have left it with one of its two
+    cluster.set("external", slurmdHosts=[{**host, "config": {**host["config"], "CPUs": other}}])
     run = started(cluster.stack, "up", "--skip-preview", group=True)
-    await_true("it is drained", lambda: "DRAIN" in cluster.node(METAL)["State"], 300)
+
+    def drained() -> bool:
+        assert run.poll() is None, run.communicate()[0][-4000:]
+        return "DRAIN" in cluster.node(METAL)["State"]
+
+    await_true("it is drained", drained, 300)
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
     cluster.stack.pulumi("cancel", "--yes", check=False)
