@@ -166,4 +166,4 @@ def _text(value: object) -> str:
 def _filled(text: str, resource: Resource) -> str:
     """A text with values of the resource in the place of their names."""
     own = {"name": "@name", "namespace": "@namespace"}
-    return re.sub(r"<([^>]+)>", lambda match: _text(_at(resource, own.get(match[1], match[1])) or ""), text)
+    return re.sub(r"<([^<>]+)>", lambda match: _text(_at(resource, own.get(match[1], match[1])) or ""), text)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import string
 from pathlib import Path
 
 from slurm_rules.model import API_GROUP, Hidden, Resource
 
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
-_VERSION = re.compile(r"-v?\d+(\.\d+)*([.+-][0-9a-z.+-]*)?$")
-_NAMES = re.compile(r"^(?:- |  )?\s*name:\s*[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
+_VERSION = re.compile(r"-v?[0-9]++(?![a-z])")
+"""Where a version begins, in the letters that one may have to the text's end."""
+_OF_VERSIONS = string.digits + string.ascii_lowercase + ".+-"
+_NAMES = re.compile(r"^(?:- |  )?[ \t]*+name:\s*+[\"']?([A-Za-z0-9._-]+)", re.MULTILINE)
 
 
 def base_name(reference: str) -> str:
@@ -17,7 +20,8 @@ def base_name(reference: str) -> str:
     last = re.split(r"[?#]", reference.strip())[0].rstrip("/").rsplit("/", 1)[-1].lower()
     last = last.split("@", 1)[0].split(":", 1)[0]
     bare = re.sub(r"\.(tgz|tar\.gz|zip)$", "", last)
-    return _VERSION.sub("", bare)
+    found = _VERSION.search(bare, len(bare.rstrip(_OF_VERSIONS)))
+    return bare[: found.start()] if found else bare
 
 
 def chart_name(release: Resource) -> str:

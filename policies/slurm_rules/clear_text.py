@@ -42,7 +42,10 @@ from slurm_rules.secret_text import (
 )
 from slurm_rules.tokens import JOB
 
-_KEY_FILE = re.compile(r"(?i)(?:.*(?:slurm|jwt|hs256|munge)[\w.-]*\.key(?:\.\w+)?|slurm\.jwks|token\.pem(?:\.\w+)?)")
+_KEY_FILE = re.compile(
+    r"(?i)(?:.{0,253}(?:slurm|jwt|hs256|munge)[\w.-]{0,253}\.key(?:\.\w{1,253})?|slurm\.jwks|token\.pem(?:\.\w{1,253})?)"
+)
+"""Kubernetes refuses an entry of a ConfigMap whose name has more than 253 letters."""
 _SECRET_FIELDS = ("data", "stringData")
 _DYNAMIC = "pulumi-python:dynamic/"
 _PROVIDERS = "pulumi:providers:"

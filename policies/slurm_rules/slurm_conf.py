@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _PAIR = re.compile(r"(?<![A-Za-z_])([A-Za-z_]++)\s*+[-+*/]?=\s*+(\"[^\"]*\"|\S*)")
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_DURATION = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)(ns|us|µs|ms|s|m|h)")
+_DURATIONS = re.compile(f"(?:{_DURATION.pattern})+")
+_ITEM = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 MAXIMUM_NODES = 65533
 """More than this in one expression is no sensible cluster (slurm.conf(5), MaxNodeCount)."""
@@ -15,6 +17,8 @@ MAXIMUM_NODES = 65533
 
 _DIGITS = 9
 """Of the largest number in a name that is counted."""
+_RANGES = 8
+"""In one name. Slurm reads no more than a few."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,13 @@ def settings(text: str) -> Mapping[str, str]:
 
 def split_list(expression: str) -> list[str]:
     """``a,b[1,3]`` is ``a`` and ``b[1,3]``: commas in brackets don't part."""
-    return [part for part in re.split(r",(?![^\[]*\])", expression) if part]
+    return _ITEM.findall(expression)
 
 
 def expand(expression: str) -> list[str]:
     """Node names of one item such as ``rack[1-4]n[01-32]``; an item that isn't understood stands for itself."""
     match = re.fullmatch(r"([^\[\]]*)\[([0-9,\-]+)\](.*)", expression)
-    if match is None:
+    if match is None or expression.count("[") > _RANGES:
         return [expression]
     rest = expand(match[3]) if "[" in match[3] else [match[3]]
     names: list[str] = []
@@ -80,13 +84,17 @@ def expand(expression: str) -> list[str]:
 
 
 def nodes(text: str) -> list[str]:
-    """Names of all NodeName= lines."""
-    found = [line for line in lines(text) if line.first == "nodename" and line.value.upper() != "DEFAULT"]
-    return [name for line in found for item in split_list(line.value) for name in expand(item)]
+    """Names of all NodeName= lines. Items after the largest number of nodes stand for themselves."""
+    names: list[str] = []
+    for line in lines(text):
+        if line.first == "nodename" and line.value.upper() != "DEFAULT":
+            for item in split_list(line.value):
+                names += expand(item) if len(names) <= MAXIMUM_NODES else [item]
+    return names
 
 
 def seconds(duration: str) -> float | None:
     """Seconds of a Go duration such as ``15m`` or ``1h30m``; None for anything else."""
-    if not re.fullmatch(f"(?:{_DURATION.pattern})+", duration):
+    if not _DURATIONS.fullmatch(duration):
         return None
     return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(duration))

@@ -81,7 +81,7 @@ Said = Callable[[Asked], str | None]
 _RUNS_CODE: Final = re.compile(
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+|OPENSSL_\w+|SSL_\w+|NODE_OPTIONS|JAVA_\w+|JDK_\w+"
-    r"|\w*(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS)\w*",
+    r"|(?=\w*?(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS))\w++",
     re.IGNORECASE,
 )
 """Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""

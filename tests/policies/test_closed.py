@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import datetime
 import re
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from slurm_rules import secret_text, slurm_files
+from slurm_rules import secret_text
 from slurm_rules.clear_text import no_secrets_in_clear
 from slurm_rules.closed import cluster_as_made
 from slurm_rules.made import FILE
 from slurm_rules.model import Stack
 from slurm_rules.site import today
 from slurm_rules.slurm_conf import nodes
-from slurm_rules.world import world_of
 
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.policies import making
@@ -185,59 +182,6 @@ def test_fields_that_an_api_server_adds_are_not_the_programs_to_answer_for() -> 
 
 def test_two_ranges_in_one_name_are_expanded() -> None:
     assert nodes("NodeName=rack[1-2]n[01-02] CPUs=64") == ["rack1n01", "rack1n02", "rack2n01", "rack2n02"]
-
-
-MEGABYTE = 1_000_000
-LONG: dict[str, str] = {
-    name: part * (MEGABYTE // len(part))
-    for name, part in {
-        "letters": "a",
-        "capitals": "A",
-        "digits": "0",
-        "names": ".a",
-        "hosts": "10.0.0.1 node0001.cluster.example.org node0001\n",
-        "lines": "\n",
-        "blanks": " ",
-        "tabs": "\t\n",
-        "schemes": "a://",
-        "users": "a:b@",
-        "tokens": ".eyJaaaaaaaa",
-        "pem": "-----BEGIN ",
-        "jwk": '"kty" ',
-        "passwords": "StoragePass \n",
-        "authtok": "ldap_default_authtok\n",
-        "pairs": "password=",
-        "equals": "=",
-        "words": "A_",
-        "camels": "aA",
-        "brackets": "[1-2]",
-    }.items()
-}
-"""A megabyte of what each pattern begins with, and of each kind of letter."""
-PATTERNS: dict[str, Callable[[str], object]] = {
-    **{what: lambda text, each=pattern: each.search(text.encode()) for what, pattern in secret_text._COMPILED},
-    "name and value": lambda text: list(secret_text.set_in(text)),
-    "words of a name": secret_text.words_of.__wrapped__,
-    "slurm.conf": lambda text: list(slurm_files.conf_faults(text, "slurm.conf")),
-    "sssd.conf": lambda text: list(slurm_files.sssd_faults(text)),
-    "a file": lambda text: list(slurm_files.file_faults("x.conf", text, [], NOWHERE, own=False)),
-}
-NOWHERE = world_of(Stack(()))
-
-
-@pytest.mark.parametrize("text", LONG)
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_a_pattern_reads_a_megabyte_within_a_second(pattern: str, text: str) -> None:
-    begun = time.process_time()
-    PATTERNS[pattern](LONG[text])
-    assert time.process_time() - begun < 1
-
-
-@pytest.mark.parametrize("text", LONG)
-def test_a_megabyte_is_searched_for_secrets_within_seconds(text: str) -> None:
-    begun = time.process_time()
-    secret_text.forms(secret_text.views.__wrapped__(LONG[text]))
-    assert time.process_time() - begun < 3
 
 
 def test_a_text_that_is_too_large_is_said_to_be_not_judged() -> None:
