@@ -15,9 +15,13 @@ from slurm_rules.cluster import (
 from slurm_rules.gate_shape import most_nodes
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
-from slurm_rules.slurm_conf import lines, nodes, settings, split_list
+from slurm_rules.slurm_conf import MAXIMUM_NODES, lines, nodes, settings, split_list
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAMED = 20
+"""Of the nodes that there are, in a message."""
+_EXPANDED = 16 * MAXIMUM_NODES
+"""Names of nodes in all partitions together, the same expression once; one after these counts as a node that isn't there."""
 
 
 @rule("max-node-count", slinky("Controller"))
@@ -63,6 +67,9 @@ def partition_references(controller: Resource, stack: Stack, _: Options) -> Iter
     sets = list(belonging_to(controller, stack, "NodeSet"))
     known = {"ALL", *(slurm_name(nodeset) for nodeset in sets), *nodes(conf)}
     known |= {line.value for line in lines(conf) if line.first == "nodeset"}
+    there = ", ".join(sorted(known)[:_NAMED]) + (f" and {len(known) - _NAMED} more" if len(known) > _NAMED else "")
+    good: set[str] = set()
+    expanded = 0
     seen = [slurm_name(n) for n in sets if n.get("spec", "partition", "enabled") is True and not is_external(controller)]
     for line in lines(conf):
         if line.first != "partitionname" or line.value.upper() == "DEFAULT":
@@ -73,8 +80,14 @@ def partition_references(controller: Resource, stack: Stack, _: Options) -> Iter
             yield f"{controller.label}: {line.value!r} is no name of a partition"
         seen.append(line.value)
         for member in split_list(line.get("nodes")):
-            if member not in known and not set(nodes(f"NodeName={member}")) <= known:
+            if member in known or member in good:
+                continue
+            each = nodes(f"NodeName={member}") if expanded <= _EXPANDED else [member]
+            expanded += len(each)
+            if known.issuperset(each):
+                good.add(member)
+            else:
                 yield (
                     f"{controller.label}: partition {line.value} names {member}, which is no NodeSet and no outside host"
-                    f" (there are {', '.join(sorted(known))})"
+                    f" (there are {there})"
                 )

@@ -22,7 +22,10 @@ import slurm_rules
 from slurm_rules import secret_text, slurm_conf, slurm_files
 from slurm_rules.charts import base_name
 from slurm_rules.model import Stack
+from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
+
+from tests.policies.judging import judged, spec
 
 MEGABYTE = 1_000_000
 PARTS = {
@@ -265,6 +268,20 @@ def test_a_megabyte_is_read_within_seconds(reader: str) -> None:
     for text in LONG.values():
         with within(2):
             READERS[reader](text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",".join(f"a[1-{60000 - number}]" for number in range(60000)),
+        ",".join(f"b{number}" for number in range(100000)),
+    ],
+    ids=["ranges", "names"],
+)
+def test_partitions_of_a_megabyte_are_judged_within_seconds(text: str) -> None:
+    conf = f"NodeName=a[1-60000]\nPartitionName=p Nodes={text}\n"
+    with within(5):
+        assert judged(partition_references, spec("controller", extraConf=conf)).violations
 
 
 @pytest.mark.parametrize("text", LONG)
