@@ -212,6 +212,10 @@ def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict
         for key, text in value.items():
             if allowed.fullmatch(text) is None or not text.isprintable():
                 raise ValueError(f"{name_of(key)}: the value may hold {why}")
+            if "`" in text or "$(" in text:
+                raise ValueError(
+                    f"{name_of(key)}: the value may hold no '`' and no '$(': no value of Slurm has them, a shell runs them"
+                )
         return value
 
     return checked

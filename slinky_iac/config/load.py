@@ -154,7 +154,14 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         known = switched(where, on=value)
         if known:
             return _advised(where, f"got {_yaml(value)}", known)
-    if kind != "missing" and isinstance(value, Mapping | list) and (known := advice(where, value)) and known.settings:
+    own = kind == "value_error" and isinstance(value, Mapping)  # says what is wrong inside, where the place is right
+    if (
+        kind != "missing"
+        and not own
+        and isinstance(value, Mapping | list)
+        and (known := advice(where, value))
+        and known.settings
+    ):
         return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):

@@ -230,7 +230,21 @@ def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"apiVersion": "v1"}', "apiVersion: v1", "a\nb", "x" * 5000, "x" * 300, "a\x1b[0m", B64, KEY, JWT_TEXT, URL]
+    "text",
+    [
+        '{"apiVersion": "v1"}',
+        "apiVersion: v1",
+        "a\nb",
+        "x" * 5000,
+        "x" * 300,
+        "a\x1b[0m",
+        B64,
+        KEY,
+        JWT_TEXT,
+        URL,
+        PEM,
+        KUBECONFIG,
+    ],
 )
 def test_no_text_of_a_file_passes_for_its_path(text: str) -> None:
     for section in ({"kubernetes": {"kubeconfig": text}}, {"slurmrest": {"caFile": text}}):

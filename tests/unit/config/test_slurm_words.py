@@ -12,6 +12,7 @@ from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
+from slinky_iac.errors import ConfigError
 from tests import slurm_conf_cases
 from tests.stacks import SECRETS, minimal
 
@@ -44,6 +45,13 @@ def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(parameters: dict
     said = errors(of_conf(parameters), "controller.extraConf")
     assert (not said) == taken, said
     assert all("refuses" in each or "ends" in each for each in said)
+
+
+@pytest.mark.parametrize("value", ["$(id)", "`id`", "gpu:$(id)", "a\u202eb"])
+@pytest.mark.parametrize("of", [of_node, of_partition])
+def test_no_value_of_a_line_is_what_a_shell_runs_or_no_screen_shows(of: Any, value: str) -> None:
+    with pytest.raises(ConfigError, match="the value may hold no"):
+        load(of({"Gres" if of is of_node else "AllowGroups": value}))
 
 
 @pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.PARTITION), ids=str)
