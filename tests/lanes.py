@@ -168,7 +168,9 @@ def clear(lane: Lane) -> None:
 def work(lane: Lane, waiting: Work, report: Report) -> None:
     """Run modules until none is left, in a lab with nothing of an earlier run in it.
 
-    After modules that failed the lab is made anew: a stack that they could not destroy would fail all that come after."""
+    If a module fails, the lane takes its lab down and brings it up again: a stack that the module did not destroy would make
+    all later modules fail.
+    """
     clean = False
     while modules := waiting.take():
         if not clean:

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from slinky_iac.config import kubernetes_types, raw_fields
-from slinky_iac.config.chart import _below, _row
+from slinky_iac.config.chart import row_of, rows_below
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.rules_raw import OWNED
 from tests.stacks import ROOT
 
 LINES = ("1.0", "1.1", "1.2", "1.3")
+Ways = dict[str, dict[tuple[str, str], raw_fields.Field | None]]
 KINDS = (*raw_fields.KINDS.values(), "Token")
 READ_BEFORE = {
     "controller.external", "accounting.external", "slurmKey.create", "jwtKey.create", "loginsets", "partitions",
@@ -48,8 +49,8 @@ def chart_ways() -> dict[str, tuple[Way, str]]:
     found: dict[str, tuple[Way, str]] = {}
     for key in chart_keys():
         parts = tuple(key.split("."))
-        row = next((row for depth in range(len(parts), 0, -1) if (row := _row(parts[:depth])) is not None), None)
-        below = any(True for _ in _below(parts))
+        row = next((row for depth in range(len(parts), 0, -1) if (row := row_of(parts[:depth])) is not None), None)
+        below = any(True for _ in rows_below(parts))
         if row is None or key in READ_BEFORE or (below and row.at.endswith("**")):
             found[key] = (Way.SETTING, "")
         elif row.why:
@@ -65,6 +66,16 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield f"|{'---|' * len(head)}"
     yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _of_way(ways: Ways, way: Way) -> list[tuple[str, ...]]:
+    """Fields that are reached in one way: name, lines of releases, and what the table says of it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for line, fields in ways.items():
+        for (kind, path), each in fields.items():
+            if each is not None and each.way is way:
+                found.setdefault((f"`{kind}` `{path}`", each.words), []).append(line)
+    return [(name, ", ".join(several), words) for (name, words), several in sorted(found.items())]
 
 
 def page() -> str:
@@ -86,20 +97,10 @@ def page() -> str:
         f"\nchart {key_reached} keys were carried over and {key_shut} were left out."
     )
     lines.append("\n## Fields of custom resources that are closed")
-    closed: dict[tuple[str, str], list[str]] = {}
-    opened: dict[tuple[str, str], list[str]] = {}
-    for line, fields in ways.items():
-        for (kind, path), each in fields.items():
-            if each is not None and each.way is Way.CLOSED:
-                closed.setdefault((f"`{kind}` `{path}`", each.words), []).append(line)
-            elif each is not None and each.way is Way.RAW:
-                opened.setdefault((f"`{kind}` `{path}`", f"`{each.words}`"), []).append(line)
-    lines += _table(
-        ("Field", "Releases", "Why"), [(name, ", ".join(several), why) for (name, why), several in sorted(closed.items())]
-    )
+    lines += _table(("Field", "Releases", "Why"), _of_way(ways, Way.CLOSED))
     lines.append("\n## Fields that go through raw")
     lines += _table(
-        ("Field", "Releases", "Way"), [(name, ", ".join(several), way) for (name, way), several in sorted(opened.items())]
+        ("Field", "Releases", "Way"), [(name, releases, f"`{way}`") for name, releases, way in _of_way(ways, Way.RAW)]
     )
     lines.append("\n## Fields of pods, containers and Services that raw doesn't take")
     lines.append("\nAll others of these types are taken, by the type of Kubernetes 1.34.")

@@ -19,6 +19,7 @@ from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart import as_yaml, merged
 from slinky_iac.config.chart_release import Read, read
 from slinky_iac.config.findings import Level
+from slinky_iac.config.paths import value_at
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.stack_file import Place
 from slinky_iac.errors import ProjectError
@@ -134,9 +135,7 @@ def operator_settings(values: Mapping[str, Any], version: str) -> dict[str, Any]
 
 def _popped(values: dict[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401
     *above, last = path
-    inner: Any = values
-    for part in above:
-        inner = inner.get(part) if isinstance(inner, dict) else None
+    inner = value_at(values, above)
     if not isinstance(inner, dict) or last not in inner:
         return None
     taken = inner.pop(last)

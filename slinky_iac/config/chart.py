@@ -11,6 +11,7 @@ import yaml
 
 from slinky_iac.config.chart_table import ANY, ROWS, Row
 from slinky_iac.config.chart_values import SPLIT, Left, named
+from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.stack import PROJECT
 
@@ -85,11 +86,11 @@ def translate(values: Mapping[str, Any]) -> Taken:
 def advice(path: str, typed: object = None) -> Advice | None:
     """What stands here for ``path`` with the value ``typed``, which is no setting; None for a word that no chart has."""
     parts = tuple(path.split("."))
-    row = _row(parts)
+    row = row_of(parts)
     found = Taken()
     if row is not None and _is_empty(typed):
         return Advice(_words(row, parts))
-    if row is None and not any(True for _ in _below(parts)):
+    if row is None and not any(True for _ in rows_below(parts)):
         return None
     _walk(typed, parts, found)
     level = row is None or (row.at.endswith(ANY) and bool(found.settings))
@@ -167,7 +168,7 @@ def _fits(pattern: Path, path: Path) -> bool:
     )
 
 
-def _row(path: Path) -> Row | None:
+def row_of(path: Path) -> Row | None:
     """The row of a place, in whatever spelling of small and capital letters. A row for all below a place is no row of it."""
     low = tuple(part.lower() for part in path)
     return next(
@@ -176,7 +177,8 @@ def _row(path: Path) -> Row | None:
     )
 
 
-def _below(path: Path) -> Iterator[Row]:
+def rows_below(path: Path) -> Iterator[Row]:
+    """Rows of what stands below a place."""
     low = tuple(part.lower() for part in path)
     return (row for pattern, row in _TABLE if len(pattern) > len(low) and _fits(pattern[: len(low)], low))
 
@@ -184,14 +186,14 @@ def _below(path: Path) -> Iterator[Row]:
 def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     if _is_empty(value):
         return
-    row = _row(path)
-    deeper = isinstance(value, Mapping) and any(True for _ in _below(path))
+    row = row_of(path)
+    deeper = isinstance(value, Mapping) and any(True for _ in rows_below(path))
     if row is None or (deeper and (row.at.endswith(ANY) or row.take is named)):
         if deeper:
             for key, inner in value.items():
                 _walk(inner, (*path, str(key)), found)
         else:
-            known = any(True for _ in _below(path))
+            known = any(True for _ in rows_below(path))
             found.left.append((".".join(path), row.why if row is not None else NO_MAPPING if known else UNKNOWN))
         return
     if row.why:
@@ -204,7 +206,7 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
         return
     settings = taken[SPLIT] if isinstance(taken, Mapping) and SPLIT in taken else {row.setting: taken}
     name = path[1] if len(path) > 1 else ""
-    if row.setting.startswith("cluster.") and _held(found.settings, row.setting) not in (None, taken):
+    if row.setting.startswith("cluster.") and value_at(found.settings, row.setting.split(".")) not in (None, taken):
         found.left.append((".".join(path), f"`{row.setting}` is one for all, and another key gives it another value"))
         return
     for place, each in settings.items():
@@ -212,13 +214,6 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
         at += list(path[row.at.count(".") :]) if place.endswith(ANY) else []
         found.used.append((".".join(path), ".".join(at).replace("{}", name)))
         _put(found.settings, at, name, each)
-
-
-def _held(settings: Mapping[str, Any], place: str) -> Any:  # noqa: ANN401
-    found: Any = settings
-    for part in place.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return found
 
 
 def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.chart import Taken, merged, translate
+from slinky_iac.config.paths import value_at
 
 _SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
@@ -189,9 +190,7 @@ _SWITCHES: Final = (
 def _off(whole: dict[str, Any]) -> None:
     """Take away what is switched off, and what says the same as another key."""
     for *above, last in _SWITCHES:
-        inner: Any = whole
-        for part in above:
-            inner = inner.get(part) if isinstance(inner, Mapping) else None
+        inner = value_at(whole, above)
         if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and inner[last].get("enabled") is not True:
             inner[last] = {}
     controller = whole.get("controller")

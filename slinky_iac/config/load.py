@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import SHORT, Refused, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
@@ -139,10 +140,7 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
 def _gives(unknown: ErrorDetails, location: tuple[int | str, ...]) -> bool:
     """Whether a word of the chart stands for what is missing."""
     known = advice(_path(unknown["loc"]), unknown["input"])
-    inner: Any = known.settings if known else {}
-    for part in location:
-        inner = inner.get(part) if isinstance(inner, Mapping) else None
-    return inner is not None
+    return value_at(known.settings if known else {}, location) is not None
 
 
 def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a kind of fault

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from slinky_iac.config.clients import Client, JupyterHub
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -117,8 +118,8 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
         yield at(f"{path}.chart.digest").error("is set, and chart.oci has a digest too. Give it once")
     if hub.spawn == "pod" and (hub.partition is not None or hub.options):
         yield at(f"{path}.partition").ignored("with spawn: pod no notebook is a job")
-    if _set(hub.values, "hub", "config", "JupyterHub", "authenticator_class") in (None, "dummy") and not _set(
-        hub.values, "hub", "config", "DummyAuthenticator", "password"
+    if value_at(hub.values, ("hub", "config", "JupyterHub", "authenticator_class")) in (None, "dummy") and not value_at(
+        hub.values, ("hub", "config", "DummyAuthenticator", "password")
     ):
         yield at(f"{path}.values").error(
             "has no hub.config.JupyterHub.authenticator_class: the chart's default lets anyone in under any name, who would"
@@ -127,13 +128,6 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
     hubs = [other for other in config.clients.values() if other.jupyterhub and other.namespace == client.namespace]
     if hubs[0] is not client:
         yield at(path).error(f"is the second hub of namespace {name_of(client.namespace)}; give it a namespace of its own")
-
-
-def _set(values: object, *path: str) -> object:
-    """What Helm values have at a path; None where they have nothing."""
-    for part in path:
-        values = values.get(part) if isinstance(values, dict) else None
-    return values
 
 
 RULES = (clients,)

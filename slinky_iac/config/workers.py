@@ -308,10 +308,12 @@ class SlurmdHost(Section):
 
     @model_validator(mode="after")
     def _as_many_addresses(self) -> SlurmdHost:
-        if self.address is not None and len(expand(self.name)) != len(expand(self.address)):
+        if self.address is None:
+            return self
+        names, addresses = len(expand(self.name)), len(expand(self.address))
+        if names != addresses:
             raise ValueError(
-                f"address: {len(expand(self.address))} for {len(expand(self.name))} names; slurmctld ends over such a line."
-                " Give as many, in the same order"
+                f"address: {addresses} for {names} names; slurmctld ends over such a line. Give as many, in the same order"
             )
         return self
 

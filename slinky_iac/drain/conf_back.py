@@ -67,8 +67,8 @@ class ReadTask(Task[ReadLook]):
             return Done()
         if self.session.now() >= self.deadline_at:
             limit = self.policy.register_deadline_s
-            why = f": {seen.problem}" if seen.problem else ""
-            why = why or (f": slurmctld shows {'; '.join(seen.otherwise[:4])}" if seen.otherwise else "")
+            shown = f"slurmctld shows {'; '.join(seen.otherwise[:4])}" if seen.otherwise else ""
+            why = f": {reason}" if (reason := seen.problem or shown) else ""
             return Stop(
                 f"slurmctld has not read its new configuration in {limit} s{why}. {self.stays()}, after a look at"
                 f" slurmctld's pod. `{self.settings.by_hand} scontrol reconfigure` makes slurmctld read the file that its"

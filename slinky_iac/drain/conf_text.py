@@ -11,7 +11,7 @@ RealMemory or Weight doesn't. MaxNodeCount under the number of nodes ends the jo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -62,29 +62,18 @@ def _by_name(match: re.Match[str]) -> dict[str, str]:
     every = _named(match)
     if len(every) < 2:
         return dict.fromkeys(every, match[0].strip())
-    words = [
-        (key, _each_of(value, len(every)) if key.lower() in _PAIRED else ())
-        for key, _, value in (word.partition("=") for word in match[3].split())
-    ]
-    plain = match[3].split()
-    return {
-        name: " ".join(
-            [
-                f"{match[1]}={name}",
-                *(f"{key}={own[at]}" if own else word for (key, own), word in zip(words, plain, strict=True)),
-            ]
-        )
-        for at, name in enumerate(every)
-    }
+    words = [_for_each(word, len(every)) for word in match[3].split()]
+    return {name: " ".join([f"{match[1]}={name}", *(own[at] for own in words)]) for at, name in enumerate(every)}
 
 
-def _each_of(value: str, count: int) -> tuple[str, ...]:
-    """The values of a hostlist where it has one for each name, else none."""
+def _for_each(word: str, count: int) -> Sequence[str]:
+    """A parameter as each of so many names has it: the same, or its own where it has a hostlist of as many values."""
+    key, _, value = word.partition("=")
     try:
-        found = expand(value)
+        own = expand(value) if key.lower() in _PAIRED else ()
     except HostlistError:
-        return ()
-    return found if len(found) == count else ()
+        own = ()
+    return [f"{key}={each}" for each in own] if len(own) == count else [word] * count
 
 
 def unjudged(live: str, wanted: str) -> tuple[str, ...]:

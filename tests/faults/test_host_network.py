@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 
 from lab.kubernetes import layout
-from lab.slurm import conf
-from lab.slurm.cluster import LAB
 from tests.e2e.gated import NAMESPACE, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
+from tests.faults.foreign_slurmd import registered_outside
 
 MACHINES = tuple(node.name for node in layout.NODES)
-HOST = "metal-2"
 ON_HOST = {"pod": {"hostNetwork": True, "terminationGrace": "2s"}}
 
 
@@ -59,16 +57,8 @@ def test_pods_register_as_their_kubernetes_nodes_and_slurmrestd_serves_from_one(
 def stranger(hosted: Gated, slurm: Slurm) -> Iterator[str]:
     """A node of the name of the third Kubernetes node, whose slurmd runs outside Kubernetes."""
     (taken,) = set(MACHINES) - set(machines_of_pods(hosted.world))
-    LAB.stop(HOST, "slurmd")
-    server = f"ctl:{conf.CTLD_PORT}"
-    argv = ["/usr/sbin/slurmd", "-D", "--conf-server", server, "-Z", "-N", taken, "--conf", "Feature=gpu"]
-    LAB.hosts.spawn(HOST, "stranger", argv)
-    slurm.await_registered(taken)
-    yield taken
-    LAB.site.supervisor.stop(LAB.hosts.process(HOST, "stranger"), 10)
-    slurm.cancel_all()
-    slurm.admin("scontrol", "delete", f"nodename={taken}", check=False)
-    LAB.start(HOST, "slurmd")
+    with registered_outside(slurm, taken):
+        yield taken
 
 
 def test_a_scale_out_leaves_a_kubernetes_nodes_name_that_is_in_use_and_its_job_alone(

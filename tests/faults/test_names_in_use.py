@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.slurm import conf
-from lab.slurm.cluster import LAB
 from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
+from tests.faults.foreign_slurmd import registered_outside
 
 STANDS_ON = STACK
-HOST, TAKEN = "metal-2", NODES[2]
+TAKEN = NODES[2]
 
 
 @pytest.fixture
@@ -23,16 +22,8 @@ def stranger(gated: Gated, slurm: Slurm) -> Iterator[str]:
     """A node of the third pod's name, which isn't there, on a metal host."""
     gated.up(2)
     await_true("the record of the third pod is gone", lambda: TAKEN not in slurm.nodes(), 60)
-    LAB.stop(HOST, "slurmd")
-    server = f"ctl:{conf.CTLD_PORT}"
-    argv = ["/usr/sbin/slurmd", "-D", "--conf-server", server, "-Z", "-N", TAKEN, "--conf", "Feature=gpu"]
-    LAB.hosts.spawn(HOST, "stranger", argv)
-    slurm.await_registered(TAKEN)
-    yield TAKEN
-    LAB.site.supervisor.stop(LAB.hosts.process(HOST, "stranger"), 10)
-    slurm.cancel_all()
-    slurm.admin("scontrol", "delete", f"nodename={TAKEN}", check=False)
-    LAB.start(HOST, "slurmd")
+    with registered_outside(slurm, TAKEN):
+        yield TAKEN
 
 
 def test_a_scale_out_leaves_a_name_that_is_in_use_and_its_job_alone(gated: Gated, slurm: Slurm, stranger: str) -> None:

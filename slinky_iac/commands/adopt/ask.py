@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from slinky_iac.commands.adopt.model import Live, Release, release_of
+from slinky_iac.commands.adopt.model import KINDS, Live, Release, release_of
 from slinky_iac.errors import KubeNotFound, ProjectError
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
@@ -14,7 +14,6 @@ from slinky_iac.kube.requests import place
 from slinky_iac.names import GROUP
 from slinky_iac.ownership import HELM_RECORD
 
-KINDS: Final = ("Controller", "Accounting", "RestApi", "NodeSet", "LoginSet")
 ENTRY: Final = "release"
 DEPLOYED: Final = "deployed"
 

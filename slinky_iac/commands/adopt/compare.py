@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.blueprint.objects import accounting, controller, loginset, nodeset, restapi
-from slinky_iac.commands.adopt.model import Live, Release
+from slinky_iac.blueprint.objects import objects
+from slinky_iac.commands.adopt.model import KINDS, Live, Release
 from slinky_iac.config.chart_release import Read, ordered, read
+from slinky_iac.config.paths import value_at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ProjectError
 from slinky_iac.names import loginset_resource, nodeset_resource
@@ -76,7 +77,7 @@ class Verdict:
     """What lies between the release and the stack. With all empty nothing does."""
 
     writers: tuple[str, ...]
-    """Other programs that write the release's """
+    """Other programs that write the release's objects."""
     missing: tuple[str, ...]
     """Objects that only one of the two has, in words."""
     differences: tuple[Difference, ...]
@@ -141,8 +142,8 @@ def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: lis
     for name, part in own.get("nodesets", {}).items():
         if found := live.get(("NodeSet", nodeset_resource(cluster, name))):
             _set(f"nodesets.{name}", part, found, "slurmd", notes)
-            if _at(found.spec, ("ssh", "enabled")):
-                part["ssh"] = {**part.get("ssh", {}), **_sssd(_at(found.spec, ("ssh", "sssdConfRef")))}
+            if value_at(found.spec, ("ssh", "enabled")):
+                part["ssh"] = {**part.get("ssh", {}), **_sssd(value_at(found.spec, ("ssh", "sssdConfRef")))}
     for name, part in own.get("logins", {}).items():
         if found := live.get(("LoginSet", loginset_resource(cluster, name))):
             _set(f"logins.{name}", part, found, "login", notes)
@@ -155,15 +156,15 @@ def _images(living: Sequence[Live]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for kind, container, setting in _IMAGES:
         for inner in (each.spec.get(container) for each in living if each.kind == kind):
-            if image := _at(inner, ("image",)):
+            if image := value_at(inner, ("image",)):
                 found[setting] = image
-                found["pullPolicy"] = _at(inner, ("imagePullPolicy",)) or found.get("pullPolicy")
+                found["pullPolicy"] = value_at(inner, ("imagePullPolicy",)) or found.get("pullPolicy")
     return {name: value for name, value in found.items() if value}
 
 
 def _set(at: str, part: dict[str, Any], found: Live, container: str, notes: list[str]) -> None:
     _pod(part, found)
-    if image := _at(found.spec, (container, "image")):
+    if image := value_at(found.spec, (container, "image")):
         part["image"] = image
     replicas, said = found.spec.get("replicas"), part.get("replicas")
     if isinstance(replicas, int) and said != replicas:
@@ -173,42 +174,32 @@ def _set(at: str, part: dict[str, Any], found: Live, container: str, notes: list
 
 def _sssd(reference: object) -> dict[str, Any]:
     """The Secret with sssd.conf, which exists."""
-    return {} if not _at(reference, ("name",)) else {
-        "sssdConfSecret": _at(reference, ("name",)), "sssdConfEntry": _at(reference, ("key",)) or "sssd.conf"
+    return {} if not value_at(reference, ("name",)) else {
+        "sssdConfSecret": value_at(reference, ("name",)), "sssdConfEntry": value_at(reference, ("key",)) or "sssd.conf"
     }  # fmt: skip
 
 
 def _password(part: dict[str, Any], found: Live) -> None:
     """The Secret with the database's password, which exists."""
-    reference = _at(found.spec, ("storageConfig", "passwordKeyRef"))
-    if isinstance(part.get("database"), dict) and _at(reference, ("name",)):
-        given = {"secret": _at(reference, ("name",)), "key": _at(reference, ("key",)) or "password"}
+    reference = value_at(found.spec, ("storageConfig", "passwordKeyRef"))
+    if isinstance(part.get("database"), dict) and value_at(reference, ("name",)):
+        given = {"secret": value_at(reference, ("name",)), "key": value_at(reference, ("key",)) or "password"}
         part["database"] = {**part["database"], "passwordFrom": given}
 
 
 def _pod(part: dict[str, Any], found: Live) -> None:
     carried = {
-        name: value for path, name in _TEMPLATE if (value := _at(found.spec, ("template", *path))) not in (None, "", {}, [])
+        name: value
+        for path, name in _TEMPLATE
+        if (value := value_at(found.spec, ("template", *path))) not in (None, "", {}, [])
     }
     if carried:
         part["pod"] = {**part.get("pod", {}), **carried}
 
 
-def _at(value: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
-    for part in path:
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
 def rendered(config: StackConfig) -> tuple[Object, ...]:
-    """The custom resources that the stack registers, in the order of :data:`.ask.KINDS`."""
-    return (
-        controller(config),
-        *([accounting(config)] if config.accounting.enabled else []),
-        restapi(config),
-        *(nodeset(config, name, each) for name, each in config.nodesets.items()),
-        *(loginset(config, name, each) for name, each in config.logins.items()),
-    )
+    """The custom resources that the stack registers, in the order of :data:`KINDS`."""
+    return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
 
 
 def verdict(config: StackConfig, living: Sequence[Live]) -> Verdict:

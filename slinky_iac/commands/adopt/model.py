@@ -15,6 +15,8 @@ from slinky_iac.errors import ProjectError
 LARGEST: Final = 64 << 20
 """Bytes of an unpacked record: a Secret holds 1 MiB, and text packs ten times."""
 CHART: Final = "slurm"
+KINDS: Final = ("Controller", "Accounting", "RestApi", "NodeSet", "LoginSet")
+"""Custom resources that a release makes, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from slinky_iac.config.chart import UNKNOWN, _below, _row, advice, translate
+from slinky_iac.config.chart import UNKNOWN, advice, row_of, rows_below, translate
 from slinky_iac.config.chart_table import ROWS, Row
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT
@@ -37,7 +37,7 @@ def test_every_key_of_the_chart_has_a_row() -> None:
     lost = []
     for key in {place(each) for each in KEYS} - READ_BEFORE:
         parts = tuple(key.split("."))
-        if not any(_below(parts)) and not any(_row(parts[:depth]) for depth in range(1, len(parts) + 1)):
+        if not any(rows_below(parts)) and not any(row_of(parts[:depth]) for depth in range(1, len(parts) + 1)):
             lost.append(key)
     assert lost == []
 

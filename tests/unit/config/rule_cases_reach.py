@@ -174,7 +174,7 @@ REACH_RAW += [
         ("slurmd asks another slurmctld", "nodesets", "nodesets.gpu", "--conf-server=evil.example.org"),
         ("slurmd has other features", "nodesets", "nodesets.gpu", "--conf"),
         ("slurmctld forgets all jobs", "controller", "controller", "-c"),
-        ("slurmrestd asks nobody for a token", "restapi", "restapi", "-a"),
+        ("slurmrestd runs without authentication", "restapi", "restapi", "-a"),
         ("a login pod runs another program", "logins", "logins.a", "sleep"),
     )
 ]

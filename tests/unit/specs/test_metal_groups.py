@@ -112,9 +112,9 @@ def test_eight_thousand_equal_hosts_fit_and_as_many_single_ones_are_told():
     room = {"cluster": {"name": "c", "maxNodeCount": 9000}}
     parameters = {f"Features{n}": "x" * 12 for n in range(6)}
     names = [{"name": f"metal-{n:04}", "config": parameters} for n in range(8000)]
-    for hosts, told in ((names, True), ([{"name": "metal-[0000-7999]", "config": parameters}], False)):
+    for hosts, too_large in ((names, True), ([{"name": "metal-[0000-7999]", "config": parameters}], False)):
         sizes = [each for each in findings(inside(*hosts, **room)) if "ConfigMap" in each.message]
-        assert bool(sizes) is told
+        assert bool(sizes) is too_large
         assert all(each.level == "error" for each in sizes)
 
 
