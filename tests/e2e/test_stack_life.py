@@ -198,8 +198,15 @@ def test_the_operators_webhook_refuses_what_preview_refuses(life: Life) -> None:
     assert "clusterName: can't change from 'lab' to 'another'" in preview.stdout + preview.stderr
 
 
-def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(life: Life) -> None:
-    life.change(lambda settings: settings["slinky-iac:keys"].update(protect=True))
+def test_protected_keys_and_crds_stop_a_destroy_and_are_all_that_a_partial_one_leaves(life: Life) -> None:
+    """The operator's CRDs are protected too, as they are by default: once a kind is gone, Kubernetes' garbage collector
+    can't look up owners of it (one run without left a Service and a PodDisruptionBudget of the operator behind)."""
+
+    def protect(settings: Settings) -> None:
+        settings["slinky-iac:keys"].update(protect=True)
+        settings["slinky-iac:operator"].update(protectCrds=True)
+
+    life.change(protect)
     pods = life.pods()
     refused = life.stack.pulumi("destroy", "--yes", check=False)
     assert refused.returncode != 0
@@ -209,10 +216,14 @@ def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(lif
     assert "state unprotect" in said, "the way on is named"
     assert life.pods() == pods, "nothing was removed"
 
+    stood = life.world.identities()
     life.stack.destroy("--exclude-protected")
-    left = {f"Secret {NAMESPACE}/{name}" for name in KEYS} | {f"Namespace /{NAMESPACE}"}
-    theirs = {f"ConfigMap {NAMESPACE}/kube-root-ca.crt", f"ServiceAccount {NAMESPACE}/default"}
-    await_same("only the keys are left", lambda: life.world.identities() - life.before, left | theirs, 60)
+    left = {f"Secret {NAMESPACE}/{name}" for name in KEYS} | {"Secret slinky/sh.helm.release.v1.slurm-operator-crds.v1"}
+    left |= {each for each in stood if each.startswith("CustomResourceDefinition ") and each.endswith("slinky.slurm.net")}
+    for space in (NAMESPACE, "slinky"):
+        theirs = {f"ConfigMap {space}/kube-root-ca.crt", f"ServiceAccount {space}/default"}
+        left |= {f"Namespace /{space}", *theirs}
+    await_same("only keys and CRDs are left", lambda: life.world.identities() - life.before, left, 60)
 
 
 def test_the_rest_is_destroyed_once_unprotected_and_nothing_is_left(life: Life) -> None:
