@@ -16,7 +16,7 @@ from tests.e2e.world import World, dev_settings
 from tests.faults.foreign_slurmd import registered_outside
 
 MACHINES = tuple(node.name for node in layout.NODES)
-ON_HOST = {"pod": {"hostNetwork": True, "terminationGrace": "2s"}}
+ON_HOST = {"pod": {"hostNetwork": True, "terminationGrace": "15s"}}
 
 
 def settings() -> dict[str, Any]:
