@@ -59,6 +59,18 @@ key() { # NAME PLACE OWNER MODE ADVICE
         echo "lacking   $2: $5" >&2
     fi
 }
+over() { # SOURCE TARGET: for what no rename replaces: a link, or a container's file, which is a bind mount
+    # One write of at least the old length: cut short at any time, one of the two texts is there, with blank lines at most.
+    local size before
+    size=$(wc -c <"$1")
+    before=$(wc -c <"$2")
+    while [ "$size" -lt "$before" ]; do
+        echo >>"$1"
+        before=$((before - 1))
+    done
+    dd if="$1" of="$2" bs=1M conv=notrunc status=none
+    truncate -s "$size" "$2"
+}
 hosts_line() { # ADDRESS NAMES: in /etc/hosts, once
     if grep -qxF "$1 $2" /etc/hosts; then
         echo "unchanged /etc/hosts: $1 $2"
@@ -68,8 +80,7 @@ hosts_line() { # ADDRESS NAMES: in /etc/hosts, once
             cp -p /etc/hosts new # a line with the same names and an older address would win: it goes
             awk -v new="$2" '{ old = $0; sub(/^[^#[:space:]]+[[:space:]]+/, "", old) } old != new' /etc/hosts >new
             printf '%s %s\n' "$1" "$2" >>new
-            # A container's is a bind mount, which no rename replaces.
-            if [ -L /etc/hosts ] || ! mv -fT new /etc/hosts 2>/dev/null; then cat new >/etc/hosts; fi
+            if [ -L /etc/hosts ] || ! mv -fT new /etc/hosts 2>/dev/null; then over new /etc/hosts; fi
         )
         echo "added to /etc/hosts: $1 $2"
     fi

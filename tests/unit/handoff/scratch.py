@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +46,16 @@ class Scratch:
 
     def call(self, rendered: dict[str, str], role: str, *words: str) -> str:
         """Carry a role's folder there and run one function of its install.sh; what it says."""
+        done = self._run(self.calling(rendered, role, *words))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def calling(self, rendered: dict[str, str], role: str, *words: str) -> Path:
+        """Carry a role's folder there, with an install.sh that runs one function alone; its path."""
         script = self.carry(rendered, role)
         head = script.read_text().partition("\nmkdir -p ")[0]
         script.write_text(f"{head}\n{' '.join(words)}\n")
-        done = self._run(script)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return script
 
     def carry(self, rendered: dict[str, str], role: str) -> Path:
         """Write a role's folder there, with an install.sh whose root is this host's; its path."""
@@ -65,6 +70,26 @@ class Scratch:
         script = script.replace('"/$1"', f'"{self.root}/$1"')
         (there / "install.sh").write_text(script.replace("in 1 2 3 4 5 6 7 8 9 10;", "in 1;"))
         return there / "install.sh"
+
+    def cut_short(self, script: Path, at: int) -> bool:
+        """Run a script that SIGKILL ends, with all that it has started, when it starts its program number ``at``, whose
+        output is open then; whether it came so far."""
+        count = self.root / "count"
+        count.write_bytes(b"")
+        for name in ("awk", "cat", "chmod", "cp", "dd", "find", "grep", "id", "mktemp", "mv", "pwd", "rm", "truncate", "wc"):
+            stub = self.root / "bin" / name
+            if not stub.exists():
+                real = f"exec {shutil.which(name)} " + '"$@"'
+                kill = f'echo >> {count}; mapfile -t n < {count}; [ "${{#n[@]}}" != "$KILL_AT" ] || kill -KILL 0'
+                stub.write_text(f"#!/bin/bash\n{kill}\n{real}\n")
+                stub.chmod(0o755)
+        env = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "KILL_AT": str(at)}
+        done = subprocess.run(
+            ["bash", str(script)], env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60,
+            start_new_session=True,
+        )  # fmt: skip
+        assert done.returncode in (0, -9), done.stderr
+        return done.returncode == -9
 
     def _run(self, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

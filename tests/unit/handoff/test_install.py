@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from slinky_iac.commands.handoff.common import Known
-from tests.unit.handoff.made import KEYS
+from slinky_iac.commands.handoff.forms import render
+from tests.unit.handoff.made import KEYS, KNOWN, made, texts
 from tests.unit.handoff.scratch import INSIDE, Scratch, scratch
 
 __all__ = ["scratch"]
@@ -33,3 +36,32 @@ def test_an_address_that_has_changed_takes_the_place_of_the_old_one(scratch: Scr
     first, remark, line = scratch.hosts.splitlines()
     assert (first, remark) == ("127.0.0.1 localhost", "# a remark")
     assert line.startswith("192.0.2.10 slurm-controller")
+
+
+OLD = "127.0.0.1 localhost\n192.0.2.200 ctl ctl.example.org\n# a remark\n"
+NEW = "127.0.0.1 localhost\n# a remark\n192.0.2.9 ctl ctl.example.org\n"
+
+
+@pytest.mark.parametrize("how", ["file", "link", "bind mount"])
+def test_a_sigkill_at_any_step_leaves_the_old_etc_hosts_or_the_new_one(scratch: Scratch, how: str) -> None:
+    """As a file it is renamed to its place; a link's target, and a container's bind mount, are written over."""
+    hosts = scratch.root / "etc/hosts"
+    if how == "link":
+        hosts.rename(scratch.root / "hosts.of.others")
+        hosts.symlink_to(scratch.root / "hosts.of.others")
+    if how == "bind mount":
+        (scratch.root / "bin/mv").write_text("#!/bin/bash\necho Device or resource busy >&2\nexit 1\n")
+        (scratch.root / "bin/mv").chmod(0o755)
+    rendered = texts(render("folder", made(INSIDE, KNOWN), None))
+    script = scratch.calling(rendered, "login", "hosts_line", "192.0.2.9", "'ctl ctl.example.org'")
+    seen = set()
+    for at in itertools.count(1):
+        hosts.write_text(OLD)
+        killed = scratch.cut_short(script, at)
+        found = scratch.hosts
+        seen.add(found.rstrip("\n") + "\n")
+        assert found in {OLD, NEW} or (how != "file" and found.rstrip("\n") + "\n" == NEW), f"step {at}"
+        if not killed:
+            break
+    assert seen == {OLD, NEW}
+    assert (found, hosts.is_symlink()) == (NEW, how == "link")
