@@ -10,7 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
+from email.parser import Parser
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -67,6 +69,23 @@ def test_a_wheel_has_its_digest_and_the_commit_that_it_is_made_of(tmp_path: Path
         assert said["clean"] == (changed == "")
         digests.add(digest)
     assert len(digests) == 1, "the same commit gives the same bytes"
+
+
+def links(page: str) -> list[str]:
+    """Targets of a page's links and pictures, in Markdown and HTML."""
+    found = re.findall(r"\]\(\s*([^)\s]+)|^\[[^\]]+\]:\s*(\S+)|(?:href|src)=[\"']([^\"']+)", page, re.MULTILINE)
+    return ["".join(each) for each in found]
+
+
+def test_what_an_index_shows_of_the_wheel_leads_nowhere_but_to_whole_addresses(tmp_path: Path) -> None:
+    with ZipFile(build(tmp_path)) as wheel:
+        (name,) = (each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+        shown = Parser().parsestr(wheel.read(name).decode())
+    page = str(shown.get_payload())
+    addresses = [*links(page), *(each.partition(", ")[2] for each in shown.get_all("Project-URL", []))]
+    assert [each for each in addresses if not each.startswith("https://")] == []
+    assert "docs/forms.md" in links((ROOT / "README.md").read_text())
+    assert "`slinky docs`" in page
 
 
 def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
