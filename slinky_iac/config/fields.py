@@ -26,6 +26,7 @@ _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"[^\s#\\\"]*\"")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
+_REFERENCE = re.compile(r"[A-Za-z0-9._/:@\[\]-]+")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NO_PATH = ("{", ": ", "://", "-----")
 """What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
@@ -97,7 +98,7 @@ def _quantity(value: str) -> str:
 
 
 def _image(value: str) -> str:
-    if not value or any(c.isspace() for c in value) or ":" not in value.rsplit("/", 1)[-1]:
+    if _REFERENCE.fullmatch(value) is None or ":" not in value.rsplit("/", 1)[-1]:
         raise Refused(
             value, "; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
         )
@@ -212,13 +213,22 @@ def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict
         for key, text in value.items():
             if allowed.fullmatch(text) is None or not text.isprintable():
                 raise ValueError(f"{name_of(key)}: the value may hold {why}")
-            if "`" in text or "$(" in text:
-                raise ValueError(
-                    f"{name_of(key)}: the value may hold no '`' and no '$(': no value of Slurm has them, a shell runs them"
-                )
+            if fault := _of_a_shell(text):
+                raise ValueError(f"{name_of(key)}: the value {fault}: no value of Slurm has them, a shell runs them")
         return value
 
     return checked
+
+
+def _of_a_shell(text: str) -> str:
+    return "may hold no '`' and no '$('" if "`" in text or "$(" in text else ""
+
+
+def no_shell(value: str) -> str:
+    """A path that no shell takes for a command, and that is shown as it is."""
+    if fault := _of_a_shell(value) or ("" if value.isprintable() else "holds characters that don't show"):
+        raise ValueError(f"it {fault}; a path is letters, digits and signs")
+    return value
 
 
 _node_conf = _conf(
@@ -331,7 +341,7 @@ UpToAMonth = Annotated[Seconds, Field(le=30 * DAY_S)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 SlurmUser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
 """A user's name as slurmdbd and a token's claim have it."""
-Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), checked(_url)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/[A-Za-z0-9._~%:@+,=/-]*)?$"), checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""
 DatabaseUser = Annotated[str, checked(_database_user)]
 NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]

@@ -6,7 +6,7 @@ error's kind and context here, and only our own validators' texts pass through, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.shown import SHORT, Refused, hidden, place, shown, unknown_word
+from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import applied
@@ -76,6 +76,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
     misplaced = tuple(at(name).error(in_plain_text(name)) for name in SECRET_KEYS if name in data)
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
+    misplaced += tuple(at(path).error(_A_TOKEN) for path in tokens_in(rest))
     try:
         config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
         return applied(config.model_copy(update={"external": config.external.expanded()})), misplaced
@@ -217,6 +218,27 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     allowed = _siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
     return at(".".join([*where.split(".")[:-1], unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
+
+
+_A_TOKEN = (
+    "has a token in plain text. Remove it, and treat it as leaked: it is in the file, its history and what was shown of it."
+    " Anyone who has one of Slurm acts as its user until it ends"
+)
+
+
+def tokens_in(data: Mapping[str, object]) -> Iterator[str]:
+    """Paths of all JSON web tokens in a configuration, in names as in values: no setting has one."""
+    left: list[tuple[str, object, int]] = [("", data, 0)]
+    while left:
+        path, value, depth = left.pop()
+        if isinstance(value, str) and has_token(value):
+            yield place(path)
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list | tuple) else ()
+        for name, part in parts if depth < _DEEPEST else ():
+            below = f"{path}.{name}".lstrip(".")
+            if has_token(str(name)):
+                yield place(below)
+            left.append((below, part, depth + 1))
 
 
 def secret_of(where: str) -> str | None:

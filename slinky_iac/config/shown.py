@@ -18,6 +18,8 @@ _CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _CODED_PART: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _KEY: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_TOKEN: Final = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
+"""A JSON web token: three parts in base64, of which the first is a mapping."""
 _HEX: Final = frozenset("0123456789abcdef")
 _NAME: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 """Names of hosts, nodes, partitions, labels, switches, folders."""
@@ -47,6 +49,11 @@ def is_key(text: str) -> bool:
     if len(text) < 32 or _KEY.fullmatch(text) is None:
         return False
     return set(text) <= _HEX or "." in text or _of_all_kinds(text)
+
+
+def has_token(text: str) -> bool:
+    """Whether a JSON web token is in a text."""
+    return _TOKEN.search(text) is not None
 
 
 def shown(value: object) -> str:

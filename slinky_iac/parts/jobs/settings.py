@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from slinky_iac.config.base import Section, one_of
-from slinky_iac.config.fields import DnsLabel, FilePath, Seconds, SlurmName, SlurmUser
+from slinky_iac.config.fields import DnsLabel, FilePath, Seconds, SlurmName, SlurmUser, checked, no_shell
 from slinky_iac.config.shown import name_of
 
-Folder = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$", max_length=1024)]
+Folder = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$", max_length=1024), checked(no_shell)]
 """An absolute path on the nodes where a job runs."""
-Output = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1024)]
+Output = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1024), checked(no_shell)]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 

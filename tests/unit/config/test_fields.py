@@ -52,6 +52,8 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
                 "http://{{lookup('pipe','id')}}:1",
             ),
             *("http://user:password@ctl:6820", "http://token@ctl", "http://ctl/\x1b[2J", "http://$(reboot)", "http://a b"),
+            *("https://ctl/$(id)", "https://ctl/`id`", "https://ctl/a;id", "https://ctl/a'b", 'https://ctl/a"b'),
+            *("https://ctl/a|b", "https://ctl/${a}", "https://ctl/a&b", "https://ctl/<a>", "https://ctl/{{a}}"),
         ],
     ),
     (
@@ -67,7 +69,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (
         fields.Image,
         ["r/slurmd:26.05", "slurmd@sha256:abc", "host:5000/slurmd:1"],
-        ["", "slurmd", "r/slurmd", "host:5000/slurmd", "a b:1", " a:1"],
+        ["", "slurmd", "r/slurmd", "host:5000/slurmd", "a b:1", " a:1", "a:$(id)", "`id`:1", "a:{{ b }}", "a\u202eb:1"],
     ),
     (
         fields.Seconds,

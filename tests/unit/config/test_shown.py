@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
+from slinky_iac.config.load import examined, load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.shown import LONGEST, SHORT, hidden, name_of, place, shown
 from slinky_iac.config.stack import SECRET_KEYS
@@ -184,6 +184,29 @@ CONTEXTS = ["prod", "kubernetes-admin@kubernetes", "arn:aws:eks:eu-west-1:123456
 )
 def test_contexts_of_clouds_are_names(name: str) -> None:
     assert load(minimal(kubernetes={"context": name})).kubernetes.context == name
+
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJyb290In0.Q3e8fh2kd9f8h2kdj3kd9"
+"""Of the length that a name may have."""
+
+
+def test_a_token_at_any_place_is_refused_and_in_no_message() -> None:
+    """As a name too: names of topologies, switches, labels and partitions have all of a token's letters."""
+    topologies = {"t": {"tree": {"core": ["s1"]}}, "b": {"default": True, "block": {"blockSizes": [4], "blocks": ["b1"]}}}
+    rows = [{"names": ["a"], "labels": {"c": "1"}, "features": ["f"], "selector": {"a/b": "c"}, "topology": "t:s1"}]
+    data = merged(whole(STACKS[0]), {"nodes": {"table": rows, "topologies": topologies}})
+    taken = []
+    for where in places(data):
+        for edit in (
+            lambda inner, key: inner.__setitem__(key, TOKEN),
+            lambda inner, key: inner.__setitem__(TOKEN, inner.pop(key)) if isinstance(inner, dict) else None,
+        ):
+            given = broken(data, where, edit)
+            _, faults = examined(given)
+            told = "\n".join(map(str, faults))
+            if TOKEN in json.dumps(given) and ("has a token in plain text" not in told or TOKEN in told):
+                taken.append(where)
+    assert taken == []
 
 
 PLACES = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from slinky_iac.config.files import scripts_of
 from slinky_iac.errors import ConfigError
@@ -76,6 +77,14 @@ def test_no_variable_of_this_shell_goes_to_a_job(monkeypatch: pytest.MonkeyPatch
 def test_a_command_is_no_shells_to_read() -> None:
     job = Job(user="alice", command=("echo", "$HOME; rm -rf /"), working_directory="/tmp")
     assert scripts_of({"a": job}) == {"a": "#!/bin/sh\nexec echo '$HOME; rm -rf /'\n"}
+
+
+@pytest.mark.parametrize("path", ["/home/$(id)", "/home/`id`", "/home/a\u202eb"])
+@pytest.mark.parametrize("field", ["workingDirectory", "output"])
+def test_no_path_of_a_job_is_what_a_shell_runs_or_no_screen_shows(field: str, path: str) -> None:
+    told = {"workingDirectory": "/home/a", "user": "a", "command": ["id"], field: path}
+    with pytest.raises(ValidationError, match="a path is letters, digits and signs"):
+        Job.model_validate(told)
 
 
 @pytest.mark.parametrize(
