@@ -85,7 +85,7 @@ def before_sssd(config: StackConfig) -> pulumi.ResourceHookBinding:
     def replaces(old: Inputs, new: Inputs) -> bool:
         return old.get("stringData") != new.get("stringData")
 
-    users = {name: login for name, login in config.logins.items() if login.sssd_conf_secret is None}
+    users = {name: login for name, login in config.logins.items() if login.sssd_conf_from is None}
     hosts = [login_hosts(config, name, login) for name, login in users.items()]
     return pulumi.ResourceHookBinding(
         before_update=[_look(config, each, replaces, "-sssd") for each in hosts if not each.interrupts]

@@ -46,8 +46,8 @@ _TAKES: Final[Mapping[str, str]] = {
     "controller.persistence.storageClass": "name",
     "nodesets.*.volumes.*.source.**": "text",
     "logins.*.volumes.*.source.**": "text",
-    "logins.*.sssdConfSecret": "name",
-    "identity.sssd.confSecret": "name",
+    "logins.*.sssdConfFrom.secret": "name",
+    "identity.sssd.confFrom.secret": "name",
 }
 """Settings that an Output can give, and their kinds."""
 _FORMS: Final = {

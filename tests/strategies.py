@@ -51,11 +51,11 @@ NODESET = st.fixed_dictionaries(
         "env": st.just({"LANG": "C.UTF-8"}),
         "volumes": st.just([{"name": "home", "mountPath": "/home", "source": {"hostPath": {"path": "/home"}}}]),
         "updateStrategy": st.sampled_from([{"type": "OnDelete"}, {"maxUnavailable": 1}, {"maxUnavailable": "10%"}]),
-        "ssh": st.just({"enabled": True, "sssdConfSecret": "sssd", "extraSshdConfig": "X11Forwarding no"}),
+        "ssh": st.just({"enabled": True, "sssdConfFrom": {"secret": "sssd"}, "extraSshdConfig": "X11Forwarding no"}),
     },
 )
 LOGIN = st.fixed_dictionaries(
-    {"sssdConfSecret": st.just("sssd")},
+    {"sssdConfFrom": st.just({"secret": "sssd"})},
     optional={
         "replicas": st.integers(0, 3),
         "rootAuthorizedKeys": st.just("ssh-ed25519 AAAA"),

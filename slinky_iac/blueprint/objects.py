@@ -131,7 +131,7 @@ def users(config: ClusterConfig) -> Iterator[Object]:
 
 def sssd(config: ClusterConfig) -> Iterator[Object]:
     """The Secret with sssd.conf, where the stack has that."""
-    if config.identity.sssd is not None and config.identity.sssd.conf_secret is None:
+    if config.identity.sssd is not None and config.identity.sssd.conf_from is None:
         yield _core("Secret", names.sssd_secret(config.cluster.resource_name), "sssd", {})
 
 

@@ -220,8 +220,7 @@ def _nodesets() -> Iterator[Row]:
     yield Row(f"{at}.partition.configMap", f"{here}.partition.config", to.conf, words="it is `partition.config`, a mapping")
     yield Row(f"{at}.ssh.enabled", f"{here}.ssh.enabled")
     yield Row(f"{at}.ssh.extraSshdConfig", f"{here}.ssh.extraSshdConfig")
-    yield Row(f"{at}.ssh.sssdConfRef.name", f"{here}.ssh.sssdConfSecret")
-    yield Row(f"{at}.ssh.sssdConfRef.key", f"{here}.ssh.sssdConfEntry")
+    yield Row(f"{at}.ssh.sssdConfRef", f"{here}.ssh.sssdConfFrom", to.reference)
     rolling = "RollingUpdate replaces pods under running jobs; left at Gated, which drains them first"
     yield Row(f"{at}.updateStrategy.type", f"{here}.updateStrategy.type", _strategy(rolling))
     unavailable = "it is `updateStrategy.maxUnavailable`"
@@ -252,9 +251,8 @@ def _logins() -> Iterator[Row]:
     yield from _sidecar(at, "initconf")
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
-    sssd = "the Secret with sssd.conf is named by `sssdConfSecret` and `sssdConfEntry`"
-    yield Row(f"{at}.sssdConfRef.name", f"{here}.sssdConfSecret", words=sssd)
-    yield Row(f"{at}.sssdConfRef.key", f"{here}.sssdConfEntry", words=sssd)
+    sssd = "the Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
+    yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd)
     yield Row(
         f"{at}.sssdConf",
         why=f"{sssd}; or it is the stack's secret: pulumi config set --secret slinky-iac:sssdConf < sssd.conf",
@@ -328,8 +326,7 @@ def _cluster() -> Iterator[Row]:
         yield Row(word, why="scripts of slurmctld's own host can't be set")
     for word in ("prologScriptRefs", "epilogScriptRefs", "prologSlurmctldScriptRefs", "epilogSlurmctldScriptRefs"):
         yield Row(word, why="scripts in ConfigMaps of others can't be named; give their texts to `controller.prolog`")
-    yield Row("sssd.secretRef.name", "identity.sssd.confSecret")
-    yield Row("sssd.secretRef.key", "identity.sssd.confEntry")
+    yield Row("sssd.secretRef", "identity.sssd.confFrom", to.reference)
     yield Row(
         "sssd.conf",
         why="it may hold a password: pulumi config set --secret slinky-iac:sssdConf < sssd.conf, with `identity.sssd: {}`",

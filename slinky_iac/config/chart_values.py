@@ -174,8 +174,8 @@ def key_ref(name: str) -> Take:
         if not isinstance(value, Mapping) or not value.get("name"):
             raise Left("name the Secret in the section `keys`, with `source: existing`")
         # The Secrets are in the namespace already, so it isn't this stack's to make.
-        found = {"keys.source": "existing", f"keys.{name}KeySecret": value["name"], "cluster.createNamespace": False}
-        return {SPLIT: {**found, **({f"keys.{name}KeyEntry": value["key"]} if value.get("key") else {})}}
+        found = {"keys.source": "existing", f"keys.{name}KeyFrom": reference(value), "cluster.createNamespace": False}
+        return {SPLIT: found}
 
     return take
 

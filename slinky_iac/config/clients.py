@@ -9,6 +9,7 @@ from pydantic import Field
 from slinky_iac import names
 from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import Digest, DnsLabel, FilePath, Image, Seconds, SlurmName, SlurmUser, Url
+from slinky_iac.config.resources import SecretReference
 
 Number = Annotated[int, Field(ge=1, le=2147483647)]
 """A uid or gid: never root's."""
@@ -91,11 +92,9 @@ class Client(Section):
     group: Number = names.CLIENT_GROUP
     """A group of the whole pod, with which the sidecar reads the key, and munged's own number: no user or group of the
     cluster may have it."""
-    key_secret: DnsLabel | None = None
-    """Secret of that namespace with the key, where keys.source is existing or external: a pod can't mount another
-    namespace's."""
-    key_entry: str | None = None
-    """Entry of that Secret; by default the key's file name."""
+    key_from: SecretReference | None = None
+    """Where the key is in that namespace, where keys.source is existing or external: a pod can't mount another namespace's
+    Secret."""
     people: dict[SlurmUser, Person] = Field(default_factory=dict)
     """Who uses the cluster from these pods, by name. slurmctld holds jobs of a uid that sackd can't name. Leave it empty
     where the image asks a directory (LDAP)."""

@@ -31,12 +31,24 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NO_PATH = ("{", ": ", "://", "-----")
 """What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def _dns_label(value: str) -> str:
     if not is_dns_label(value):
         raise Refused(value, "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters")
     return value
+
+
+def _entry_name(value: str) -> str:
+    if not is_entry_name(value):
+        raise Refused(value, "; an entry's name is letters, digits, '-', '_' and '.', at most 253 of them, without a folder")
+    return value
+
+
+def is_entry_name(value: str) -> bool:
+    """Whether ConfigMaps and Secrets take this name of an entry, which is a file's name in pods (``IsConfigMapKey``)."""
+    return _ENTRY.fullmatch(value) is not None and value not in {".", ".."}
 
 
 def _nodeset_name(value: str) -> str:
@@ -291,6 +303,8 @@ def checked(check: Callable[[str], str]) -> AfterValidator:
 
 
 DnsLabel = Annotated[str, checked(_dns_label)]
+EntryName = Annotated[str, checked(_entry_name)]
+"""The name of an entry of a Secret or a ConfigMap."""
 NodeSetName = Annotated[str, checked(_nodeset_name)]
 SlurmName = Annotated[str, checked(_slurm_name)]
 ClusterName = Annotated[str, checked(_cluster_name)]

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from slinky_iac.config.base import Section, one_of
-from slinky_iac.config.fields import DnsLabel, FilePath, Image, SlurmUser
+from slinky_iac.config.fields import FilePath, Image, SlurmUser
+from slinky_iac.config.resources import SecretReference
 
 Number = Annotated[int, Field(ge=0, le=2147483647)]
 Path = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/@+-]{0,255}$")]
@@ -42,11 +43,9 @@ class Sssd(Section):
     """Users of a directory (LDAP, Active Directory), by sssd: in slurmd's and login pods the one of Slinky's images, beside
     slurmctld a sidecar."""
 
-    conf_secret: DnsLabel | None = None
-    """Secret of the cluster's namespace with sssd.conf. By default the stack makes one of the secret sssdConf
-    (`pulumi config set --secret slinky-iac:sssdConf`)."""
-    conf_entry: str = Field(default="sssd.conf", pattern=r"^[A-Za-z0-9._-]{1,253}$")
-    """Entry of that Secret."""
+    conf_from: SecretReference | None = None
+    """Where sssd.conf is. By default the stack makes a Secret of the secret sssdConf (`pulumi config set --secret
+    slinky-iac:sssdConf`)."""
     ca_file: FilePath | None = None
     """Certificate authority of the directory, as a PEM file relative to Pulumi.yaml. Pods have it as
     /etc/slinky-sssd/ca.crt, for ldap_tls_cacert in sssd.conf. In a Secret of your own it is the entry ca.crt."""

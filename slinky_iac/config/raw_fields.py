@@ -47,9 +47,9 @@ _SCRIPTS: Final = (
 _BY_GATES: Final = "isn't opened: gates go by it, and would drain other nodes than the operator removes"
 _ROWS: Final[Mapping[str, tuple[Way, str]]] = {
     "controllerRef": (_NONE, _SAME_OBJECT),
-    "slurmKeyRef": (_SET, "keys.slurmKeySecret"),
-    "jwtHs256KeyRef": (_SET, "keys.jwtKeySecret"),
-    "jwtKeyRef": (_SET, "keys.jwtKeySecret"),
+    "slurmKeyRef": (_SET, "keys.slurmKeyFrom"),
+    "jwtHs256KeyRef": (_SET, "keys.jwtKeyFrom"),
+    "jwtKeyRef": (_SET, "keys.jwtKeyFrom"),
     "jwksKeyRef": (_SET, "keys.tokens"),
     "external": (_SET, "external"),
     "externalConfig": (_SET, "external"),
@@ -159,7 +159,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         **_raw("strategy"),
         "extraSshdConfig": (_SET, "extraSshdConfig"),
         "rootSshAuthorizedKeys": (_SET, "rootAuthorizedKeys"),
-        "sssdConfRef": (_SET, "sssdConfSecret"),
+        "sssdConfRef": (_SET, "sssdConfFrom"),
     },
     "Token": {
         "username": (_SET, "tokens"),

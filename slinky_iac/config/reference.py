@@ -40,7 +40,7 @@ _SECRETS = {
     "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
     "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
     "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
-    "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confSecret` names a Secret",
+    "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confFrom` names a Secret",
     "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
 }
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, Quantity
+from slinky_iac.config.fields import DnsLabel, EntryName, Quantity
+from slinky_iac.keys.catalogue import SecretEntry
 
 
 class Requests(Section):
@@ -31,9 +28,15 @@ class ContainerResources(Section):
 
 
 class SecretReference(Section):
-    """An entry of a Secret in the cluster's namespace that others make (an operator of databases, Vault)."""
+    """An entry of a Secret. The Secret is in the namespace of the pods that read it, and others make it (an operator of
+    databases, External Secrets, Vault)."""
 
     secret: DnsLabel
     """Name of the Secret."""
-    key: Annotated[str, Field(pattern=r"^[-._a-zA-Z0-9]{1,253}$")] = "password"
-    """Entry of it."""
+    key: EntryName | None = None
+    """Entry of it; by default that of the file that is meant: slurm.key, jwt_hs256.key, munge.key, sssd.conf, and password
+    for a database."""
+
+    def entry(self, default: str) -> SecretEntry:
+        """The place that is meant; ``default``: the entry where none is named."""
+        return SecretEntry(self.secret, self.key or default)

@@ -215,8 +215,8 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"{path}.ssh").error(
                 f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}"
             )
-        if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None and config.identity.sssd is None:
-            yield at(f"{path}.ssh.sssdConfSecret").error("is needed with ssh.enabled: the operator mounts sssd.conf from it")
+        if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_from is None and config.identity.sssd is None:
+            yield at(f"{path}.ssh.sssdConfFrom").error("is needed with ssh.enabled: the operator mounts sssd.conf from it")
         if nodeset.scaled_by_others and nodeset.max_replicas is None:
             yield at(f"{path}.maxReplicas").error(
                 "is needed with owner: autoscaler; without it nothing bounds the node count"

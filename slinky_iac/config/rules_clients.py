@@ -45,13 +45,13 @@ def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, s
 
 
 def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
-    if config.keys.of_others and client.key_secret is None:
-        yield at(f"{path}.keySecret").error(
+    if config.keys.of_others and client.key_from is None:
+        yield at(f"{path}.keyFrom").error(
             f"is needed with keys.source: {config.keys.source}: this stack has no key to copy, and a pod can't mount a"
             f" Secret of another namespace. Make a Secret with it in {name_of(client.namespace)} and name it here"
         )
-    if not config.keys.of_others and (client.key_secret is not None or client.key_entry is not None):
-        yield at(f"{path}.keySecret").ignored(f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
+    if not config.keys.of_others and client.key_from is not None:
+        yield at(f"{path}.keyFrom").ignored(f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
     if config.keys.of_others and client.create_namespace:
         yield at(f"{path}.createNamespace").error(
             f"must be false with keys.source: {config.keys.source}: the Secret is made in the namespace by others, before"

@@ -53,8 +53,8 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `identity.sssd`, and about login sets, which need sssd.conf in every case."""
     given = config.identity.sssd
     for name, login in config.logins.items():
-        if login.sssd_conf_secret is None and given is None:
-            yield at(f"logins.{name}.sssdConfSecret").error(
+        if login.sssd_conf_from is None and given is None:
+            yield at(f"logins.{name}.sssdConfFrom").error(
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
                 " Secret whose entry sssd.conf is `[sssd]`, and name it here"
             )
@@ -62,12 +62,12 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         return
     if config.identity.passwd is not None:
         yield at("identity.sssd").error("stands beside passwd: two lists of users could differ. Keep one of them")
-    if given.conf_secret is None and "sssdConf" not in secrets:
+    if given.conf_from is None and "sssdConf" not in secrets:
         yield at("identity.sssd").error(
             "has no sssd.conf: run `pulumi config set --secret slinky-iac:sssdConf < sssd.conf`, or name a Secret in"
-            " confSecret"
+            " confFrom"
         )
-    if given.conf_secret is not None and given.ca_file is not None:
+    if given.conf_from is not None and given.ca_file is not None:
         yield at("identity.sssd.caFile").error(
             "goes with the stack's own Secret; put the certificate into yours as the entry ca.crt"
         )

@@ -28,8 +28,7 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                     f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret slinky-iac:{name}`"
                 )
     yield from _rotation(config, secrets)
-    same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
-    if same and keys.slurm_key_secret is not None:
+    if config.secret_of(SLURM) == config.secret_of(JWT):
         yield at("keys").error(
             "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too"
         )
@@ -40,7 +39,7 @@ def kept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     given, and a namespace that is destroyed takes them with it."""
     keys, cluster = config.keys, config.cluster
     if not keys.of_others and config.secret_of(SLURM).name == config.secret_of(JWT).name:
-        yield at("keys").error("both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
+        yield at("keys").error("both keys would be made in one Secret; name different ones in slurmKeyFrom and jwtKeyFrom")
     if keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
         yield at("cluster.createNamespace").error(
             f"is true (the default) with keys.source: {keys.source}: `pulumi destroy` would delete the namespace, and"
@@ -52,8 +51,8 @@ def kept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _named(config: StackConfig) -> Iterator[Finding]:
     """Secrets of somebody else are named, and what is said of them is said of such alone."""
     keys = config.keys
-    given = {"slurmKeySecret": keys.slurm_key_secret, "jwtKeySecret": keys.jwt_key_secret}
-    for setting in (name for name, secret in given.items() if keys.of_others and secret is None):
+    given = {"slurmKeyFrom": keys.slurm_key_from, "jwtKeyFrom": keys.jwt_key_from}
+    for setting in (name for name, place in given.items() if keys.of_others and place is None):
         yield at(f"keys.{setting}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
     for_others = {"madeBy": keys.made_by, "acceptedChange": keys.accepted_change}
     for setting in (name for name, text in for_others.items() if text and keys.source != "external"):

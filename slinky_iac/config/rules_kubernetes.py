@@ -6,7 +6,6 @@ rule) or of the Kubernetes API, not for a decision of Slurm's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from posixpath import normpath
 
@@ -14,9 +13,10 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
+from slinky_iac.config.fields import is_entry_name
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.pod_places import covers
-from slinky_iac.config.shown import hidden, name_of, shown
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
 
 LONGEST_RESOURCE_NAME = 40
@@ -39,7 +39,6 @@ _OPERATOR_VOLUMES = frozenset(
     }
 )
 _OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", names.SLURM_JWKS_FOLDER})
-_ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
@@ -64,21 +63,16 @@ def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Entries of ConfigMaps and Secrets are file names in the pods, and the API server takes only plain ones."""
-    controller, keys = config.controller, config.keys
+    """Entries of ConfigMaps are file names in the pods, and the API server takes only plain ones."""
+    controller = config.controller
     named = [(f"controller.configFiles.{name}", name) for name in controller.config_files]
     named += [(f"controller.prolog.{name}", name) for name in controller.prolog]
     named += [(f"controller.epilog.{name}", name) for name in controller.epilog]
-    named += [("keys.slurmKeyEntry", keys.slurm_key_entry), ("keys.jwtKeyEntry", keys.jwt_key_entry)]
-    named += [("munge.keyEntry", config.munge.key_entry)]
-    named += [
-        (f"nodesets.{name}.ssh.sssdConfEntry", nodeset.ssh.sssd_conf_entry) for name, nodeset in config.nodesets.items()
-    ]
-    named += [(f"logins.{name}.sssdConfEntry", login.sssd_conf_entry) for name, login in config.logins.items()]
     for path, name in named:
-        if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
-            said = "a text (never shown here)" if hidden(path) else shown(name)
-            yield at(path).error(f"got {said}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
+        if not is_entry_name(name):
+            yield at(path).error(
+                f"got {shown(name)}; a file's name here is letters, digits, '-', '_' and '.', without a folder"
+            )
 
 
 def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from slinky_iac import names
 from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import (
     ClusterName,
@@ -21,7 +20,7 @@ from slinky_iac.config.fields import (
     SlurmRelease,
     Version,
 )
-from slinky_iac.config.resources import ContainerResources
+from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.releases import OperatorVersion
 
 
@@ -167,14 +166,10 @@ class Keys(Section):
     auth: Literal["auth/slurm", "auth/munge"] = "auth/slurm"
     """AuthType of the cluster. With auth/munge the stack makes what login and Jupyter pods need (section munge) and refuses
     NodeSets, which need auth/slurm."""
-    slurm_key_secret: DnsLabel | None = None
-    """Name of the Secret with slurm.key; by default derived from the cluster's resource name."""
-    slurm_key_entry: str = names.SLURM_KEY_FILE
-    """Entry of that Secret."""
-    jwt_key_secret: DnsLabel | None = None
-    """Name of the Secret with the JWT HS256 key."""
-    jwt_key_entry: str = names.JWT_KEY_FILE
-    """Entry of that Secret."""
+    slurm_key_from: SecretReference | None = None
+    """Where slurm.key is; by default in a Secret that is named after the cluster's resource name."""
+    jwt_key_from: SecretReference | None = None
+    """Where the JWT HS256 key is, in the same way."""
     tokens: Literal["hs256", "prepared", "rs256"] = "hs256"
     """What signs the tokens of gates and commands. hs256: the JWT key. rs256: an RSA key of their own (secret tokenKey), of
     which slurmctld and slurmdbd know the public half only, and which can be replaced without a refused token. prepared: the

@@ -157,13 +157,9 @@ class ClusterConfig(Section):
 
     def secret_of(self, key: Key) -> SecretEntry:
         """Where a key is: its Secret and the entry in it, for keys of the stack and of others."""
-        given: dict[str, tuple[str | None, str]] = {
-            "slurm": (self.keys.slurm_key_secret, self.keys.slurm_key_entry),
-            "jwt": (self.keys.jwt_key_secret, self.keys.jwt_key_entry),
-            "munge": (self.munge.key_secret, self.munge.key_entry),
-        }
-        name, entry = given.get(key.name, (None, key.file))
-        return SecretEntry(name or key.secret(self.cluster.resource_name), entry)
+        given = {"slurm": self.keys.slurm_key_from, "jwt": self.keys.jwt_key_from, "munge": self.munge.key_from}
+        named = given.get(key.name)
+        return SecretEntry(key.secret(self.cluster.resource_name), key.file) if named is None else named.entry(key.file)
 
     def drain_for(self, nodeset: NodeSet) -> Drain:
         """Drain settings that hold for a NodeSet: its own, else the cluster's, else the defaults."""

@@ -29,7 +29,7 @@ from slinky_iac.config.fields import (
     Url,
 )
 from slinky_iac.config.raw import Raw
-from slinky_iac.config.resources import ContainerResources
+from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.hostlist import expand
 from slinky_iac.parts.autoscale.settings import Autoscale
@@ -108,10 +108,8 @@ class Ssh(Section):
 
     enabled: bool = False
     """Run sshd beside slurmd."""
-    sssd_conf_secret: DnsLabel | None = None
-    """Secret with sssd.conf for it; by default that of `identity.sssd`."""
-    sssd_conf_entry: str = "sssd.conf"
-    """Entry of that Secret."""
+    sssd_conf_from: SecretReference | None = None
+    """Where sssd.conf for it is; by default that of `identity.sssd`."""
     extra_sshd_config: str = ""
     """More lines for sshd_config."""
 
@@ -259,10 +257,8 @@ class LoginSet(Section):
     """Public keys that may log in as root."""
     extra_sshd_config: str = ""
     """More lines for sshd_config."""
-    sssd_conf_secret: DnsLabel | None = None
-    """Secret with sssd.conf, made outside this program; by default that of `identity.sssd`. One of the two is needed."""
-    sssd_conf_entry: str = "sssd.conf"
-    """Entry of that Secret."""
+    sssd_conf_from: SecretReference | None = None
+    """Where sssd.conf is; by default that of `identity.sssd`. One of the two is needed."""
     service: Service = Service()
     """Service of sshd."""
     resources: ContainerResources | None = None

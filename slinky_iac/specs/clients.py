@@ -76,8 +76,8 @@ exit 1
 def client_secret(config: ClusterConfig, name: str, client: Client) -> SecretEntry:
     """Where a client's pods have the key: a Secret of their own namespace."""
     file = config.auth.client_file
-    if config.keys.of_others and client.key_secret is not None:
-        return SecretEntry(client.key_secret, client.key_entry or config.auth.client_key.file)
+    if config.keys.of_others and client.key_from is not None:
+        return client.key_from.entry(config.auth.client_key.file)
     return SecretEntry(names.client(config.cluster.resource_name, name), file)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.keys.catalogue import JWT
+from slinky_iac.keys.catalogue import JWT, SecretEntry
 from slinky_iac.parts.jobs.settings import UserToken
 from slinky_iac.parts.registry import reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
@@ -176,9 +176,8 @@ def _database_tls(tls: DatabaseTls) -> tuple[str, Spec, list[Spec]]:
 def password_reference(config: ClusterConfig, database: Database) -> Spec:
     """Where the operator finds the password of slurmdbd's database."""
     given = database.password_from
-    if given is not None:
-        return {"name": given.secret, "key": given.key}
-    return {"name": database_secret(config), "key": DATABASE_PASSWORD_ENTRY}
+    own = SecretEntry(database_secret(config), DATABASE_PASSWORD_ENTRY)
+    return (own if given is None else given.entry(DATABASE_PASSWORD_ENTRY)).reference
 
 
 def database_secret(config: ClusterConfig) -> str:

@@ -67,8 +67,8 @@ def sssd_conf(config: ClusterConfig) -> SecretEntry | None:
     given = config.identity.sssd
     if given is None:
         return None
-    if given.conf_secret is not None:
-        return SecretEntry(given.conf_secret, given.conf_entry)
+    if given.conf_from is not None:
+        return given.conf_from.entry(CONF)
     return SecretEntry(names.sssd_secret(config.cluster.resource_name), CONF)
 
 

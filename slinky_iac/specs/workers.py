@@ -11,7 +11,7 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
-from slinky_iac.specs.directory import conf_mounts, conf_volume, noted, sssd_conf
+from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.raw import with_raw
 from slinky_iac.specs.shared import (
@@ -88,10 +88,9 @@ def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:
 
 
 def _sssd_conf(config: ClusterConfig, given: Ssh | LoginSet) -> Spec:
-    place = sssd_conf(config)
-    if given.sssd_conf_secret is not None or place is None:
-        return {"name": given.sssd_conf_secret, "key": given.sssd_conf_entry}
-    return place.reference
+    named = given.sssd_conf_from
+    place = sssd_conf(config) if named is None else named.entry(CONF)
+    return {} if place is None else place.reference
 
 
 def template_digest(spec: Spec) -> str:

@@ -40,7 +40,7 @@ OF_PARTS = {f"slinky:slurm:{part.component}" for part in PARTS}
 BLUEPRINT = "slinky:slurm:Blueprint"
 """Type of the component that has the blueprint as its outputs; commands find it in states by this."""
 PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
-LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 STACKS = (*WITH_SLINKY, MUNGE)
 every_stack = pytest.mark.parametrize("stack", STACKS)
 every_component = pytest.mark.parametrize("name", TOKENS)

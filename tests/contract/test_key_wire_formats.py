@@ -15,7 +15,7 @@ from slinky_iac.commands.rotation.cluster import FILE
 from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.keys.catalogue import MUNGE, SLURM, Role
+from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, Role
 from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret
@@ -42,7 +42,7 @@ def test_names_of_secrets_entries_files_and_annotations() -> None:
         "x-auth-munge",
     ]
     config = load(outside())
-    assert (config.keys.slurm_key_entry, config.keys.jwt_key_entry) == ("slurm.key", "jwt_hs256.key")
+    assert (config.secret_of(SLURM).entry, config.secret_of(JWT).entry) == ("slurm.key", "jwt_hs256.key")
     assert (names.TOKEN_KEY_ENTRY, names.JWKS_FILE, names.SLURM_JWKS_FILE) == ("token.pem", "jwks.json", "slurm.jwks")
     assert (SLURM.annotation, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
     assert (names.ANNOTATION_TOKEN_KEYS, FILE) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
@@ -86,7 +86,7 @@ def test_logical_names_and_entries_of_the_keys_objects() -> None:
 def test_logical_names_of_generated_and_of_external_keys() -> None:
     made = recorded("all-in-kubernetes").of("random:index/randomPassword:RandomPassword")
     assert sorted(each.name.partition("-keys-")[2] for each in made) == ["jwt-key", "slurm-key"]
-    store = {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"}
+    store = {"source": "external", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}}
     kept = recorded("dev", keys=store, cluster={"createNamespace": False}).of("pulumi-python:dynamic/slurm:ExternalKey")
     of_state = {each.name.partition("-keys-")[2]: each.inputs["key"] for each in kept}
     assert of_state == {"slurm-key-external": "slurm", "jwt-key-external": "jwt"}

@@ -113,7 +113,7 @@ PROVIDERS = {
     ),
 }
 STORE: dict[str, Any] = {
-    "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"},
+    "keys": {"source": "external", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}},
     "cluster": {"createNamespace": False},
 }
 """Settings with which keys are somebody else's."""
@@ -121,7 +121,7 @@ JOBS: dict[str, Any] = {"jobs": {"hello": {"user": "alice", "command": ["hostnam
 """Settings with which the stack runs a job."""
 TABLE: dict[str, Any] = {"nodes": {"table": [{"names": ["worker-1"], "features": ["ib"]}]}}
 """Settings with which the stack has labels on Kubernetes nodes."""
-LOGINS: dict[str, Any] = {"logins": {"main": {"sssdConfSecret": "sssd"}}}
+LOGINS: dict[str, Any] = {"logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}}}
 """Settings with which the stack has login pods."""
 OUTPUTS = [
     "slurmrestdUrl",

@@ -50,7 +50,7 @@ def all_inside(tokens: str, *, later: bool = True, **nodeset: Any) -> Settings:
             "pod": GRACE,
         }
         found["slinky-iac:nodesets"]["solo"] |= {"replicas": 3, **nodeset}
-        found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": GRACE}}
+        found["slinky-iac:logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "pod": GRACE}}
 
     return dev_settings(edit)
 

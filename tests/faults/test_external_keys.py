@@ -40,10 +40,8 @@ def settings() -> Settings:
     found["slinky-iac:cluster"] |= {"createNamespace": False}
     found["slinky-iac:keys"] = {
         "source": "external",
-        "slurmKeySecret": SLURM_KEY[0],
-        "slurmKeyEntry": SLURM_KEY[1],
-        "jwtKeySecret": JWT[0],
-        "jwtKeyEntry": JWT[1],
+        "slurmKeyFrom": {"secret": SLURM_KEY[0], "key": SLURM_KEY[1]},
+        "jwtKeyFrom": {"secret": JWT[0], "key": JWT[1]},
         "madeBy": MAKER,
         "wait": "2m",
         "maxAge": "90d",

@@ -34,7 +34,7 @@ def known(**users: dict[str, Any]) -> Settings:
         found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"passwd": {"users": users, "groups": GROUPS}}
         found["slinky-iac:nodesets"]["solo"] |= {"volumes": [VOLUME]}
-        found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "volumes": [VOLUME]}}
+        found["slinky-iac:logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "volumes": [VOLUME]}}
 
     return dev_settings(edit)
 

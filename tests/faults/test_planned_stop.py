@@ -55,7 +55,7 @@ def queue_in_a_volume(found: Settings) -> Settings:
     found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
     # The operator's initconf.sh wants getent, or Alpine's addgroup; the lab's busybox has neither.
     found["slinky-iac:cluster"]["images"] |= {"login": IMAGE, "sidecar": IMAGE}
-    found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": GRACE}}
+    found["slinky-iac:logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "pod": GRACE}}
     return found
 
 

@@ -38,7 +38,7 @@ def written(inside: Inside, **login: Any) -> None:
     """Write another template of the login set; nothing is applied."""
     settings = all_inside("hs256", later=False)
     pod = {**GRACE, "annotations": {"example.org/template": "2"}}
-    settings["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": pod, **login}}
+    settings["slinky-iac:logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "pod": pod, **login}}
     inside.write(settings)
 
 

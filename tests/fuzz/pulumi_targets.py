@@ -186,7 +186,10 @@ GOOD = {name: base64.b64encode(raw_key(name)).decode() for name in ("slurmKey", 
 STACKS = tuple(json.dumps({**sections(path), **keys}).encode() for path in EXAMPLES for keys in (KEYS, GOOD, GOOD))
 PASTED = (
     json.dumps(
-        {**sections(EXAMPLES[0]), "keys": {"source": "existing", "slurmKeySecret": SECRET * 2, "jwtKeySecret": SECRET}}
+        {
+            **sections(EXAMPLES[0]),
+            "keys": {"source": "existing", "slurmKeyFrom": {"secret": SECRET * 2}, "jwtKeyFrom": {"secret": SECRET}},
+        }
     ),
     json.dumps({**sections(EXAMPLES[0]), "kubernetes": {"kubeconfig": f"apiVersion: v1\nusers: [{{token: {SECRET}}}]"}}),
     json.dumps({**sections(EXAMPLES[0]), "cluster": {"name": SECRET + SECRET}}),

@@ -22,7 +22,7 @@ THEN, NOW = "2026-11-20T10:00:00Z", "2026-11-22T10:00:00Z"
 
 
 def main(kubeconfig: str, **keys: object) -> str:
-    names = {"slurmKeySecret": "store-slurm", "jwtKeySecret": "store-jwt"}
+    names = {"slurmKeyFrom": {"secret": "store-slurm"}, "jwtKeyFrom": {"secret": "store-jwt"}}
     section = {"source": "external", **names, "madeBy": "the store", "wait": 30, **keys}
     data = outside(keys=section, kubernetes={"kubeconfig": kubeconfig}, cluster={"name": "lab", "createNamespace": False})
     return f"""

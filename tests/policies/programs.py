@@ -18,7 +18,7 @@ NAMED: dict[str, Any] = {
 PEOPLE = {"alice": {"uid": 20001, "gid": 20001}}
 PASSWD = {"passwd": {"users": PEOPLE, "groups": {"physics": 20002}}}
 JOB = {"user": "alice", "command": ["true"], "workingDirectory": "/tmp", "environment": {"OMP_NUM_THREADS": "4"}}
-LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 STATUS = {"image": "registry.example.org/slinky:0.1", "serviceAccount": "eyes", "folder": "/var/lib/node_exporter"}
 SCALED = {"owner": "autoscaler", "replicas": 0, "maxReplicas": 4, "volumes": []}
 OFFERED = {"type": "LoadBalancer", "nodePort": 30817}
@@ -63,7 +63,7 @@ ANYWHERE: dict[str, dict[str, Any]] = {
     "operator-1.0": {"operator": {"version": "1.0.1"}, "logins": LOGINS},
     "operator-1.1": {"operator": {"version": "1.1.1", "webhook": {"enabled": True}}},
     "external": {
-        "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"},
+        "keys": {"source": "external", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}},
         "cluster": {"createNamespace": False},
     },
     "reached": {"kubernetes": {"kubeconfig": "cluster.kubeconfig", "context": "prod"}},
@@ -78,11 +78,11 @@ INSIDE: dict[str, dict[str, Any]] = {
     "database-tls": {"accounting": {"database": {"tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}}},
     "files": {"controller": FILES},
     "metrics": {"controller": {"metrics": True}},
-    "sssd": {"identity": {"sssd": {"confSecret": "slurm-sssd"}}, "logins": LOGINS},
-    "ssh": {"nodesets": {"gpu": {"ssh": {"enabled": True, "sssdConfSecret": "sssd"}}}},
+    "sssd": {"identity": {"sssd": {"confFrom": {"secret": "slurm-sssd"}}}, "logins": LOGINS},
+    "ssh": {"nodesets": {"gpu": {"ssh": {"enabled": True, "sssdConfFrom": {"secret": "sssd"}}}}},
     "placed": {"nodesets": {"gpu": {"pod": PLACED}}},
-    "open-login": {"logins": {"main": {"sssdConfSecret": "sssd", "service": OFFERED, "pod": PLACED}}},
-    "login-by-node": {"logins": {"main": {"sssdConfSecret": "sssd", "service": {"type": "NodePort"}}}},
+    "open-login": {"logins": {"main": {"sssdConfFrom": {"secret": "sssd"}, "service": OFFERED, "pod": PLACED}}},
+    "login-by-node": {"logins": {"main": {"sssdConfFrom": {"secret": "sssd"}, "service": {"type": "NodePort"}}}},
     "rolling": {
         "nodesets": {"gpu": {"updateStrategy": {"type": "RollingUpdate"}}, "cpu": {"updateStrategy": {"type": "OnDelete"}}}
     },
@@ -132,7 +132,7 @@ OFFERED_TO: dict[str, dict[str, Any]] = {
     "offered": {
         "networkPolicies": _NODES,
         "restapi": {"tls": TLS | {"service": OFFERED}},
-        "logins": {"main": {"sssdConfSecret": "sssd", "service": OFFERED, "pod": PLACED}},
+        "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}, "service": OFFERED, "pod": PLACED}},
         "nodesets": {"gpu": {"pod": PLACED}},
     },
 }

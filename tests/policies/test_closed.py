@@ -59,7 +59,7 @@ LET: dict[str, dict[str, Any]] = {
     "clients": {"networkPolicies": {"clients": {part: PEERS for part in (*WHO, "operator")}}},
     "egress": {"networkPolicies": {"egress": {"parts": [*WHO], "database": PEERS, "dns": PEERS, "slurmctld": PEERS}}},
     "egress-of-one": {"networkPolicies": {"egress": {"parts": ["slurmd"], "blocked": ["10.0.0.0/8"]}}},
-    "logins": {"logins": {"one": {"sssdConfSecret": "sssd"}, "two": {"sssdConfSecret": "sssd"}}},
+    "logins": {"logins": {"one": {"sssdConfFrom": {"secret": "sssd"}}, "two": {"sssdConfFrom": {"secret": "sssd"}}}},
 }
 """Connections of a stack, other than those of the lists."""
 

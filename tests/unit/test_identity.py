@@ -70,8 +70,8 @@ def test_the_id_is_the_clusters_name() -> None:
         ({"cluster": {"name": "other"}}, "clusterName"),
         ({"cluster": {"namespace": "other"}}, "namespace"),
         ({"cluster": {"resourceName": "other"}}, "resourceName"),
-        ({"keys": {"slurmKeySecret": "other"}}, "slurmKeySecret"),
-        ({"keys": {"jwtKeyEntry": "other"}}, "jwtKeySecret"),
+        ({"keys": {"slurmKeyFrom": {"secret": "other"}}}, "slurmKeySecret"),
+        ({"keys": {"jwtKeyFrom": {"secret": "slurm-auth-jwths256", "key": "other"}}}, "jwtKeySecret"),
         ({"controller": {"persistence": {"enabled": False}}}, "persistence"),
         ({"controller": {"external": {"host": "ctl"}}, "keys": {"source": "imported"}}, "slurmctld"),
     ],
@@ -179,7 +179,7 @@ def test_key_secrets_that_nothing_protects_cannot_leave_the_program(source: str)
     """Pulumi would delete them under the daemons that mount them."""
 
     def inputs(**keys: Any) -> dict[str, Any]:
-        names = {"slurmKeySecret": "slurm-auth-slurm", "jwtKeySecret": "slurm-auth-jwths256"}
+        names = {"slurmKeyFrom": {"secret": "slurm-auth-slurm"}, "jwtKeyFrom": {"secret": "slurm-auth-jwths256"}}
         found: dict[str, Any] = identity("all-outside", keys=names | keys, cluster={"createNamespace": False})
         return found
 

@@ -124,11 +124,11 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     return found
 
 
-def _key(daemon: Live, field: str, word: str) -> dict[str, str]:
+def _key(daemon: Live, field: str, word: str) -> dict[str, Any]:
     reference = daemon.spec.get(field) or {}
     if not isinstance(reference, Mapping) or not reference.get("name") or not reference.get("key"):
         raise ProjectError(f"Controller {daemon.name} has no {field} with name and key. Nothing was written")
-    return {f"{word}KeySecret": str(reference["name"]), f"{word}KeyEntry": str(reference["key"])}
+    return {f"{word}KeyFrom": {"secret": str(reference["name"]), "key": str(reference["key"])}}
 
 
 def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: list[str]) -> None:
@@ -174,9 +174,8 @@ def _set(at: str, part: dict[str, Any], found: Live, container: str, notes: list
 
 def _sssd(reference: object) -> dict[str, Any]:
     """The Secret with sssd.conf, which exists."""
-    return {} if not value_at(reference, ("name",)) else {
-        "sssdConfSecret": value_at(reference, ("name",)), "sssdConfEntry": value_at(reference, ("key",)) or "sssd.conf"
-    }  # fmt: skip
+    given = {"secret": value_at(reference, ("name",)), "key": value_at(reference, ("key",)) or "sssd.conf"}
+    return {"sssdConfFrom": given} if given["secret"] else {}
 
 
 def _password(part: dict[str, Any], found: Live) -> None:

@@ -115,8 +115,8 @@ def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
         )
     if source == "external":
         yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
-    if source == "existing" and config.munge.key_secret is None:
-        yield at("munge.keySecret").error("is needed with keys.source: existing, to know which Secret is meant")
+    if source == "existing" and config.munge.key_from is None:
+        yield at("munge.keyFrom").error("is needed with keys.source: existing, to know which Secret is meant")
 
 
 RULES = (munge,)

@@ -8,8 +8,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, Image, SlurmName
-from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.config.fields import Image, SlurmName
+from slinky_iac.config.resources import SecretReference
 
 
 class Munge(Section):
@@ -31,10 +31,8 @@ class Munge(Section):
     slurm_user: SlurmName = "slurm"
     """SlurmUser of the outside cluster. The pod's image must know this name, otherwise every command ends at once, and
     give it the cluster's UID, otherwise srun fails. root: for an image without this user; sbatch and query commands work."""
-    key_secret: DnsLabel | None = None
-    """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
-    key_entry: str = MUNGE.file
-    """Entry of that Secret."""
+    key_from: SecretReference | None = None
+    """Where munge.key is; by default in a Secret that is named after the cluster's resource name."""
     slurm_conf: str = ""
     """The clients' slurm.conf, whole, in the place of the few lines that are made by default: with MpiDefault, plugins of a
     job's submission, or what else the cluster's own has for its users."""

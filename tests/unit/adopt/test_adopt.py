@@ -34,8 +34,8 @@ def judged(live: tuple[Live, ...], values: dict[str, Any] | None = None) -> Verd
 def test_what_runs_becomes_settings() -> None:
     own = settings(release(), living()).taken.settings
     assert own["keys"] == {
-        "source": "existing", "slurmKeySecret": "slurm-auth-slurm", "slurmKeyEntry": "slurm.key",
-        "jwtKeySecret": "slurm-auth-jwt", "jwtKeyEntry": "jwt.key",
+        "source": "existing", "slurmKeyFrom": {"secret": "slurm-auth-slurm", "key": "slurm.key"},
+        "jwtKeyFrom": {"secret": "slurm-auth-jwt", "key": "jwt.key"},
     }  # fmt: skip
     assert own["operator"] == {"version": "1.2.1", "install": False}
     assert own["cluster"]["createNamespace"] is False
@@ -110,7 +110,8 @@ def test_secrets_that_exist_are_named_and_not_made() -> None:
     )
     own = settings(release(values), live).taken.settings
     assert own["accounting"]["database"]["passwordFrom"] == {"secret": "mariadb-password", "key": "pass"}
-    assert own["logins"]["main"]["sssdConfSecret"] == own["nodesets"]["gpu"]["ssh"]["sssdConfSecret"] == "slurm-sssd-conf"
+    sssd = {"secret": "slurm-sssd-conf", "key": "sssd.conf"}
+    assert own["logins"]["main"]["sssdConfFrom"] == own["nodesets"]["gpu"]["ssh"]["sssdConfFrom"] == sssd
     made = {each.kind: each.body["spec"] for each in rendered(load(own))}
     assert made["Accounting"]["storageConfig"]["passwordKeyRef"] == {"name": "mariadb-password", "key": "pass"}
     assert made["LoginSet"]["sssdConfRef"] == made["NodeSet"]["ssh"]["sssdConfRef"] == conf["sssdConfRef"]

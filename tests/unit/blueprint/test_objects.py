@@ -16,7 +16,7 @@ PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"perso
 EVERYTHING: dict[str, Any] = {
     "cluster": {"fence": True, "quota": {"pods": 99}},
     "keys": {"tokens": "rs256"},
-    "logins": {"main": {"sssdConfSecret": "sssd"}},
+    "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}},
     "clients": {"ci": {"namespace": "ci", **PEOPLE}},
     "identity": {"passwd": {"users": {"carol": {"uid": 3001, "gid": 3001}}}},
     "monitoring": {"rules": True, "dashboard": True},

@@ -105,8 +105,8 @@ def test_an_outside_slurmctld_and_its_keys() -> None:
         (1, 0),
     )
     assert settings["keys"] == {
-        "source": "existing", "slurmKeySecret": "external-auth-slurm", "slurmKeyEntry": "slurm.key",
-        "jwtKeySecret": "external-auth-jwths256", "jwtKeyEntry": "jwt_hs256.key",
+        "source": "existing", "slurmKeyFrom": {"secret": "external-auth-slurm", "key": "slurm.key"},
+        "jwtKeyFrom": {"secret": "external-auth-jwths256", "key": "jwt_hs256.key"},
     }  # fmt: skip
     assert settings["cluster"]["createNamespace"] is False
     assert settings["controller"] == {"external": {"host": "ctl.example.org", "port": 6817}}
@@ -116,7 +116,8 @@ def test_an_outside_slurmctld_and_its_keys() -> None:
 
 def test_with_an_outside_daemon_the_chart_makes_no_key() -> None:
     settings, _ = taken("controller: {external: true, externalConfig: {host: ctl}}\nclusterName: a\nfullnameOverride: atlas")
-    assert (settings["keys"]["slurmKeySecret"], settings["keys"]["jwtKeySecret"]) == ("atlas-auth-slurm", "atlas-auth-jwt")
+    assert settings["keys"]["slurmKeyFrom"] == {"secret": "atlas-auth-slurm", "key": "slurm.key"}
+    assert settings["keys"]["jwtKeyFrom"] == {"secret": "atlas-auth-jwt", "key": "jwt.key"}
     assert settings["cluster"]["resourceName"] == "atlas"
 
 

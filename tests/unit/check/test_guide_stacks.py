@@ -12,6 +12,7 @@ from slinky_iac.commands.mend import block, difference, mended
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.stack_file import parse
+from slinky_iac.keys.catalogue import JWT, SLURM
 from tests.stacks import read_yaml
 
 BOTH_OUTSIDE = """\
@@ -102,7 +103,7 @@ def test_what_was_typed_is_kept() -> None:
     assert config.accounting.external is not None
     assert (config.accounting.external.host, config.accounting.external.port) == ("dbd.example.net", 6819)
     assert config.nodesets["cpu"].replicas == 2
-    assert (config.keys.slurm_key_secret, config.keys.jwt_key_secret) == ("slurm-auth-slurm", "slurm-auth-jwths256")
+    assert [config.secret_of(key).name for key in (SLURM, JWT)] == ["slurm-auth-slurm", "slurm-auth-jwths256"]
     host_network, _ = judge(fixed(HOST_NETWORK))
     assert host_network is not None
     assert (host_network.nodesets["cpu"].resources.cpus, host_network.nodesets["cpu"].pod.host_network) == ("8", True)

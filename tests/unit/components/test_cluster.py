@@ -14,7 +14,7 @@ from tests.stacks import form, networks
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
 every_stack = pytest.mark.parametrize("stack", STACKS)
-LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 
 
 def whole(stack: str) -> Recording:
@@ -112,7 +112,7 @@ def test_each_pod_of_srun_and_salloc_has_a_gate_that_slurmrestd_outlives(stack: 
 
 def test_another_sssd_conf_asks_first_who_works_in_the_login_pods_that_read_it() -> None:
     """slurm-operator replaces them by its digest, whatever else changes."""
-    logins = {"main": {}, "own": {"sssdConfSecret": "sssd"}, "free": {"interruptSessions": True}}
+    logins = {"main": {}, "own": {"sssdConfFrom": {"secret": "sssd"}}, "free": {"interruptSessions": True}}
     recording = recorded("dev", coming=("sssdConf",), identity={"sssd": {}}, logins=logins)
     (secret,) = [r for r in recording.of("core/v1:Secret") if r.name.endswith("-sssd")]
     assert secret.hooks == {"slinky-sessions-logins.main-sssd"}

@@ -11,6 +11,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap
 
 from components import HybridCluster, HybridClusterArgs, LoginSet, LoginSetArgs, NodeSet, NodeSetArgs, kubernetes_provider
 from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.sections import Cluster, Operator
 from slinky_iac.config.stack import ClusterConfig, Kubernetes
 from slinky_iac.config.workers import LoginSet as Login
@@ -70,7 +71,9 @@ def test_parts_of_a_program_share_one_connection_and_one_record_of_the_cluster()
     def program() -> None:
         cpu()
         cpu(name="gpu")
-        LoginSet("login", LoginSetArgs(cluster=ATLAS, name="main", settings=Login(sssd_conf_secret="sssd")))
+        LoginSet(
+            "login", LoginSetArgs(cluster=ATLAS, name="main", settings=Login(sssd_conf_from=SecretReference(secret="sssd")))
+        )
         ConfigMap("mine", opts=pulumi.ResourceOptions(provider=kubernetes_provider(ATLAS)))
 
     recording = run(program)

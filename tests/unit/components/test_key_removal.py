@@ -12,7 +12,7 @@ from tests.clusters import recorded, state_of
 from tests.program import Recording, Registered
 from tests.stacks import FORMS
 
-LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 STAYING = (
     "helm.sh/v3:Release",
     "core/v1:Namespace",
@@ -51,7 +51,7 @@ def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_
 
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
 def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: KeyName) -> None:
-    keys = {"source": "external", "slurmKeySecret": "ours", "jwtKeySecret": "theirs"}
+    keys = {"source": "external", "slurmKeyFrom": {"secret": "ours"}, "jwtKeyFrom": {"secret": "theirs"}}
     recording = recorded("all-in-kubernetes", keys=keys, cluster={"createNamespace": False})
     gone = removed_with(recording, which)
     custom = f"kubernetes:{names.API_VERSION}:"

@@ -26,6 +26,7 @@ from components import (
 )
 from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
+from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
@@ -68,7 +69,7 @@ def test_the_page_s_program_makes_a_nodeset_and_its_gate() -> None:
 
 def test_a_login_set_needs_its_cluster_and_its_own_settings() -> None:
     cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"))
-    login = Login(sssd_conf_secret="sssd")
+    login = Login(sssd_conf_from=SecretReference(secret="sssd"))
     recording = run(lambda: LoginSet("login", LoginSetArgs(cluster=cluster, name="main", settings=login)))
     assert recording.one(f"{CR}LoginSet").inputs["spec"] == loginset_spec(cluster, login)
 

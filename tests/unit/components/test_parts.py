@@ -17,7 +17,7 @@ from tests.program import GENERATED, Recording, Registered, Secret, run
 from tests.stacks import FORMS, form
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
-LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 
 
 def key_secrets(recording: Recording) -> list[Registered]:
@@ -140,7 +140,7 @@ def test_a_stack_may_give_up_the_protection_of_its_keys() -> None:
 
 
 def test_existing_secrets_are_referred_to_and_not_made() -> None:
-    keys = {"source": "existing", "slurmKeySecret": "ours", "jwtKeySecret": "theirs", "jwtKeyEntry": "jwt.key"}
+    keys = {"source": "existing", "slurmKeyFrom": {"secret": "ours"}, "jwtKeyFrom": {"secret": "theirs", "key": "jwt.key"}}
     recording = recorded("controller-outside", keys=keys, cluster={"createNamespace": False})
     assert key_secrets(recording) == []
     spec = recording.one(f"{CR}Controller").inputs["spec"]
@@ -151,7 +151,13 @@ def test_existing_secrets_are_referred_to_and_not_made() -> None:
 
 
 def test_keys_of_an_external_store_stand_before_all_that_reads_them() -> None:
-    keys = {"source": "external", "slurmKeySecret": "ours", "jwtKeySecret": "theirs", "madeBy": "Vault", "wait": "1m"}
+    keys = {
+        "source": "external",
+        "slurmKeyFrom": {"secret": "ours"},
+        "jwtKeyFrom": {"secret": "theirs"},
+        "madeBy": "Vault",
+        "wait": "1m",
+    }
     recording = recorded("controller-outside", keys=keys, cluster={"createNamespace": False})
     assert key_secrets(recording) == []
     jwt, slurm = sorted(recording.of("ExternalKey"), key=lambda each: each.name)

@@ -16,7 +16,7 @@ def client(**over: Any) -> dict[str, Any]:
 
 
 def of_others() -> dict[str, Any]:
-    keys = {"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"}
+    keys = {"source": "existing", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}}
     return {"keys": keys, "cluster": {"name": "lab", "createNamespace": False}}
 
 
@@ -49,13 +49,13 @@ CLIENTS = [
         "an existing key that no pod of another namespace can mount",
         merged(client(createNamespace=False), of_others()),
         "error",
-        "clients.nb.keySecret",
+        "clients.nb.keyFrom",
         ("keys.source: existing", "another namespace", "jupyter"),
-        {"clients": {"nb": {"keySecret": "theirs"}}},
+        {"clients": {"nb": {"keyFrom": {"secret": "theirs"}}}},
     ),
     Case(
         "a namespace that would take the Secret of others with it",
-        merged(client(keySecret="theirs"), of_others()),
+        merged(client(keyFrom={"secret": "theirs"}), of_others()),
         "error",
         "clients.nb.createNamespace",
         ("must be false", "pulumi destroy"),
@@ -220,10 +220,10 @@ CLIENTS_TOLD = [
     ),
     Case(
         "a Secret that is named and made all the same",
-        client(keySecret="theirs"),
+        client(keyFrom={"secret": "theirs"}),
         "warning",
-        "clients.nb.keySecret",
+        "clients.nb.keyFrom",
         ("ignored", "makes the Secret itself"),
-        {"clients": {"nb": {"keySecret": None}}},
+        {"clients": {"nb": {"keyFrom": None}}},
     ),
 ]

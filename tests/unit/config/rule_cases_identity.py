@@ -133,12 +133,12 @@ IDENTITY = [
         minimal(identity={"sssd": {}}),
         "error",
         "identity.sssd",
-        ("sssdConf", "confSecret"),
-        {"identity": {"sssd": {"confSecret": "sssd"}}},
+        ("sssdConf", "confFrom"),
+        {"identity": {"sssd": {"confFrom": {"secret": "sssd"}}}},
     ),
     Case(
         "a directory beside a list",
-        minimal(identity={"sssd": {"confSecret": "sssd"}, "passwd": {"users": {"carol": CAROL}}}),
+        minimal(identity={"sssd": {"confFrom": {"secret": "sssd"}}, "passwd": {"users": {"carol": CAROL}}}),
         "error",
         "identity.sssd",
         ("two lists",),
@@ -146,7 +146,7 @@ IDENTITY = [
     ),
     Case(
         "a certificate for a Secret that others make",
-        minimal(identity={"sssd": {"confSecret": "sssd", "caFile": "ca.crt"}}),
+        minimal(identity={"sssd": {"confFrom": {"secret": "sssd"}, "caFile": "ca.crt"}}),
         "error",
         "identity.sssd.caFile",
         ("ca.crt",),
@@ -156,9 +156,9 @@ IDENTITY = [
         "a login set without sssd.conf",
         minimal(logins={"main": {}}),
         "error",
-        "logins.main.sssdConfSecret",
+        "logins.main.sssdConfFrom",
         ("identity.sssd",),
-        {"identity": {"sssd": {"confSecret": "sssd"}}},
+        {"identity": {"sssd": {"confFrom": {"secret": "sssd"}}}},
     ),
     Case(
         "10,000 users with long homes",
@@ -188,7 +188,7 @@ IDENTITY_TOLD = [
             ("carol", "image", "identity.sssd"),
             {"identity": {way: given}},
         )
-        for way, given in (("passwd", {"users": {"carol": CAROL}}), ("sssd", {"confSecret": "sssd"}))
+        for way, given in (("passwd", {"users": {"carol": CAROL}}), ("sssd", {"confFrom": {"secret": "sssd"}}))
     ),
 ]
 """Warnings."""

@@ -19,7 +19,7 @@ def _of(name: str, key: str, value: str, words: tuple[str, ...]) -> Case:
 
 def _raw_arguments(section: str, word: str) -> dict[str, Any]:
     part: dict[str, Any] = {"raw": {"container": {"args": [word]}}}
-    named = {"nodesets": {"gpu": {"replicas": 1, **part}}, "logins": {"a": {"sssdConfSecret": "sssd", **part}}}
+    named = {"nodesets": {"gpu": {"replicas": 1, **part}}, "logins": {"a": {"sssdConfFrom": {"secret": "sssd"}, **part}}}
     return {section: named.get(section, part)}
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.config.load import examined, load
+from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
 from slinky_iac.errors import ConfigError
@@ -220,7 +221,7 @@ def test_defaults_are_laid_under_each_nodeset_and_login_set() -> None:
         minimal(
             nodesetDefaults=DEFAULTS | {"features": ["y", "z"]},
             nodesets=nodesets,
-            loginDefaults={"sssdConfSecret": "s"},
+            loginDefaults={"sssdConfFrom": {"secret": "s"}},
             logins={"l": {}},
         )
     )
@@ -233,7 +234,7 @@ def test_defaults_are_laid_under_each_nodeset_and_login_set() -> None:
     )
     assert (gpu.replicas, gpu.resources.cpus, gpu.resources.memory, gpu.features) == (1, "4", "32Gi", ("x",))
     assert (gpu.pod.node_selector, gpu.pod.labels) == ({"pool": "gpu", "zone": "b"}, {"a": "1"})
-    assert found.logins["l"].sssd_conf_secret == "s"
+    assert found.logins["l"].sssd_conf_from == SecretReference(secret="s")
 
 
 def test_defaults_of_drain_hold_as_each_nodesets_own() -> None:

@@ -76,7 +76,7 @@ def _stack(kind: str, version: str, spec: dict[str, Any]) -> list[Finding]:
     if kind == "NodeSet":
         more = {section: {"gpu": {"replicas": 1, **part}}}
     if kind == "LoginSet":
-        more = {section: {"a": {"sssdConfSecret": "sssd", **part}}}
+        more = {section: {"a": {"sssdConfFrom": {"secret": "sssd"}, **part}}}
     if kind == "Accounting":
         more = {section: {"database": {"host": "db"}, **part}}
     data = minimal(**{"operator": {"version": version}, **more})

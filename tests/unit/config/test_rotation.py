@@ -79,7 +79,7 @@ def test_two_rotations_of_one_key_at_once_are_refused() -> None:
     [
         ({"keys": {"source": "generated", "jwks": True}}, "keys.source: imported"),
         ({"controller": {}}, "slurmctld is in Kubernetes"),
-        ({"logins": {"main": {"sssdConfSecret": "sssd"}}}, "main"),
+        ({"logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}}}, "main"),
     ],
 )
 def test_jwks_is_refused_where_somebody_would_be_cut_off(more: dict[str, Any], word: str) -> None:
@@ -87,7 +87,7 @@ def test_jwks_is_refused_where_somebody_would_be_cut_off(more: dict[str, Any], w
 
 
 def test_keys_that_come_go_with_imported_keys_only() -> None:
-    data = outside(keys={"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"})
+    data = outside(keys={"source": "existing", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}})
     data["cluster"] |= {"createNamespace": False}
     assert [path for path, _ in errors(data, "jwtKeyNext")] == ["keys.source"]
 

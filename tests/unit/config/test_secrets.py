@@ -87,7 +87,7 @@ def test_no_pod_of_jobs_has_a_key_secret(source: dict[str, Any]) -> None:
 
 def test_a_key_secret_of_ones_own_name_is_known_too() -> None:
     volume = {"name": "v", "mountPath": "/v", "source": {"secret": {"secretName": "ours"}}}
-    data = nodeset(volumes=[volume]) | {"keys": {"jwtKeySecret": "ours"}}
+    data = nodeset(volumes=[volume]) | {"keys": {"jwtKeyFrom": {"secret": "ours"}}}
     assert levels(data, "nodesets.gpu.volumes") == ["error"]
     assert levels(nodeset(volumes=[volume]), "nodesets.gpu.volumes") == []
 

@@ -37,9 +37,9 @@ PASSPHRASE, UUID, PASSWORD = "Tr0ub4dor&3-correct-horse", "6f9d1c0e-4b7a-4c8f-9e
 FULL: dict[str, Any] = {
     "kubernetes": {"kubeconfig": "~/.kube/config", "context": "prod"},
     "slurmrest": {"url": "https://rest:6820", "caFile": "ca.pem"},
-    "munge": {"image": "a:b", "keySecret": "m", "keyEntry": "k", "slurmUser": "slurm"},
+    "munge": {"image": "a:b", "keyFrom": {"secret": "m", "key": "k"}, "slurmUser": "slurm"},
     "external": {"loginHosts": [{"name": "login-1", "address": "192.0.2.9"}]},
-    "logins": {"main": {"sssdConfSecret": "sssd", "sssdConfEntry": "sssd.conf", "service": {"annotations": {"a": "b"}}}},
+    "logins": {"main": {"sssdConfFrom": {"secret": "sssd", "key": "sssd.conf"}, "service": {"annotations": {"a": "b"}}}},
     "nodesets": {
         "one": {
             "replicas": 1,
@@ -48,12 +48,12 @@ FULL: dict[str, Any] = {
             "env": {"A": "b"},
             "volumes": [{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": "/v"}}}],
             "pod": {"annotations": {"a": "b"}, "labels": {"a": "b"}, "nodeSelector": {"a": "b"}},
-            "ssh": {"enabled": True, "sssdConfSecret": "a"},
+            "ssh": {"enabled": True, "sssdConfFrom": {"secret": "a"}},
             "drain": {"deadline": "30m"},
             "updateStrategy": {"maxUnavailable": "25%"},
         }
     },
-    "keys": {"slurmKeySecret": "a", "slurmKeyEntry": "b", "jwtKeySecret": "c", "jwtKeyEntry": "d"},
+    "keys": {"slurmKeyFrom": {"secret": "a", "key": "b"}, "jwtKeyFrom": {"secret": "c", "key": "d"}},
 }
 
 
@@ -235,9 +235,43 @@ def test_a_secret_in_a_section_is_to_be_removed_and_treated_as_leaked(where: str
     assert "did you mean" not in told
 
 
-@pytest.mark.parametrize("field", ["slurmKeySecret", "jwtKeySecret", "slurmKeyEntry", "jwtKeyEntry"])
-def test_a_field_that_names_a_secret_is_never_quoted_however_short(field: str) -> None:
-    assert "Hunter 2" not in said(minimal(keys={"source": "existing", field: "Hunter 2"}))
+REFERENCES = (
+    "keys.slurmKeyFrom",
+    "keys.jwtKeyFrom",
+    "munge.keyFrom",
+    "clients.ci.keyFrom",
+    "accounting.database.passwordFrom",
+    "identity.sssd.confFrom",
+    "nodesets.gpu.ssh.sssdConfFrom",
+    "logins.main.sssdConfFrom",
+)
+"""Every place that takes an entry of a Secret."""
+
+
+@pytest.mark.parametrize("where", REFERENCES)
+@pytest.mark.parametrize(
+    ("given", "below", "words"),
+    [
+        ({"secret": "Hunter 2"}, ".secret", "never shown here"),
+        ({"secret": "a", "key": "../Hunter2"}, ".key", "never shown here"),
+        ({"secret": "a", "key": ".."}, ".key", "without a folder"),
+        ({"key": "Hunter2"}, ".secret", "is missing"),
+        (PASSWORD, "", "got a text"),
+        (PEM, "", "got a text"),
+    ],
+)
+def test_a_reference_to_a_secret_quotes_nothing_however_short(where: str, given: Any, below: str, words: str) -> None:
+    data = minimal()
+    *sections, name = where.split(".")
+    inner = data
+    for each in sections:
+        inner = inner.setdefault(each, {})
+    inner[name] = given
+    told = said(data)
+    assert f"{where}{below}: " in told
+    assert words in told
+    assert "Hunter" not in told
+    assert str(given)[:20] not in told
 
 
 def test_a_piece_of_a_key_in_a_release_s_place_is_not_quoted() -> None:
@@ -303,6 +337,6 @@ def test_a_short_key_is_not_shown(key: str) -> None:
 
 
 def test_what_names_a_secret_is_hidden() -> None:
-    fields = ["keys.slurmKeySecret", "logins.a.sssdConfEntry", "x.databasePassword", "a.jwtKey"]
+    fields = ["keys.slurmKeyFrom.secret", "logins.a.sssdConfFrom.key", "x.databasePassword", "a.jwtKey"]
     assert all(map(hidden, fields))
     assert not hidden("cluster.name")

@@ -10,7 +10,7 @@ from slinky_iac.config.stack import StackConfig
 from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside
 
-SSSD = {"sssdConfSecret": "sssd"}
+SSSD = {"sssdConfFrom": {"secret": "sssd"}}
 
 
 def drawn(name: str, **over: object) -> Picture:

@@ -31,7 +31,7 @@ from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside
 
 LONG = "a-very-long-host-name-of-some-department.another-long-part.example.org"
-SSSD = {"sssdConfSecret": "sssd"}
+SSSD = {"sssdConfFrom": {"secret": "sssd"}}
 
 
 def extent(label: Label) -> tuple[float, float, float, float]:

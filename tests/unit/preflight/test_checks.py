@@ -260,12 +260,12 @@ def test_keys_that_could_not_be_decrypted_are_unknown() -> None:
 
 
 def test_an_existing_secret_that_is_not_there_is_a_problem_before_the_first_up() -> None:
-    names = {"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"}
+    names = {"source": "existing", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}}
     assert verdicts("key-secret", replace(kube(keys={}), keys={}), stack(keys=names)) == [PROBLEM, PROBLEM]
 
 
 def test_a_secret_of_an_external_store_that_is_not_there_yet_is_a_warning_with_who_makes_it() -> None:
-    keys = {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b", "madeBy": "Vault"}
+    keys = {"source": "external", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}, "madeBy": "Vault"}
     checks = found("key-secret", replace(kube(keys={}), keys={}), stack(keys=keys))
     assert {(each.verdict, "Vault must create it" in each.change) for each in checks} == {(WARNING, True)}
 

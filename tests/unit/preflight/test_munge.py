@@ -60,7 +60,7 @@ def test_the_key_is_compared_with_the_secret_and_its_fingerprint_is_told_for_the
 
 
 def test_an_existing_secret_that_isnt_there_is_a_problem() -> None:
-    found = checks(munge(keys={"source": "existing"}, munge={"keySecret": "theirs"}), Facts(kube=kube()))
+    found = checks(munge(keys={"source": "existing"}, munge={"keyFrom": {"secret": "theirs"}}), Facts(kube=kube()))
     assert [each.name for each in found if each.verdict is Verdict.PROBLEM] == ["key-secret"]
 
 

@@ -41,7 +41,7 @@ every_use = pytest.mark.parametrize("use", Use)
 FULL: dict[str, Any] = {
     "cluster": {"fence": True},
     "keys": {"tokens": "rs256"},
-    "logins": {"main": {"sssdConfSecret": "sssd"}},
+    "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}},
 }
 
 

@@ -26,7 +26,9 @@ HEAD = "urn:pulumi:prod::slinky-iac::slinky:slurm:HybridCluster$"
 GENERATOR = f"{HEAD}slinky:slurm:AuthKeys$random:index/randomPassword:RandomPassword::lab-keys-slurm-key"
 SECRET = f"{HEAD}slinky:slurm:AuthKeys$kubernetes:core/v1:Secret::lab-keys-slurm-key-secret"
 INSIDE = minimal(keys={"source": "imported"})
-EXISTING = {"keys": {"source": "existing", "jwks": False, "slurmKeySecret": "ours", "jwtKeySecret": "theirs"}}
+EXISTING = {
+    "keys": {"source": "existing", "jwks": False, "slurmKeyFrom": {"secret": "ours"}, "jwtKeyFrom": {"secret": "theirs"}}
+}
 NO_JWKS = merged(CONFIG, {"keys": {"jwks": False}})
 SLURMDBD_OUTSIDE = merged(NO_JWKS, {"controller": None})
 

@@ -22,7 +22,7 @@ NEW = raw_key("new")
 STORE = merged(
     NO_JWKS,
     {
-        "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b", "madeBy": "Vault"},
+        "keys": {"source": "external", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}, "madeBy": "Vault"},
         "cluster": {"createNamespace": False},
     },
 )

@@ -11,6 +11,7 @@ import pytest
 from slinky_iac.config.files import read_ca, sssd_conf_faults
 from slinky_iac.config.load import load
 from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.values import values_of
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
@@ -62,7 +63,7 @@ def test_slurmd_and_logins_start_their_own_sssd() -> None:
     login = loginset_spec(config, LoginSet())
     assert login["sssdConfRef"] == {"name": "slurm-sssd", "key": "sssd.conf"}
     assert login["login"]["volumeMounts"] == [FOLDER], "slurm-operator mounts sssd.conf itself"
-    assert loginset_spec(config, LoginSet(sssd_conf_secret="mine"))["sssdConfRef"]["name"] == "mine"
+    assert loginset_spec(config, LoginSet(sssd_conf_from=SecretReference(secret="mine")))["sssdConfRef"]["name"] == "mine"
 
 
 def test_with_ssh_in_worker_pods_sssd_conf_is_mounted_once() -> None:
@@ -82,14 +83,15 @@ def test_another_revision_replaces_pods() -> None:
 
 
 def test_a_secret_of_others_is_read_where_it_is() -> None:
-    config = load(stack(confSecret="mine", confEntry="conf"))
+    config = load(stack(confFrom={"secret": "mine", "key": "conf"}))
     volume = nodeset_spec(config, "gpu", config.nodesets["gpu"])["template"]["spec"]["volumes"][0]
     assert volume["projected"]["sources"][0]["secret"] == {"name": "mine", "items": [{"key": "conf", "path": "sssd.conf"}]}
 
 
 def test_a_stack_makes_no_secret_of_others(tmp_path: Path) -> None:
     secrets = {
-        each.inputs["metadata"]["name"] for each in recorded("dev", identity={"sssd": {"confSecret": "mine"}}).of("Secret")
+        each.inputs["metadata"]["name"]
+        for each in recorded("dev", identity={"sssd": {"confFrom": {"secret": "mine"}}}).of("Secret")
     }
     assert "slurm-sssd" not in secrets
 

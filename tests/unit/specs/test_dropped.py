@@ -16,7 +16,7 @@ from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.stacks import form, merged, without_networks
 
 RELEASES = ("1.1.0", "1.1.2", "1.2.1")
-LOGIN = {"main": {"sssdConfSecret": "sssd"}}
+LOGIN = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
 CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"nodesets": {"gpu": {"privileged": False}}}, "nodesets.gpu.privileged", "is false"),
     ({"nodesets": {"gpu": {"pod": {"terminationGrace": 0}}}}, "nodesets.gpu.pod.terminationGrace", "is 0"),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.identity import Passwd, User
 from slinky_iac.config.load import load
+from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.rules_identity import rendered_size
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
@@ -66,7 +67,7 @@ BILL = {"uid": 2500, "gid": 3000, "home": "/srv/bill", "shell": "/bin/sh"}
 def test_every_daemon_that_looks_up_users_mounts_both_files_and_runs_the_sidecar_of_its_own_image() -> None:
     plain = load(minimal(nodesets={"gpu": {"replicas": 1}}))
     config = load(minimal(nodesets={"gpu": {"replicas": 1}}, identity=GIVEN))
-    login = LoginSet(sssd_conf_secret="sssd")
+    login = LoginSet(sssd_conf_from=SecretReference(secret="sssd"))
     for part, before, after in (
         ("slurmctld", controller_spec(plain), controller_spec(config)),
         ("slurmd", nodeset_spec(plain, "gpu", plain.nodesets["gpu"]), nodeset_spec(config, "gpu", config.nodesets["gpu"])),
@@ -88,7 +89,7 @@ def test_volumes_of_a_nodeset_and_a_login_set_stay_beside_the_users() -> None:
     config = load(minimal(nodesets={"gpu": {"replicas": 1, "volumes": [HOME]}}, identity=GIVEN))
     own = {"name": "home", "hostPath": {"path": "/srv/home"}}
     mount = {"name": "home", "mountPath": "/home", "readOnly": False}
-    login = LoginSet.model_validate({"sssdConfSecret": "sssd", "volumes": [HOME]})
+    login = LoginSet.model_validate({"sssdConfFrom": {"secret": "sssd"}, "volumes": [HOME]})
     for part, spec in (
         ("slurmd", nodeset_spec(config, "gpu", config.nodesets["gpu"])),
         ("login", loginset_spec(config, login)),

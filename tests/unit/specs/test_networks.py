@@ -57,7 +57,7 @@ def specs(config: StackConfig) -> dict[str, dict[str, Any]]:
 
 
 def test_all_in_kubernetes() -> None:
-    login = {"main": {"sssdConfSecret": "sssd"}}
+    login = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
     found = specs(form("all-in-kubernetes", logins=login, networkPolicies=BARE))
     slurmd, slurmctld = from_pods(name="slurmd", cluster="slurm"), from_pods(name="slurmctld", instance="slurm")
     slurmrestd, slurmdbd = from_pods(name="slurmrestd", instance="slurm"), from_pods(name="slurmdbd", instance="slurm")
@@ -130,7 +130,7 @@ def egress_of(config: StackConfig) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_what_daemons_connect_to_is_limited_where_that_is_asked() -> None:
-    login = {"main": {"sssdConfSecret": "sssd"}}
+    login = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
     database = {"namespace": "databases", "pods": {"app": "mariadb"}}
     egress = {"parts": ["slurmctld", "slurmdbd", "slurmrestd"], "database": [database], "slurmctld": [{"cidr": "192.0.2.9"}]}
     found = egress_of(form("all-in-kubernetes", logins=login, networkPolicies=BARE | {"egress": egress}))
@@ -166,7 +166,7 @@ def test_what_daemons_connect_to_is_limited_where_that_is_asked() -> None:
 
 
 def test_jobs_and_users_reach_all_but_what_is_blocked() -> None:
-    login = {"main": {"sssdConfSecret": "sssd"}}
+    login = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
     egress = {"parts": ["slurmd", "login"], "blocked": ["169.254.169.254", "168.63.129.16/32"]}
     found = egress_of(form("all-in-kubernetes", logins=login, networkPolicies=BARE | {"egress": egress}))
     four = {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.169.254/32", "168.63.129.16/32"]}}
@@ -192,7 +192,7 @@ def test_clients_of_the_site_are_let_to_the_part_that_names_them() -> None:
     }  # fmt: skip
     tls = {"source": "existing", "secret": "cert", "service": {"type": "LoadBalancer"}}
     given: dict[str, Any] = {"networkPolicies": ON | {"clients": clients}, "restapi": {"tls": tls}}
-    given["logins"] = {"main": {"sssdConfSecret": "sssd", "service": {"type": "LoadBalancer"}}}
+    given["logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "service": {"type": "LoadBalancer"}}}
     last = {name: spec["ingress"] for name, spec in specs(form("all-in-kubernetes", **given)).items()}
     monitoring = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
     scraper = monitoring | {"podSelector": {"matchLabels": {"app": "prometheus"}}}
@@ -217,7 +217,7 @@ def test_none_is_made_where_they_are_off(more: dict[str, Any]) -> None:
 
 def test_no_two_policies_have_one_name() -> None:
     long = {"cluster": {"resourceName": "x" * 40}, "networkPolicies": ON}
-    found = network_policies(form("all-in-kubernetes", logins={"main": {"sssdConfSecret": "sssd"}}, **long))
+    found = network_policies(form("all-in-kubernetes", logins={"main": {"sssdConfFrom": {"secret": "sssd"}}}, **long))
     assert len({(each.namespace, each.name) for each in found}) == len(found) == 6
 
 

@@ -48,7 +48,7 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
         whole_cpus(text)
 
 
-LOGIN = config(logins={"a": {"sssdConfSecret": "s", "pod": {"hostNetwork": True}}})
+LOGIN = config(logins={"a": {"sssdConfFrom": {"secret": "s"}, "pod": {"hostNetwork": True}}})
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_ssh_and_privileges_are_said_only_where_set() -> None:
     assert "ssh" not in nodeset()
     assert "securityContext" not in nodeset()["slurmd"]
     assert nodeset(privileged=False)["slurmd"]["securityContext"] == {"privileged": False}
-    assert nodeset(ssh={"enabled": True, "sssdConfSecret": "sssd"})["ssh"] == {
+    assert nodeset(ssh={"enabled": True, "sssdConfFrom": {"secret": "sssd"}})["ssh"] == {
         "enabled": True,
         "extraSshdConfig": "",
         "sssdConfRef": {"name": "sssd", "key": "sssd.conf"},
@@ -188,7 +188,7 @@ def test_each_container_gets_the_resources_that_are_asked_for_it() -> None:
         controller={"resources": FULL},
         restapi={"resources": FULL},
         accounting={"database": {"host": "db"}, "resources": FULL},
-        logins={"l": {"sssdConfSecret": "s", "resources": FULL}},
+        logins={"l": {"sssdConfFrom": {"secret": "s"}, "resources": FULL}},
         nodesets={"gpu": {"replicas": 1}},
     )
     sidecar = {"requests": {"cpu": "5m"}}
@@ -216,7 +216,7 @@ def all_specs(**cluster: Any) -> list[Any]:
     made = config(
         cluster={"name": "c", **cluster},
         accounting={"database": {"host": "db"}},
-        logins={"l": {"sssdConfSecret": "s"}},
+        logins={"l": {"sssdConfFrom": {"secret": "s"}}},
         nodesets={"gpu": {"replicas": 1, "resources": {"cpus": 4, "memory": "8Gi"}}},
     )
     login, nodeset = made.logins["l"], made.nodesets["gpu"]
@@ -259,7 +259,7 @@ def test_raw_pieces_of_a_daemon_and_of_its_service() -> None:
         controller={"raw": raw, "service": {"type": "LoadBalancer"}},
         restapi={"raw": raw},
         accounting={"database": {"host": "db"}, "raw": raw},
-        logins={"l": {"sssdConfSecret": "s", "raw": raw}},
+        logins={"l": {"sssdConfFrom": {"secret": "s"}, "raw": raw}},
     )
     assert controller_spec(made)["service"]["spec"] == {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
     found = {

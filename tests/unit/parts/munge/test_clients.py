@@ -43,7 +43,7 @@ def test_the_example_is_sound_whatever_the_clusters_release() -> None:
     "over",
     [
         {"nodesets": {"gpu": {"replicas": 1}}},
-        {"logins": {"main": {"sssdConfSecret": "sssd"}}},
+        {"logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}}},
         {"controller": {"external": None}},
     ],
 )
@@ -58,7 +58,7 @@ def test_what_slinky_runs_cannot_be_of_a_munge_cluster_and_the_way_out_is_told(o
     ("over", "path", "words"),
     [
         ({"keys": {"source": "generated"}}, "keys.source", "mungeKey"),
-        ({"keys": {"source": "existing"}}, "munge.keySecret", "keys.source: existing"),
+        ({"keys": {"source": "existing"}}, "munge.keyFrom", "keys.source: existing"),
         ({"munge": {"image": None}}, "munge.image", "munged"),
         ({"accounting": {"external": None, "database": {"host": "db"}}}, "accounting", "outside"),
         ({"external": {"slurmdHosts": [{"name": "m1"}]}}, "external.slurmdHosts", "slurmrestd"),
@@ -108,7 +108,7 @@ def test_the_sidecar_is_what_the_strictest_pod_security_admits() -> None:
 
 
 def test_an_existing_secret_is_mounted_under_the_name_that_munged_reads() -> None:
-    pod = client_pod(config(keys={"source": "existing"}, munge={"keySecret": "theirs", "keyEntry": "key"}))
+    pod = client_pod(config(keys={"source": "existing"}, munge={"keyFrom": {"secret": "theirs", "key": "key"}}))
     (secret,) = [volume["secret"] for volume in pod["volumes"] if "secret" in volume]
     assert (secret["secretName"], secret["items"]) == ("theirs", [{"key": "key", "path": "munge.key"}])
 
@@ -148,7 +148,7 @@ def test_an_existing_key_is_not_made() -> None:
     made = recorded(
         MUNGE,
         keys={"source": "existing"},
-        munge={"keySecret": "theirs"},
+        munge={"keyFrom": {"secret": "theirs"}},
         cluster={"createNamespace": False},
     )
     assert made.of("kubernetes:core/v1:Secret") == []
