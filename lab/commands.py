@@ -104,7 +104,7 @@ def up(only: str | None) -> None:
             programs = tools()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
                 given = given_operator.given()
-                theirs = [] if given is None else [own_images.of_program(given_operator.MANAGER, given.binary, given.image)]
+                theirs = [] if given is None else own_images.of_tree(given.folder, given.images)
                 wanted = [*own_images.ensure(programs), *theirs, *slurm.images()]
                 seed = images.seed(wanted)
             halves.append(pool.submit(KUBERNETES.up, programs, wanted, seed, say=say))

@@ -1,7 +1,7 @@
 """slurm-operator of a release that the user has built, in place of the lab's own: `lab up --operator-source DIR`.
 
-The module proxy doesn't serve every release. DIR is a source tree of the operator whose owner has built ``manager`` in it
-(``CGO_ENABLED=0 go build ./cmd/manager``); chart and CRDs come from the same tree. Nothing of it is built or kept here.
+The module proxy doesn't serve every release. DIR is a source tree of the operator whose owner has built ``manager`` and
+``webhook`` in it; chart and CRDs come from the same tree. Nothing of it is built or kept here.
 """
 
 import os
@@ -11,39 +11,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab import paths, tools
+from lab import own_images, paths, tools
 from lab.errors import LabError
 from lab.given import Given
 
 REPOSITORY: Final = "slinky-lab/slurm-operator-given"
 MANAGER: Final = "manager"
+WEBHOOK: Final = "webhook"
 CHART: Final = "helm/slurm-operator"
-NEEDED: Final = (MANAGER, f"{CHART}/Chart.yaml", "helm/slurm-operator-crds/Chart.yaml")
+NEEDED: Final = (MANAGER, WEBHOOK, f"{CHART}/Chart.yaml", "helm/slurm-operator-crds/Chart.yaml")
 SOURCE: Final = Given(
     "SLINKY_LAB_OPERATOR_SOURCE",
     "operator-source",
     NEEDED,
-    f"be a source tree of slurm-operator with its manager built: `CGO_ENABLED=0 go build -o {MANAGER} ./cmd/manager`",
+    "be a source tree of slurm-operator with its two programs built: "
+    + " and ".join(f"`CGO_ENABLED=0 go build -o {each} ./cmd/{each}`" for each in (MANAGER, WEBHOOK)),
 )
 
 
 @dataclass(frozen=True)
 class GivenOperator:
-    """A source tree with its manager built."""
+    """A source tree with its programs built."""
 
     folder: Path
     version: str
     """``version`` of the tree's chart, which is what the stack's `operator.version` must be."""
 
     @property
-    def binary(self) -> Path:
-        """The manager."""
-        return self.folder / MANAGER
-
-    @property
     def image(self) -> str:
         """Name of the manager's image on the lab's nodes."""
         return f"{REPOSITORY}:{self.version}"
+
+    @property
+    def webhook(self) -> str:
+        """Name of the webhook's image there."""
+        return f"{REPOSITORY}-webhook:{self.version}"
+
+    @property
+    def images(self) -> dict[str, str]:
+        """Both, by the program in the tree that each starts."""
+        return {MANAGER: self.image, WEBHOOK: self.webhook}
 
     def in_settings(self, dev: str) -> str:
         """The text of Pulumi.dev.yaml with this operator in place of the lab's own."""
@@ -75,3 +82,9 @@ def dev_settings() -> str:
     text = (paths.REPO / "Pulumi.dev.yaml").read_text()
     operator = given()
     return text if operator is None else operator.in_settings(text)
+
+
+def webhook_image() -> str:
+    """Name of the image of the webhook that belongs to the operator that the lab runs."""
+    found = given()
+    return own_images.WEBHOOK if found is None else found.webhook

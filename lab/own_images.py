@@ -12,6 +12,8 @@ from lab.images import Image, Start
 BUSYBOX = "slinky-lab/busybox:1"
 OPERATOR = f"slinky-lab/slurm-operator:{tools.OPERATOR}"
 WEBHOOK = f"slinky-lab/slurm-operator-webhook:{tools.OPERATOR}"
+OPERATORS = {"manager": OPERATOR, "webhook": WEBHOOK}
+"""Images of the operator's programs."""
 NONROOT = "65532:65532"
 EDITION = "2"
 """Raise it when what is packed changes while the programs do not."""
@@ -19,10 +21,12 @@ EDITION = "2"
 
 def ensure(binaries: Mapping[str, Path]) -> list[Image]:
     """The images, packed if they are not in CACHE. `binaries` holds `manager` and `webhook`."""
-    made = [_busybox()]
-    for name, program in ((OPERATOR, "manager"), (WEBHOOK, "webhook")):
-        made.append(of_program(program, binaries[program], name))
-    return made
+    return [_busybox(), *(of_program(program, binaries[program], name) for program, name in OPERATORS.items())]
+
+
+def of_tree(folder: Path, names: Mapping[str, str]) -> list[Image]:
+    """The images of programs that stand in a folder, by program; packed if they are not in CACHE."""
+    return [of_program(program, folder / program, name) for program, name in names.items()]
 
 
 def of_program(program: str, binary: Path, name: str) -> Image:

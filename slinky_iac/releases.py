@@ -119,6 +119,11 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def webhooks(self) -> tuple[str, ...]:
+        """Sorts of webhook that its chart registers where the webhook is enabled (``templates/webhook/webhook.yaml``)."""
+        return ("validating",) if self.minor == 0 else ("validating", "mutating")
+
+    @property
     def has_scaling_mode(self) -> bool:
         """Whether NodeSet has ``scalingMode``, ``ordinalPadding`` and ``workloadDisruptionProtection`` (1.1.0 on)."""
         return self.minor >= 1

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lab import demo, own_images
+from lab import demo, given_operator
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
@@ -28,8 +28,8 @@ KEYS = {"slurm-auth-slurm", "slurm-auth-jwths256"}
 
 
 def with_webhook(settings: Settings) -> None:
-    """The operator's webhook, from the lab's own image."""
-    repository, tag = own_images.WEBHOOK.rsplit(":", 1)
+    """The operator's webhook, of the release that the lab runs."""
+    repository, tag = given_operator.webhook_image().rsplit(":", 1)
     operator = settings["slinky-iac:operator"]
     operator["webhook"] = {"enabled": True, "certManager": False}
     operator["values"]["webhook"] = {"image": {"repository": repository, "tag": tag}, "imagePullPolicy": "Never"}

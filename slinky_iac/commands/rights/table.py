@@ -39,7 +39,7 @@ _HELM_WIDE: Final = (
     (_RBAC, "clusterrolebindings", _OWN),
 )
 _WEBHOOK: Final = tuple(("cert-manager.io", kind, _OWN) for kind in ("certificates", "issuers"))
-_WEBHOOK_WIDE: Final = (("admissionregistration.k8s.io", "validatingwebhookconfigurations", _OWN),)
+_ADMISSION: Final = "admissionregistration.k8s.io"
 
 
 def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
@@ -260,7 +260,10 @@ def _operator(config: StackConfig) -> Iterator[Right]:
     why = "slurm-operator's charts"
     webhook = operator.webhook.enabled
     rows = (*_HELM, *(_WEBHOOK if webhook and operator.webhook.cert_manager else ()))
-    wide = (*_HELM_WIDE, *(_WEBHOOK_WIDE if webhook else ()))
+    hooks = (
+        [(_ADMISSION, f"{sort}webhookconfigurations", _OWN) for sort in config.operator_version.webhooks] if webhook else []
+    )
+    wide = (*_HELM_WIDE, *hooks)
     for namespace, found in ((operator.namespace, rows), (None, wide)):
         for group, resource, verbs in found:
             yield Right(group, resource, verbs, why, (), namespace)

@@ -16,7 +16,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.rights import Right, Use
 from tests.clusters import STACKS, recorded
-from tests.stacks import EXAMPLES, form, merged, networks, sections
+from tests.stacks import EXAMPLES, form, merged, minimal, networks, sections
 
 JOB = {
     "image": "registry.example.org/slinky:0.1",
@@ -217,3 +217,12 @@ def test_kubernetes_nodes_are_listed_where_pods_on_the_host_network_take_their_n
         for each, config in (("plain", plain), ("hosted", hosted))
     }
     assert found == {"plain": False, "hosted": True}
+
+
+@pytest.mark.parametrize(("version", "sorts"), [("1.0.6", ["validating"]), ("1.2.1", ["mutating", "validating"])])
+def test_helm_may_make_every_webhook_that_the_operators_chart_has(version: str, sorts: list[str]) -> None:
+    operator = {"version": version, "webhook": {"enabled": True, "certManager": False}}
+    config = load(minimal(operator=operator))
+    found = [each for each in rights(config, Use.APPLY) if each.group == "admissionregistration.k8s.io"]
+    kinds = {each.resource for each in found if each.resource.endswith("webhookconfigurations") and "create" in each.verbs}
+    assert sorted(kinds) == [f"{sort}webhookconfigurations" for sort in sorts]
