@@ -79,7 +79,8 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     misplaced += tuple(at(path).error(_A_TOKEN) for path in tokens_in(rest))
     try:
         config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
-        return applied(config.model_copy(update={"external": config.external.expanded()})), misplaced
+        every_host = {"external": config.external.expanded(), "nodes": config.nodes.expanded()}
+        return applied(config.model_copy(update=every_host)), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
         errors = [each for each in every if not _of_defaults(each, every)]

@@ -89,7 +89,7 @@ _PARTS = {
     "keys": "errors names",
     "kube": "addresses decoders errors names safe_yaml text",
     "config.base": "errors hostlist keys names releases",
-    "parts.settings": "addresses config.base keys names",
+    "parts.settings": "addresses config.base hostlist keys names",
     "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml",
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "errors kube names slurmrest",

@@ -55,9 +55,9 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for name in row.nodesets:
             if name not in config.nodesets:
                 yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which is no NodeSet of this stack")
-        for name in row.hosts:
-            if name not in hosts:
-                yield at(f"{path}.hosts").error(f"has {name_of(name)}, which external.slurmdHosts lacks")
+        if lacking := [name for name in row.hosts if name not in hosts]:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            yield at(f"{path}.hosts").error(f"has {name_of(lacking[0])}{more}, which external.slurmdHosts lacks")
         yield from _sides(config, row, path)
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Gres, SlurmName
+from slinky_iac.config.fields import Gres, SlurmName, SlurmNames
+from slinky_iac.hostlist import expand
 
 LabelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")]
 LabelValue = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
@@ -57,8 +58,8 @@ class NodeRow(Section):
     nodesets: tuple[SlurmName, ...] = ()
     """NodeSets that have these features and GRES in Slurm. In a row with names or a selector their pods run on Kubernetes
     nodes with these labels only."""
-    hosts: tuple[SlurmName, ...] = ()
-    """Hosts of external.slurmdHosts. Their NodeName= lines get these features and GRES."""
+    hosts: tuple[SlurmNames, ...] = ()
+    """Hosts of external.slurmdHosts, as hostlists: metal-[001-500]. Their NodeName= lines get these features and GRES."""
     labels: dict[LabelName, LabelValue] = Field(default_factory=dict)
     """Labels of the Kubernetes nodes, each under `nodes.prefix`, e.g. {cuda: "12.6"}."""
     features: tuple[SlurmName, ...] = ()
@@ -86,3 +87,11 @@ class Nodes(Section):
     topologies: dict[TopologyName, Topology] = Field(default_factory=dict)
     """Slurm's topologies, by name. The stack makes topology.yaml from them and from the places of its nodes: a file of
     slurmctld in Kubernetes, or one for the external slurmctld's host."""
+
+    def expanded(self) -> Nodes:
+        """The same with each host of a row's hostlists by its own name, as `external.slurmdHosts` has them."""
+        rows = (
+            row.model_copy(update={"hosts": tuple(dict.fromkeys(name for text in row.hosts for name in expand(text)))})
+            for row in self.table
+        )
+        return self.model_copy(update={"table": tuple(rows)})

@@ -80,7 +80,7 @@ def _with_table(config: StackConfig) -> StackConfig:
     nodesets = dict(config.nodesets)
     hosts = list(config.external.slurmd_hosts)
     for row in nodes.table:
-        wanted = labels_of(nodes, row)
+        wanted, of_row = labels_of(nodes, row), frozenset(row.hosts)
         for name in row.nodesets:
             if name in nodesets:
                 each = nodesets[name]
@@ -92,7 +92,7 @@ def _with_table(config: StackConfig) -> StackConfig:
                 }
                 nodesets[name] = each.model_copy(update=changes)
         hosts = [
-            host.model_copy(update={"config": _line(host.config, row)}) if host.name in row.hosts else host for host in hosts
+            host.model_copy(update={"config": _line(host.config, row)}) if host.name in of_row else host for host in hosts
         ]
     external = config.external.model_copy(update={"slurmd_hosts": tuple(hosts)})
     return config.model_copy(update={"nodesets": nodesets, "external": external})

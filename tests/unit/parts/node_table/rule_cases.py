@@ -47,6 +47,14 @@ NODES = [
         {"external": {"slurmdHosts": [{"name": "metal-9"}]}},
     ),
     Case(
+        "hosts of a hostlist that aren't there",
+        table({"hosts": ["metal-[7-9]"], "features": ["ib"]}, external={"slurmdHosts": [{"name": "metal-7"}]}),
+        "error",
+        "nodes.table.0.hosts",
+        ("metal-8", "1 more", "external.slurmdHosts"),
+        {"external": {"slurmdHosts": [{"name": "metal-[7-9]"}]}},
+    ),
+    Case(
         "a NodeSet that nothing keeps to the row's nodes",
         table({"names": ["worker-1"], "nodesets": ["gpu"], "gres": ["gpu:2"]}),
         "error",

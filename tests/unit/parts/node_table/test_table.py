@@ -1,11 +1,13 @@
 """The node table: the same word on both sides, and nothing where there is none."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
+from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import FEATURE, kubernetes_rows, labels_of, members, named_nodes
-from slinky_iac.specs.slurm_conf import host_lines
+from slinky_iac.specs.slurm_conf import host_lines, metal_lines
 from slinky_iac.specs.workers import nodeset_spec
 from tests.stacks import minimal
 
@@ -39,6 +41,33 @@ def test_words_of_the_table_follow_those_that_are_there():
     config = stack(IB, config={"Feature": "old,ib", "CPUs": 2}, features=["fast"])
     assert config.nodesets["gpu"].features == ("fast", "ib")
     assert host_lines(config)["metal-1"] == "NodeName=metal-1 Feature=old,ib CPUs=2 Gres=gpu:2"
+
+
+def test_a_row_names_its_hosts_by_a_hostlist_as_external_hosts_are_named():
+    hosts = [{"name": "metal-[001-500]", "config": {"CPUs": 64}}]
+    rows = [{"hosts": ["metal-[001-250],metal-007"], "features": ["ib"]}, {"hosts": ["metal-500"], "topology": "t:s1"}]
+    config = load(minimal(external={"slurmdHosts": hosts}, nodes={"prefix": "slurm.example.org", "table": rows}))
+    assert config.nodes.table[0].hosts[:2] == ("metal-001", "metal-002")
+    assert len(config.nodes.table[0].hosts) == 250
+    assert list(metal_lines(config)) == [
+        "NodeName=metal-[001-250] CPUs=64 Features=ib",
+        "NodeName=metal-[251-499] CPUs=64",
+        "NodeName=metal-500 CPUs=64 Topology=t:s1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words"),
+    [
+        ("metal-[2-1]", "runs backwards"),
+        ("metal-[1-2", "to end the bracket"),
+        ("a b-[1-2]", "a blank"),
+        ("me tal", "Slurm names"),
+    ],
+)
+def test_a_row_s_host_that_is_no_hostlist_is_refused_where_it_stands(hosts, words):
+    with pytest.raises(ConfigError, match=rf"nodes\.table\.0\.hosts\.0: .*{words}"):
+        load(minimal(nodes={"table": [{"hosts": [hosts], "features": ["ib"]}]}))
 
 
 def test_a_stack_without_a_table_is_as_before():
