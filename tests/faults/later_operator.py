@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from lab import charts, engine, later_operator, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import keys, site
 from lab.stacks import Stack
+from slinky_iac.releases import OperatorVersion
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings, encrypted
@@ -22,6 +23,7 @@ from tests.faults.inside_parts import bring_login, database, pairs, queue_volume
 from tests.integration import leaks
 
 DATABASE = "slurm_acct_db_inside"
+Edit = Callable[[Settings], None]
 
 
 def on_later_operator(found: Settings) -> None:
@@ -32,16 +34,28 @@ def on_later_operator(found: Settings) -> None:
     operator["values"]["operator"]["image"] = {"repository": later_operator.REPOSITORY, "tag": later_operator.VERSION}
 
 
-def all_inside(tokens: str, *, later: bool = True, **nodeset: Any) -> Settings:
+def labs_own(_found: Settings) -> None:
+    """The stack's own operator is the lab's: 1.0.1, or one that you have built."""
+
+
+def release_of(operator: Edit) -> OperatorVersion:
+    """Which release that is."""
+    return OperatorVersion.parse(dev_settings(operator)["slinky-iac:operator"]["version"])
+
+
+EARLIER, LATER = sorted((labs_own, on_later_operator), key=release_of)
+"""The upgrade that this lab can make: from 1.0.1 to 1.1.0, or from 1.1.0 to one that you have built."""
+
+
+def all_inside(tokens: str, *, operator: Edit = on_later_operator, **nodeset: Any) -> Settings:
     """All daemons in Kubernetes, slurmdbd too, whose database is in the lab's MariaDB; slurmctld's queue is in a volume.
 
-    ``later``: on 1.1.0, else on 1.0.1. ``nodeset``: more of the NodeSet's settings.
+    ``nodeset``: more of the NodeSet's settings.
     """
 
     def edit(found: Settings) -> None:
         inside(found)
-        if later:
-            on_later_operator(found)
+        operator(found)
         found["slinky-iac:cluster"]["images"] |= {"slurmdbd": IMAGE, "login": IMAGE, "sidecar": IMAGE}
         found["slinky-iac:keys"] = {"source": "generated", "protect": False, "tokens": tokens}
         found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
@@ -125,14 +139,14 @@ class Inside:
 
 
 @contextmanager
-def lived(world: World, *, later: bool = True) -> Iterator[Inside]:
+def lived(world: World, *, operator: Edit = on_later_operator) -> Iterator[Inside]:
     """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
-    if later:
+    if operator is on_later_operator:
         later_operator.load(KUBERNETES)
     world.vacate()
     with queue_volume(world), database(DATABASE):
         try:
-            found = Inside(world, world.stack("later-inside", all_inside("hs256", later=later)))
+            found = Inside(world, world.stack("later-inside", all_inside("hs256", operator=operator)))
             password = keys.ensure(site.LAB.keys).database
             found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
             found.stack.up()

@@ -16,14 +16,14 @@ import pytest
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World
-from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 MARK = "/tmp/epilog-mark"
 
 
 def settings(word: str, **extra: Any) -> dict[str, Any]:
     """The stack with an epilog that leaves a word on its node."""
-    found = all_inside("hs256", later=False)
+    found = all_inside("hs256", operator=labs_own)
     script = f"#!/bin/sh\necho {word} >> {MARK}\n"
     controller = found["slinky-iac:controller"]
     found["slinky-iac:controller"] = controller | {
@@ -35,7 +35,7 @@ def settings(word: str, **extra: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def inside(world: World) -> Iterator[Inside]:
-    with lived(world, later=False) as found:
+    with lived(world, operator=labs_own) as found:
         yield found
 
 

@@ -15,7 +15,7 @@ from lab.slurm.topology import Network
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import Settings, World
-from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 from tests.faults.strangers import API_SERVER, PORTS, Stranger, elsewhere, network, pod_of, reaches
 
 __all__ = ["elsewhere", "network"]
@@ -29,12 +29,12 @@ DATABASE_HOST = str(Network().address(11))
 
 def guarded(**more: object) -> Settings:
     policies = {"enabled": True, "apiServer": API_SERVER, **more}
-    return all_inside("hs256", later=False) | {"slinky-iac:networkPolicies": policies}
+    return all_inside("hs256", operator=labs_own) | {"slinky-iac:networkPolicies": policies}
 
 
 @pytest.fixture(scope="module")
 def inside(world: World, network: None) -> Iterator[Inside]:
-    with lived(world, later=False) as found:
+    with lived(world, operator=labs_own) as found:
         yield found
 
 

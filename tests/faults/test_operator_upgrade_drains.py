@@ -14,19 +14,13 @@ import pytest
 from lab import later_operator
 from lab.demo import apply_lines_of
 from lab.kubernetes.cluster import LAB as KUBERNETES
-from slinky_iac.releases import OperatorVersion
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.e2e.world import World, dev_settings
-from tests.faults.later_operator import on_later_operator
-from tests.faults.test_operator_upgrade import documented, label, running
+from tests.e2e.world import World
+from tests.faults.later_operator import LATER, release_of
+from tests.faults.test_operator_upgrade import AFTER, BEFORE, ON_DELETE, documented, image_of, label, running
 from tests.faults.test_operator_upgrade import pods as uids
 
-EARLIER, LATER = sorted(
-    (dev_settings()["slinky-iac:operator"], dev_settings(on_later_operator)["slinky-iac:operator"]),
-    key=lambda section: OperatorVersion.parse(section["version"]),
-)
-ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
 REASON = "bad DIMM"
 
 
@@ -35,7 +29,7 @@ def earlier(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
     """Three pods behind gates, of the earlier operator."""
     later_operator.load(KUBERNETES)
     gated = Gated(world, slurm, world.named("upgraded-drains"))
-    gated.up(3, nodeset=ON_DELETE, operator=EARLIER)
+    gated.up(3, nodeset=ON_DELETE, operator=BEFORE)
     apply_lines_of(gated.stack)
     slurm.await_registered(*NODES)
     yield gated
@@ -62,18 +56,18 @@ def test_a_node_that_a_person_has_drained_stays_so_under_the_newer_operator(earl
     slurm.await_running(job)
     slurm.admin("scontrol", "update", "nodename=gpu-2", "state=drain", f"reason={REASON}")
     label(world, NAMESPACE)
-    gated.write(3, nodeset=ON_DELETE, operator=LATER)
+    gated.write(3, nodeset=ON_DELETE, operator=AFTER)
     gated.stack.pulumi(*documented("pulumi up --target")[1:], "--yes")
-    if OperatorVersion.parse(LATER["version"]) >= OperatorVersion.parse("1.2.0"):
+    if release_of(LATER).notes_nodesets:
         refused = gated.try_up()
         said = refused.stdout + refused.stderr
         assert refused.returncode != 0, said
         assert f"would set 1 node(s) IDLE that are drained or DOWN, in its first moments: gpu-2 ({REASON})" in said
-        assert EARLIER["values"]["operator"]["image"]["tag"] in running(gated), "the operator is as it was"
+        assert running(gated) == image_of(BEFORE), "the operator is as it was"
         (command,) = set(re.findall(r"`(scontrol update nodename=gpu-2 [^`]*)`", said))
         slurm.admin(*shlex.split(command))
     gated.stack.up()
-    assert running(gated).endswith(f":{LATER['values']['operator']['image']['tag']}")
+    assert running(gated) == image_of(AFTER)
 
     take_report(world, "gpu-2")
     kept = f"{NAMESPACE}/gpu-2"

@@ -11,14 +11,14 @@ import pytest
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World
-from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
 @pytest.fixture(scope="module")
 def inside(world: World) -> Iterator[Inside]:
-    with lived(world, later=False) as found:
+    with lived(world, operator=labs_own) as found:
         yield found
 
 
@@ -39,7 +39,7 @@ def test_slurmd_alone_needs_privileged_and_nothing_passes_restricted(inside: Ins
 
 def test_the_level_of_the_stack_lets_its_pods_in_where_a_stricter_one_refuses_them(inside: Inside) -> None:
     world = inside.world
-    settings = all_inside("hs256", later=False)
+    settings = all_inside("hs256", operator=labs_own)
     settings["slinky-iac:cluster"] |= {"podSecurity": "privileged", "quota": {"pods": 12}}
     inside.write(settings)
     inside.stack.up()

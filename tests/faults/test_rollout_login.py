@@ -14,12 +14,12 @@ from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, INSIDE
 from tests.e2e.world import World, ready
 from tests.faults.inside_parts import await_login
-from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 
 @pytest.fixture(scope="module")
 def inside(world: World) -> Iterator[Inside]:
-    with lived(world, later=False) as found:
+    with lived(world, operator=labs_own) as found:
         yield found
 
 
@@ -36,7 +36,7 @@ def login_pod(inside: Inside) -> str:
 
 def written(inside: Inside, **login: Any) -> None:
     """Write another template of the login set; nothing is applied."""
-    settings = all_inside("hs256", later=False)
+    settings = all_inside("hs256", operator=labs_own)
     pod = {**GRACE, "annotations": {"example.org/template": "2"}}
     settings["slinky-iac:logins"] = {"main": {"sssdConfFrom": {"secret": "sssd"}, "pod": pod, **login}}
     inside.write(settings)
@@ -81,7 +81,7 @@ def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
     cancel = "scancel -u root; scancel -u slurm; squeue -h"  # scancel may fail where a job ends meanwhile
     await_true("no job is left", lambda: not inside.slurm("sh", "-c", cancel).strip(), 60)
     before = login_pod(inside)
-    settings = all_inside("hs256", later=False)
+    settings = all_inside("hs256", operator=labs_own)
     inside.write(settings)
     inside.stack.up()
     await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
@@ -90,7 +90,7 @@ def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
 
 def test_a_removal_is_planned_and_waits_for_srun(inside: Inside) -> None:
     """Review of 25 November, 8: the preview said only "2 to delete", and the job continued with no one attached."""
-    settings = all_inside("hs256", later=False)
+    settings = all_inside("hs256", operator=labs_own)
     settings["slinky-iac:drain"] = {**settings.get("slinky-iac:drain", {}), "deadline": 20}
     inside.write(settings)
     inside.stack.up()  # a removal goes by the deadline that was applied before
@@ -113,6 +113,6 @@ def test_a_removal_is_planned_and_waits_for_srun(inside: Inside) -> None:
     await_true("the job has ended", lambda: not inside.slurm("sh", "-c", "scancel -u root; squeue -h").strip(), 60)
     inside.stack.up()
     await_true("the login set is gone", lambda: before not in inside.uids(), 120)
-    inside.write(all_inside("hs256", later=False))
+    inside.write(all_inside("hs256", operator=labs_own))
     inside.stack.up()
     await_login(inside.world)

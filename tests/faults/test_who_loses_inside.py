@@ -14,7 +14,7 @@ from tests.e2e.slurm import HELD, await_true
 from tests.e2e.test_two_stacks import GRACE, INSIDE, started
 from tests.e2e.world import World
 from tests.faults.inside_parts import answered, pairs
-from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 NODES = ("solo-0", "solo-1", "solo-2")
 CONTROLLER = ("controllers.slinky.slurm.net", "-n", INSIDE, "inside")
@@ -22,7 +22,7 @@ CONTROLLER = ("controllers.slinky.slurm.net", "-n", INSIDE, "inside")
 
 @pytest.fixture(scope="module")
 def inside(world: World) -> Iterator[Inside]:
-    with lived(world, later=False) as found:
+    with lived(world, operator=labs_own) as found:
         found.slurm("sacct")  # slurmdbd answers, so each row of a job is there when it is asked for
         yield found
 
@@ -31,7 +31,7 @@ def write(
     inside: Inside, *, cluster: dict[str, Any] | None = None, drain: dict[str, Any] | None = None, **solo: Any
 ) -> None:
     """Other settings of the cluster, of all drains and of the NodeSet; nothing is applied."""
-    settings = all_inside("hs256", later=False, **solo)
+    settings = all_inside("hs256", operator=labs_own, **solo)
     settings["slinky-iac:cluster"] |= cluster or {}
     settings["slinky-iac:nodesets"]["solo"]["drain"] |= {"deadline": "5m", **(drain or {})}
     settings["slinky-iac:drain"] = {"deadline": "5m", **(drain or {})}
@@ -139,7 +139,7 @@ def test_a_job_that_is_requeued_in_the_middle_of_a_destroy_keeps_slurmctld(insid
     assert shown(inside, job)["JobState"] in ("PENDING", "REQUEUED", "RUNNING")
     answered(inside.world, "scancel", job)
     await_true("the queue is empty", lambda: not answered(inside.world, "squeue", "-h").strip(), 120)
-    settings = all_inside("hs256", later=False)
+    settings = all_inside("hs256", operator=labs_own)
     settings["slinky-iac:nodesets"]["solo"]["pod"] = GRACE
     inside.write(settings)
     inside.stack.up()
