@@ -29,7 +29,7 @@ def reach(config: ClusterConfig) -> Reach:
         client_cert_file=config.slurmrest.client_cert_file,
         client_key_file=config.slurmrest.client_key_file,
         plain_http=config.slurmrest.allow_plain_http,
-        restapi_scheme="https" if config.restapi.tls is not None else None,
+        restapi_scheme=config.slurmrestd.scheme,
         user=config.slurmrest.user,
     )
 

@@ -222,9 +222,9 @@ def restapi_service(restapi: str) -> str:
     return f"{restapi}-restapi"
 
 
-def restapi_tls_service(restapi_service: str) -> str:
-    """Service of TLS before slurmrestd (6843), beside the plain one's."""
-    return f"{restapi_service}-tls"
+def slurmrestd_address(restapi_service: str, *, tls: bool) -> tuple[str, int]:
+    """Service and port of slurmrestd: its own, or that of the TLS before it, beside the plain one's."""
+    return (f"{restapi_service}-tls", SLURMRESTD_TLS_PORT) if tls else (restapi_service, SLURMRESTD_PORT)
 
 
 def accounting_service(accounting: str) -> str:

@@ -220,9 +220,7 @@ def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:
         case "slurmdbd" if hosts or config.accounting.service.type != "ClusterIP" or config.slurmctld.hosts:
             return (names.SLURMDBD_PORT,)
         case "slurmrestd":
-            tls = config.restapi.tls
-            plain = (names.SLURMRESTD_PORT,) if config.restapi.service.type != "ClusterIP" else ()
-            return plain + ((names.SLURMRESTD_TLS_PORT,) if tls is not None and tls.service.type != "ClusterIP" else ())
+            return config.slurmrestd.open_ports
         case "login" if config.network_policies.clients.login:
             open_ = any(each.service.type != "ClusterIP" for each in config.logins.values())
             return (SSH,) if open_ else ()

@@ -14,7 +14,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS, Key
-from slinky_iac.parts.registry import parts_of
+from slinky_iac.parts.registry import beside, parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
 from slinky_iac.specs.daemons import (
     accounting_spec,
@@ -28,7 +28,6 @@ from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slu
 from slinky_iac.specs.identity import passwd_files
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.objects import Object
-from slinky_iac.specs.restapi_tls import cert_manager_spec, tls_files, tls_secret, tls_service
 from slinky_iac.specs.shared import labels, namespace_labels, quota_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
@@ -59,7 +58,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from scripts(config)
     yield restapi(config)
     yield from (token(config, each) for each in config.tokens)
-    yield from restapi_tls(config)
+    yield from beside(config, "slurmrestd")
     for name, each in config.nodesets.items():
         yield nodeset(config, name, each)
         yield from (made for part in parts_of(config) for made in part.of_nodeset(config, name, each))
@@ -165,27 +164,6 @@ def scripts(config: ClusterConfig) -> Iterator[Object]:
 def restapi(config: ClusterConfig) -> Object:
     """slurmrestd's RestApi."""
     return _slinky(config, "RestApi", config.cluster.resource_name, restapi_spec(config))
-
-
-def restapi_tls(config: ClusterConfig) -> Iterator[Object]:
-    """What TLS before slurmrestd needs beside its pods: the proxy's files, its certificate, the Service that leads to it."""
-    tls, base = config.restapi.tls, config.cluster.resource_name
-    if tls is None:
-        return
-    yield _core("ConfigMap", names.restapi_tls_conf(base), "conf", {"data": tls_files(config, tls)})
-    if tls.source == "generated":
-        yield _core("Secret", tls_secret(config, tls), "secret", {"type": "kubernetes.io/tls"})
-    elif tls.source == "cert-manager":
-        yield Object(
-            logical="certificate",
-            api_version="cert-manager.io/v1",
-            kind="Certificate",
-            name=tls_secret(config, tls),
-            body={"spec": cert_manager_spec(config, tls)},
-        )
-    service = names.restapi_tls_service(names.restapi_service(base))
-    noted = dict(tls.service.annotations)
-    yield _core("Service", service, "service", {"spec": tls_service(config, tls)}, annotations=noted)
 
 
 def token(config: StackConfig, name: str) -> Object:

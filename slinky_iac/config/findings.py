@@ -16,7 +16,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
     "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node only"
     " ([node-table.md](node-table.md#topology)).",
-    "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
     "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
@@ -72,12 +71,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
-    "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
-    " ClusterIP.",
     "operator-namespace-unset": "Another stack installed slurm-operator, and the fence must know its namespace. Set"
     " `operator.namespace`.",
-    "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"
-    " guards it; else use ClusterIP or TLS.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
     "plugin-unknown": "A plugin is named that Slurm's sources don't have. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"

@@ -151,18 +151,6 @@ def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of 
             yield from mounted_secrets(each)
 
 
-def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """slurmrestd speaks plain HTTP, and each token that it is sent may be read on the way and used."""
-    kind = config.restapi.service.type
-    if kind != "ClusterIP" and config.restapi.tls is None:
-        yield at("restapi.service.type").warning(
-            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who listens on"
-            " the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's admin. Gates and"
-            " commands need ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
-            id="plain-http-open",
-        )
-
-
 def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Settings that name a Secret for another use, and name a key's."""
     held = key_secrets(config)
@@ -175,5 +163,3 @@ def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 RULES = (database, environment, volumes, given_away)
-OF_DAEMONS = (offered,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""

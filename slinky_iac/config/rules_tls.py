@@ -1,4 +1,4 @@
-"""Rules about TLS: which certificate is meant, who can show one, and settings that would be passed over."""
+"""Rules about TLS of clients and daemons: who can show a certificate, and settings that would be passed over."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from slinky_iac.addresses import in_clear
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
 from slinky_iac.config.workers import ExternalSlurmrestd
 
@@ -25,43 +24,6 @@ def client_certificates(config: StackConfig, _: frozenset[str]) -> Iterator[Find
                 f"needs {path}.url with https://: through the API server and over plain http no client certificate is"
                 " requested, so this one would not be used"
             )
-
-
-_NEEDED = {"existing": "secret", "generated": "since", "cert-manager": "issuer"}
-"""What each source of the certificate needs."""
-_OF_ONE = {"secret": "existing", "since": "generated", "days": "generated", "issuer": "cert-manager"}
-
-
-def restapi_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `restapi.tls`."""
-    tls, path = config.restapi.tls, "restapi.tls"
-    if tls is None:
-        return
-    needed = _NEEDED[tls.source]
-    if getattr(tls, needed) is None:
-        yield at(f"{path}.{needed}").error(f"is needed with {path}.source: {tls.source}")
-    for field, source in _OF_ONE.items():
-        if field in tls.model_fields_set and tls.source != source:
-            yield at(f"{path}.{field}").ignored(f"it goes with source: {source}, and source is {tls.source}")
-    if tls.source == "existing" and tls.hosts:
-        yield at(f"{path}.hosts").ignored("the given Secret's certificate has its names already")
-    yield from _reached(config, tls)
-
-
-def _reached(config: StackConfig, tls: RestApiTls) -> Iterator[Finding]:
-    access = config.slurmrest
-    if tls.client_ca_secret is not None and access.url is None:
-        yield at("restapi.tls.clientCaSecret").error(
-            "makes slurmrestd's TLS refuse clients without a certificate, and gates come through the API server, which shows"
-            " none: no node could be drained. Set slurmrest.url to an address of that TLS (restapi.tls.service), and"
-            " slurmrest.clientCertFile and clientKeyFile; or leave clientCaSecret out"
-        )
-    if config.restapi.service.type != "ClusterIP":
-        yield at("restapi.service.type").warning(
-            f"{config.restapi.service.type} opens slurmrestd's port for plain HTTP beside TLS, and tokens can be read on it."
-            " Leave it ClusterIP, and set restapi.tls.service.type",
-            id="plain-http-beside-tls",
-        )
 
 
 def database_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -127,4 +89,4 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (client_certificates, plain_http, restapi_tls, database_tls, daemons_tls)
+RULES = (client_certificates, plain_http, database_tls, daemons_tls)

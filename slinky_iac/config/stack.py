@@ -16,7 +16,6 @@ from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, U
 from slinky_iac.config.findings import GENERAL
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.networks import NetworkPolicies
-from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.shown import Refused
 from slinky_iac.config.workers import (
@@ -40,6 +39,8 @@ from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
 from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of
 from slinky_iac.parts.slurmdbd.settings import Accounting
+from slinky_iac.parts.slurmrestd.place import Slurmrestd, slurmrestd_of
+from slinky_iac.parts.slurmrestd.settings import RestApi
 from slinky_iac.releases import OperatorVersion, release_numbers
 
 PROJECT = "slinky-iac"
@@ -129,6 +130,11 @@ class ClusterConfig(Section):
     def slurmdbd(self) -> Slurmdbd:
         """slurmdbd: none, in Kubernetes or outside."""
         return slurmdbd_of(self.accounting, self.cluster)
+
+    @property
+    def slurmrestd(self) -> Slurmrestd:
+        """slurmrestd in Kubernetes, with or without TLS."""
+        return slurmrestd_of(self.restapi, self.cluster)
 
     @property
     def installs_operator(self) -> bool:

@@ -1,17 +1,19 @@
 """What a part answers. A part is one thing that a Slurm person can name; what there is of it is in one folder here.
 
 Every method is pure and answers for one configuration. A part says what concerns it; the loops that ask are elsewhere, once:
-rules in ``config/rules.py``, objects in ``blueprint/objects.py``, APIs in
-``preflight/kube_questions.py``, rights in ``commands/rights``, guards in ``commands/status`` and ``commands/drift``, metrics
-in the specs of slurmctld. docs/add-a-part.md has the smallest example.
+rules in ``config/rules.py``, objects in ``blueprint/objects.py``, pieces of daemons' pods in ``specs/daemons.py``, notices
+in ``preflight/preview.py``, APIs in ``preflight/kube_questions.py``, rights in ``commands/rights``, guards in
+``commands/status`` and ``commands/drift``, metrics in the specs of slurmctld. docs/add-a-part.md has the smallest example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from slinky_iac import names
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
@@ -100,6 +102,14 @@ class Part:
         """The Kubernetes objects that it makes, in their order."""
         return ()
 
+    def beside(self, config: ClusterConfig, daemon: names.Part) -> Iterable[Object]:  # noqa: ARG002
+        """Objects that a daemon's pods need: its component makes them before the daemon."""
+        return ()
+
+    def pod_of(self, config: ClusterConfig, daemon: names.Part) -> Spec:  # noqa: ARG002
+        """What it adds to a daemon's pods: ``metadata`` and ``spec`` of their template."""
+        return {}
+
     def of_nodeset(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Iterable[Object]:  # noqa: ARG002
         """Objects that come and go with a NodeSet: made after its gate, so gone before the gate drains the last nodes."""
         return ()
@@ -107,6 +117,10 @@ class Part:
     def gate_props(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Mapping[str, Any]:  # noqa: ARG002
         """What a NodeSet's gate has to know of them, besides its own properties."""
         return {}
+
+    def notices(self, config: StackConfig, today: date) -> Iterable[Finding]:  # noqa: ARG002
+        """What a preview says of it on this day."""
+        return ()
 
     def apis(self, config: StackConfig) -> Iterable[Api]:  # noqa: ARG002
         """API groups that Kubernetes must serve for them."""

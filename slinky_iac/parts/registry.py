@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac import names
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.parts.autoscale.part import Autoscale
 from slinky_iac.parts.fence.part import Fence
 from slinky_iac.parts.jobs.part import Jobs
@@ -13,6 +14,8 @@ from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
 from slinky_iac.parts.part import Guard, Kinds, Part
+from slinky_iac.parts.slurmrestd.part import Slurmrestd
+from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
 
 PARTS: Final[tuple[Part, ...]] = (
@@ -22,6 +25,7 @@ PARTS: Final[tuple[Part, ...]] = (
     Monitoring(),
     Munge(),
     NodeTable(),
+    Slurmrestd(),
 )
 
 
@@ -41,6 +45,22 @@ def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
         for part in parts_of(config)
         if part.kinds is not None and any(True for _ in part.objects(config, str))
     }
+
+
+def beside(config: ClusterConfig, daemon: names.Part) -> tuple[Object, ...]:
+    """Objects that a daemon's pods need, and that are made before it."""
+    return tuple(each for part in PARTS for each in part.beside(config, daemon))
+
+
+def pod_of(config: ClusterConfig, daemon: names.Part) -> tuple[Spec, dict[str, str]]:
+    """What the parts add to a daemon's pods: pieces of their PodSpec, and annotations."""
+    spec: Spec = {}
+    annotations: dict[str, str] = {}
+    for added in (part.pod_of(config, daemon) for part in PARTS):
+        for field, pieces in added.get("spec", {}).items():
+            spec[field] = [*spec.get(field, []), *pieces]
+        annotations |= added.get("metadata", {}).get("annotations", {})
+    return spec, annotations
 
 
 def asks_slurmctld(config: StackConfig) -> bool:

@@ -60,9 +60,8 @@ def hops(config: StackConfig) -> tuple[Hop, ...]:
 def _to_slurmrestd(config: StackConfig) -> Hop:
     crosses = "tokens that act as SlurmUser, and everybody's jobs"
     if config.slurmrest.url is None:
-        tls, ends = config.restapi.tls is not None, "API server to slurmrestd's pod, for gates and commands"
-        checked = "TLS; the API server doesn't check the pod's certificate, so it guards against listeners"
-        how, change = (checked, "") if tls else ("plain HTTP on the pod network", "set restapi.tls")
+        tls, ends = config.slurmrestd.scheme == "https", "API server to slurmrestd's pod, for gates and commands"
+        how, change = config.slurmrestd.guard
     else:
         tls, ends = urlsplit(config.slurmrest.url).scheme == "https", "gates and commands to slurmrestd"
         put = "put TLS before slurmrestd and set slurmrest.url to https://"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
+from slinky_iac.parts.registry import parts_of
 from slinky_iac.preflight.check import Check, Run, Verdict
 from slinky_iac.preflight.connectivity import kubernetes, unreachable
 from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered
@@ -25,8 +26,6 @@ TIMEOUT_S: Final = 3.0
 """Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""
 _ANSWER_S: Final = 2.0
 Look = Callable[[StackConfig, Mapping[str, str], Path], tuple[Check, ...]]
-EXPIRES_SOON: Final = 30
-"""Days before a generated certificate ends from which on every preview warns."""
 
 
 def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
@@ -51,28 +50,12 @@ def notices(
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
         shut = kubernetes(way, env)
-        here = expiring(config, datetime.now(UTC).date())
+        today = datetime.now(UTC).date()
+        here = (notice for part in parts_of(config) for notice in part.notices(config, today))
         asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
         found = (*here, *shut, *unreachable(config), *asked)
     slurm.join(max(0.0, began + longest_s - time.monotonic()))
     return (*found, *findings(slurm.found))
-
-
-def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
-    """A warning where a generated certificate isn't valid yet, has run out, or will within the next 30 days."""
-    tls = config.restapi.tls
-    if tls is None or tls.source != "generated" or tls.since is None:
-        return ()
-    end = tls.since + timedelta(days=tls.days)
-    if today < tls.since:
-        text = f"is {tls.since}, in the future: until then clients refuse the certificate. Set it to {today} or earlier"
-    elif today >= end:
-        text = f"is {tls.since}, and the certificate ran out on {end}: gates and users are refused. Set it to {today}"
-    elif today >= end - timedelta(days=EXPIRES_SOON):
-        text = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
-    else:
-        return ()
-    return (at("restapi.tls.since").warning(text, id="certificate-expires"),)
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:

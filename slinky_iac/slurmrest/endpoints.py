@@ -18,7 +18,7 @@ from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import Clock
-from slinky_iac.names import SLURMRESTD_PORT, SLURMRESTD_TLS_PORT, is_dns_label, restapi_tls_service
+from slinky_iac.names import SLURMRESTD_PORT, is_dns_label, slurmrestd_address
 from slinky_iac.slurmrest.tls import Files, TlsTransport
 
 
@@ -75,9 +75,7 @@ def direct(url: str, ca: str | None, client_cert: str | None, client_key: str | 
 
 def in_kubernetes(kubeconfig: KubeSource, namespace: str, service: str, *, tls: bool) -> KubeProxy:
     """The Service of the stack's slurmrestd, at the port that it has with and without TLS."""
-    if tls:
-        return KubeProxy(kubeconfig, namespace, restapi_tls_service(service), SLURMRESTD_TLS_PORT, tls)
-    return KubeProxy(kubeconfig, namespace, service)
+    return KubeProxy(kubeconfig, namespace, *slurmrestd_address(service, tls=tls), tls)
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT, SecretEntry
 from slinky_iac.parts.jobs.settings import UserToken
-from slinky_iac.parts.registry import reads_metrics, service_monitor
+from slinky_iac.parts.registry import pod_of, reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.raw import with_raw
-from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
     Spec,
     container,
@@ -200,12 +199,12 @@ def restapi_spec(config: ClusterConfig) -> Spec:
         "slurmrestd": container(config, image, {"env": [ONE_HEAP]} | sized(config, "slurmrestd", config.restapi.resources)),
         "service": service(config.restapi.service, names.SLURMRESTD_PORT),
     }
-    tls = config.restapi.tls
-    if pod := template(config, config.restapi.pod, None if tls is None else tls_pod(config, tls)):
+    added, annotations = pod_of(config, "slurmrestd")
+    pod = template(config, config.restapi.pod, added)
+    if annotations:
+        pod.setdefault("metadata", {}).setdefault("annotations", {}).update(annotations)
+    if pod:
         spec["template"] = pod
-    if tls is not None:
-        annotations = spec["template"].setdefault("metadata", {}).setdefault("annotations", {})
-        annotations.update(tls_annotations(config, tls))
     return with_raw(spec, config.restapi.raw, "slurmrestd")
 
 

@@ -38,7 +38,6 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
 from slinky_iac.specs.shared import Spec, filled
 
-WEB: Final = (names.SLURMRESTD_PORT, names.SLURMRESTD_TLS_PORT)
 DNS: Final = (53, 5353)
 """CoreDNS's port, and that of OpenShift's DNS pods behind port 53 of their Service."""
 
@@ -94,7 +93,7 @@ def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
     for flow in together(flows(config)):
         if flow.target == part and (peers := _peers(config, flow.source)):
             yield _rule(peers, flow.ports)
-    own: Ports = WEB if part == "slurmrestd" and config.restapi.tls is not None else _OWN[part]
+    own: Ports = config.slurmrestd.ports if part == "slurmrestd" else _OWN[part]
     if part == "slurmrestd" and policies.api_server:
         yield _rule(_given(policies.api_server), own)
     if ports := through_services(config, part):

@@ -22,7 +22,10 @@ FEATURES: Final = {
     "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
     "fence": r"fence",
     "monitoring": r"monitoring|prometheus|grafana",
-    "TLS of slurmrestd": r"restapi_tls|restapi\.tls|RestApiTls|tls_(pod|secret|service|annotations|files)|SLURMRESTD_TLS",
+    "TLS of slurmrestd": (
+        r"restapi_tls|restapi\.tls|RestApiTls|tls_(pod|secret|service|annotations|files)|SLURMRESTD_TLS"
+        r"|TlsSlurmrestd|parts\.slurmrestd\.(objects|proxy|certificate)"
+    ),
     "node table": r"node_table|NodeTable|nodes\.table|topology",
     "jobs of the stack": r"config\.jobs\b|smoke|SlurmJob|JobLife|jobs\.(settings|gates|run|steps|preview)\b",
 }

@@ -51,7 +51,7 @@ EXTRA = {
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
     "slinky_iac/keys/rsa.py": {"cryptography"},
-    "slinky_iac/certificates.py": {"cryptography"},
+    "slinky_iac/parts/slurmrestd/certificate.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/command_page.py": {"shtab"},
@@ -75,7 +75,6 @@ EXTRA = {
 _PARTS = {
     "addresses": "",
     "auth_alt": "",
-    "certificates": "",
     "collector": "",
     "node_demand": "",
     "names": "",
@@ -453,8 +452,16 @@ def test_tests_are_where_they_are_found() -> None:
     assert holders == set()
 
 
-CHOOSING = {("controller", "external"), ("accounting", "external"), ("section", "external"), ("keys", "auth")}
-"""Settings that say where a daemon is and how daemons know each other: the section's name in code, and the field."""
+CHOOSING = {
+    ("controller", "external"),
+    ("accounting", "external"),
+    ("section", "external"),
+    ("keys", "auth"),
+    ("restapi", "tls"),
+    ("section", "tls"),
+}
+"""Settings that say where a daemon is, how it is asked and how daemons know each other: the section's name in code, and the
+field."""
 
 
 def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> None:
@@ -464,6 +471,10 @@ def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> N
         "slinky_iac/parts/munge/auth.py",
         "slinky_iac/parts/slurmctld/place.py",
         "slinky_iac/parts/slurmdbd/place.py",
+        "slinky_iac/parts/slurmrestd/objects.py",
+        "slinky_iac/parts/slurmrestd/part.py",
+        "slinky_iac/parts/slurmrestd/place.py",
+        "slinky_iac/parts/slurmrestd/rules.py",
     }
 
 

@@ -124,8 +124,7 @@ def _workers(config: StackConfig) -> Iterator[Right]:
 
 
 def _proxied(config: StackConfig, verbs: tuple[str, ...], why: str, *, seldom: bool = False) -> Right:
-    own = (f"{'https:' if config.restapi.tls is not None else ''}{_service(config)}",)
-    return Right(CORE, "services/proxy", verbs, why, own, config.cluster.namespace, seldom)
+    return Right(CORE, "services/proxy", verbs, why, (config.slurmrestd.proxied,), config.cluster.namespace, seldom)
 
 
 def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
@@ -188,13 +187,6 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
             yield Right(CORE, "pods", ("list",), "whose srun and salloc run in a client's pod", (), client.namespace)
     if config.operator.install and _needs_stub(config):
         yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
-
-
-def _service(config: StackConfig) -> str:
-    service = names.restapi_service(config.cluster.resource_name)
-    if config.restapi.tls is None:
-        return f"{service}:{names.SLURMRESTD_PORT}"
-    return f"{names.restapi_tls_service(service)}:{names.SLURMRESTD_TLS_PORT}"
 
 
 def _nodesets(config: StackConfig) -> tuple[str, ...]:

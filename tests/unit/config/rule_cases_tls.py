@@ -42,32 +42,9 @@ TLS = [
         {"external": {"slurmrestd": URL}},
     ),
 ]
-GIVEN = {"source": "existing", "secret": "restapi-cert"}
 DATABASE = {"database": {"host": "db.example.org", "tls": {"caSecret": "database-ca"}}, "enabled": True}
 
 TLS += [
-    Case(
-        f"a {source} certificate without its {needed}",
-        minimal(restapi={"tls": {"source": source}}),
-        "error",
-        f"restapi.tls.{needed}",
-        ("is needed with", source),
-        {"restapi": {"tls": {needed: value}}},
-    )
-    for source, needed, value in (
-        ("existing", "secret", "restapi-cert"),
-        ("generated", "since", "2026-11-22"),
-        ("cert-manager", "issuer", {"name": "site"}),
-    )
-] + [
-    Case(
-        "client certificates are demanded and gates can show none",
-        minimal(restapi={"tls": GIVEN | {"clientCaSecret": "clients"}}),
-        "error",
-        "restapi.tls.clientCaSecret",
-        ("API server", "slurmrest.url", "clientCertFile"),
-        {"slurmrest": URL | MINE},
-    ),
     Case(
         "StorageParameters twice",
         minimal(accounting=DATABASE | {"extraConf": {"storageParameters": "SSL_CA=/etc/ca.pem"}}),
@@ -140,35 +117,11 @@ TLS_TOLD = [
         {"slurmrest": URL},
     ),
     Case(
-        "an issuer beside a given Secret",
-        minimal(restapi={"tls": GIVEN | {"issuer": {"name": "site"}}}),
-        "warning",
-        "restapi.tls.issuer",
-        ("ignored", "source: cert-manager"),
-        {"restapi": {"tls": {"issuer": None}}},
-    ),
-    Case(
         "Slurm's own TLS",
         minimal(controller={"extraConf": {"TLSType": "tls/s2n"}}),
         "warning",
         "controller.extraConf.TLSType",
         ("tls/s2n", "Failed to initialize tls plugin", "slinky docs tls"),
         {"controller": {"extraConf": {"TLSType": "tls/none"}}},
-    ),
-    Case(
-        "names for a certificate that is given",
-        minimal(restapi={"tls": GIVEN | {"hosts": ["rest.example.org"]}}),
-        "warning",
-        "restapi.tls.hosts",
-        ("ignored", "names already"),
-        {"restapi": {"tls": {"hosts": None}}},
-    ),
-    Case(
-        "the plain port opened beside TLS",
-        minimal(restapi={"tls": GIVEN, "service": {"type": "LoadBalancer"}}),
-        "warning",
-        "restapi.service.type",
-        ("plain HTTP", "restapi.tls.service.type"),
-        {"restapi": {"service": {"type": "ClusterIP"}}},
     ),
 ]

@@ -204,14 +204,6 @@ TOLD = [
         {"nodesets": {"gpu": {"updateStrategy": {"type": "OnDelete"}}}},
     ),
     Case(
-        "slurmrestd beyond Kubernetes' own network",
-        minimal(restapi={"service": {"type": "LoadBalancer"}}),
-        "warning",
-        "restapi.service.type",
-        ("LoadBalancer", "plain HTTP", "ClusterIP"),
-        {"restapi": {"service": {"type": "ClusterIP"}}},
-    ),
-    Case(
         "a NodeSet's own drain that leaves the stack's limits behind",
         nodeset(drain={"deadline": "1m"}) | {"drain": {"limits": {"maxShare": 0.5, "maxJobs": 9}}},
         "warning",

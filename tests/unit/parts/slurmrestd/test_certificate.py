@@ -11,7 +11,7 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.certificates import AUTHORITY_UNTIL, Made, make
+from slinky_iac.parts.slurmrestd.certificate import AUTHORITY_UNTIL, Made, make
 
 SINCE = datetime.now(UTC).date() - timedelta(days=1)
 NAMES = ("slurm-restapi-tls.slurm", "localhost", "127.0.0.1", "fd00::1")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -29,6 +30,12 @@ class RestApiTls(Section):
     """TLS for slurmrestd in Kubernetes: a proxy in its pods, which the Service `<resourceName>-restapi-tls` leads to (port
     6843). slurm-operator knows plain HTTP only and stays on port 6820, so that port stays open inside the cluster."""
 
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
+        "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave"
+        " `restapi.service.type` at ClusterIP.",
+    }
+
     source: Literal["generated", "existing", "cert-manager"]
     """generated: this stack makes certificate authority and certificate, from a secret of its state. existing: a Secret of
     type kubernetes.io/tls is in the namespace. cert-manager: this stack makes a Certificate for an issuer of the site."""
@@ -53,6 +60,11 @@ class RestApiTls(Section):
 
 class RestApi(Section):
     """slurmrestd in Kubernetes: always there, since the operator drains nothing without it."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"
+        " guards it; else use ClusterIP or TLS.",
+    }
 
     replicas: int = Field(default=1, ge=1)
     """Pods of slurmrestd. Never 0: without an answer the operator deletes busy pods undrained."""

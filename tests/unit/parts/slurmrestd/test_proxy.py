@@ -1,4 +1,4 @@
-"""TLS in specs, whole: the proxy beside slurmrestd, its Service and files, and slurmdbd's way to its database."""
+"""TLS before slurmrestd, whole: the proxy in its pods, its Service and files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.daemons import accounting_spec, restapi_spec
-from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_service
+from slinky_iac.parts.slurmrestd.objects import certificate_names, certificate_spec, service_spec
+from slinky_iac.parts.slurmrestd.proxy import files as files_of
+from slinky_iac.parts.slurmrestd.settings import RestApiTls
+from slinky_iac.specs.daemons import restapi_spec
 from tests.crds import SERVED, faults
 from tests.stacks import minimal
 
 GIVEN = {"source": "existing", "secret": "rest-cert", "image": "registry.example.org/nginx:1"}
-DATABASE = {"host": "db.example.org", "tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}
 
 
 def with_tls(tls: dict[str, Any], **restapi: Any) -> StackConfig:
@@ -74,15 +75,13 @@ def test_the_port_that_the_operator_asks_is_left_as_it_is() -> None:
 
 @pytest.mark.parametrize("version", SERVED)
 def test_the_crds_take_it(version: str) -> None:
-    data = minimal(operator={"version": version}, restapi={"tls": GIVEN}, accounting={"database": DATABASE})
-    config = load(data)
+    config = load(minimal(operator={"version": version}, restapi={"tls": GIVEN}))
     assert faults(version, "RestApi", restapi_spec(config)) == []
-    assert faults(version, "Accounting", accounting_spec(config)) == []
 
 
 def test_the_service_leads_to_tls_only() -> None:
     service = {"type": "NodePort", "nodePort": 30843}
-    spec = tls_service(*section(with_tls(GIVEN | {"service": service})))
+    spec = service_spec(*section(with_tls(GIVEN | {"service": service})))
     assert spec == {
         "type": "NodePort",
         "selector": {"app.kubernetes.io/name": "slurmrestd", "app.kubernetes.io/instance": "slurm"},
@@ -96,7 +95,7 @@ def section(config: StackConfig) -> Any:
 
 @pytest.mark.parametrize("clients", [{}, {"clientCaSecret": "clients"}])
 def test_clients_are_asked_for_a_certificate_only_where_their_authorities_are_given(clients: dict[str, str]) -> None:
-    files = tls_files(*section(with_tls(GIVEN | clients)))
+    files = files_of(RestApiTls.model_validate(GIVEN | clients))
     asked = "ssl_verify_client on;" in files["nginx.conf"]
     assert asked == ("ssl_client_certificate /etc/slinky-tls/clients/ca.crt;" in files["nginx.conf"]) == bool(clients)
     assert ("clients/ca.crt" in files["start.sh"]) == bool(clients)
@@ -104,7 +103,7 @@ def test_clients_are_asked_for_a_certificate_only_where_their_authorities_are_gi
 
 def test_the_start_script_is_posix_shell(tmp_path: Path) -> None:
     script = tmp_path / "start.sh"
-    script.write_text(tls_files(*section(with_tls(GIVEN)))["start.sh"])
+    script.write_text(files_of(RestApiTls.model_validate(GIVEN))["start.sh"])
     subprocess.run(["sh", "-n", str(script)], check=True)
 
 
@@ -114,7 +113,7 @@ def test_a_certificate_has_the_services_names_loopback_and_those_that_are_set() 
     service = "slurm-restapi-tls"
     own = [f"{service}.slurm", service, f"{service}.slurm.svc", f"{service}.slurm.svc.cluster.local", "localhost"]
     assert certificate_names(*section(config)) == (*own, "127.0.0.1", "rest.example.org", "192.0.2.1")
-    assert cert_manager_spec(*section(config)) == {
+    assert certificate_spec(*section(config)) == {
         "secretName": "slurm-restapi-tls",
         "dnsNames": [*own, "rest.example.org"],
         "ipAddresses": ["127.0.0.1", "192.0.2.1"],
@@ -122,28 +121,3 @@ def test_a_certificate_has_the_services_names_loopback_and_those_that_are_set() 
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
         "usages": ["digital signature", "server auth"],
     }
-
-
-def test_slurmdbd_is_given_the_databases_authority_and_its_own_certificate() -> None:
-    """Not optional: a pod without the files waits, where it would else go on in plain text."""
-    spec = accounting_spec(load(minimal(accounting={"database": DATABASE, "extraConf": {"PurgeJobAfter": "12months"}})))
-    ca, client = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
-    assert spec["extraConf"].splitlines() == [
-        "PurgeJobAfter=12months",
-        f"StorageParameters=SSL_CA={ca}/ca.crt,SSL_CERT={client}/tls.crt,SSL_KEY={client}/tls.key",
-    ]
-    assert spec["slurmdbd"]["volumeMounts"] == [
-        {"name": "slinky-database-ca", "mountPath": ca, "readOnly": True},
-        {"name": "slinky-database-client", "mountPath": client, "readOnly": True},
-    ]
-    files = [{"key": entry, "path": entry} for entry in ("ca.crt", "tls.crt", "tls.key")]
-    assert spec["template"]["spec"]["volumes"] == [
-        {"name": "slinky-database-ca", "secret": {"secretName": "db-ca", "items": files[:1], "defaultMode": 0o440}},
-        {"name": "slinky-database-client", "secret": {"secretName": "db-client", "items": files[1:], "defaultMode": 0o440}},
-    ]
-
-
-def test_without_a_client_certificate_only_the_authority_is_given() -> None:
-    spec = accounting_spec(load(minimal(accounting={"database": DATABASE | {"tls": {"caSecret": "db-ca"}}})))
-    assert spec["extraConf"] == "StorageParameters=SSL_CA=/etc/slinky-database-tls/ca/ca.crt"
-    assert [volume["name"] for volume in spec["template"]["spec"]["volumes"]] == ["slinky-database-ca"]

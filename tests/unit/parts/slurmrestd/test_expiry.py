@@ -7,7 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from slinky_iac.config.load import load
-from slinky_iac.preflight.preview import expiring
+from slinky_iac.parts.slurmrestd.rules import expiring
 from tests.stacks import minimal
 
 SINCE = date(2026, 11, 22)

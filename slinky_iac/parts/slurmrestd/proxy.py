@@ -1,4 +1,4 @@
-"""TLS before slurmrestd in Kubernetes: an nginx in its pods, the Service that leads to it, its certificate's names.
+"""TLS before slurmrestd in Kubernetes: an nginx in its pods, and its files.
 
 slurm-operator asks ``http://<restapi>-restapi.<namespace>:6820`` and knows no other way (slurmclient_sync.go, 1.0 to
 1.2.1), and the Slurm packages of Debian and of Slinky's images have no TLS plugin for slurmrestd. So TLS ends beside it.
@@ -13,10 +13,9 @@ import hashlib
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.fields import is_address
-from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.shared import Spec, container, filled, locked, memory, mount, secret_files
+from slinky_iac.parts.slurmrestd.settings import RestApiTls
+from slinky_iac.specs.shared import Spec, container, locked, memory, mount, secret_files
 
 CONTAINER: Final = "slinky-tls"
 CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"
@@ -76,9 +75,8 @@ _CLIENTS = """\
 """
 
 
-def tls_files(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
+def files(tls: RestApiTls) -> dict[str, str]:
     """Files of the proxy's ConfigMap; no secret is in them."""
-    del config
     clients = _CLIENTS.format(clients=CLIENTS) if tls.client_ca_secret else ""
     conf = _NGINX.format(
         scratch=SCRATCH, port=names.SLURMRESTD_TLS_PORT, plain=names.SLURMRESTD_PORT, own=CERTIFICATE, clients=clients
@@ -87,13 +85,14 @@ def tls_files(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
     return {NGINX_CONF: conf, START: _START.format(conf=f"{CONF}/{NGINX_CONF}", files=" ".join(watched))}
 
 
-def tls_secret(config: ClusterConfig, tls: RestApiTls) -> str:
+def secret(config: ClusterConfig, tls: RestApiTls) -> str:
     """Name of the Secret with tls.crt and tls.key."""
     return tls.secret or names.restapi_tls_secret(config.cluster.resource_name)
 
 
-def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
-    """The proxy's part of the pod: container and volumes. Secrets are optional, for slurmrestd must start without them."""
+def pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
+    """The proxy's part of slurmrestd's pods: container, volumes, and a hash of its files, a change of which restarts the
+    pods. Certificates need no restart. Secrets are optional, for slurmrestd must start without them."""
     mounts = [
         mount("slinky-tls-conf", CONF),
         mount("slinky-tls-own", CERTIFICATE),
@@ -102,7 +101,7 @@ def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
     pair = {"tls.crt": "tls.crt", "tls.key": "tls.key"}
     volumes: list[Spec] = [
         {"name": "slinky-tls-conf", "configMap": {"name": names.restapi_tls_conf(config.cluster.resource_name)}},
-        secret_files("slinky-tls-own", tls_secret(config, tls), pair, optional=True),
+        secret_files("slinky-tls-own", secret(config, tls), pair, optional=True),
         memory("slinky-tls-scratch", "64Mi"),
     ]
     if tls.client_ca_secret:
@@ -115,42 +114,8 @@ def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
         "securityContext": {"runAsNonRoot": True, **locked()},
         "volumeMounts": mounts,
     }
-    return {"containers": [container(config, tls.image, proxy)], "volumes": volumes}
-
-
-def tls_annotations(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
-    """A hash of the proxy's files, on its pods: a change of the files restarts the pods. Certificates need no restart."""
-    text = "".join(tls_files(config, tls).values())
-    return {names.ANNOTATION_TLS_FILES: hashlib.sha256(text.encode()).hexdigest()[:16]}
-
-
-def tls_service(config: ClusterConfig, tls: RestApiTls) -> Spec:
-    """Spec of the Service that leads to the proxy."""
-    own = names.SLURMRESTD_TLS_PORT
-    port = {"name": "https", "port": own, "targetPort": own, "protocol": "TCP", "nodePort": tls.service.node_port}
-    selector = {names.LABEL_NAME: "slurmrestd", names.LABEL_INSTANCE: config.cluster.resource_name}
-    return {"type": tls.service.type, "selector": selector, "ports": [filled(port)]}
-
-
-def certificate_names(config: ClusterConfig, tls: RestApiTls) -> tuple[str, ...]:
-    """Names and addresses that the certificate is for: the Service's in all their forms, loopback (port-forward), more."""
-    service = names.restapi_tls_service(names.restapi_service(config.cluster.resource_name))
-    namespace = config.cluster.namespace
-    own = (f"{service}.{namespace}", service, f"{service}.{namespace}.svc", f"{service}.{namespace}.svc.cluster.local")
-    return tuple(dict.fromkeys((*own, "localhost", "127.0.0.1", *tls.hosts)))
-
-
-def cert_manager_spec(config: ClusterConfig, tls: RestApiTls) -> Spec:
-    """Spec of cert-manager's Certificate. cert-manager renews it and puts it into the Secret; nginx follows."""
-    if tls.issuer is None:
-        raise ValueError("a Certificate needs an issuer; rules_tls says so before this is called")
-    found = certificate_names(config, tls)
-    addresses = [name for name in found if is_address(name)]
+    hashed = hashlib.sha256("".join(files(tls).values()).encode()).hexdigest()[:16]
     return {
-        "secretName": tls_secret(config, tls),
-        "dnsNames": [name for name in found if name not in addresses],
-        "ipAddresses": addresses,
-        "issuerRef": {"name": tls.issuer.name, "kind": tls.issuer.kind, "group": tls.issuer.group},
-        "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
-        "usages": ["digital signature", "server auth"],
+        "metadata": {"annotations": {names.ANNOTATION_TLS_FILES: hashed}},
+        "spec": {"containers": [container(config, tls.image, proxy)], "volumes": volumes},
     }
