@@ -16,7 +16,8 @@ from slinky_iac.drain.conf_text import ConfLines, kept_back, leaving, narrows, r
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.losses import Change, who_loses
-from slinky_iac.drain.observe import LASTING, Met, conf_look, prove
+from slinky_iac.drain.observe import LASTING, conf_look
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import (
     ClosePartitions,
     DeleteOwned,

@@ -12,15 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
-from slinky_iac.drain.observe import Met
+from slinky_iac.drain.proof import Met
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Patience, Signal, Step, Stop, Wait
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import Settings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
-
-if TYPE_CHECKING:
-    from slinky_iac.drain.session import Session
 
 SOON_S: Final = 0.5
 """Between two looks while the operator's own look is due."""

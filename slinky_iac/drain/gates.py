@@ -88,7 +88,7 @@ class NodeSetScaleProvider(ClusterGate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""
-        from slinky_iac.drain import observe, scale
+        from slinky_iac.drain import proof, scale
 
         settings = GateSettings.from_props(_props)
         with at_work(settings) as session:
@@ -96,7 +96,7 @@ class NodeSetScaleProvider(ClusterGate):
             if met is None:
                 return
             scale.forget_removed(session, settings)
-            observe.prove(session, settings, met)
+            proof.prove(session, settings, met)
 
 
 class OutsideHostsProvider(ClusterGate):
@@ -266,7 +266,7 @@ def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
 
 def _settle(props: Props, *, first: bool = False) -> str:
     """Returns what became of the jobs that a drain met; ``""`` where there was none."""
-    from slinky_iac.drain import observe, scale
+    from slinky_iac.drain import proof, scale
     from slinky_iac.errors import DrainDeadline
 
     settings = GateSettings.from_props(props)
@@ -276,12 +276,12 @@ def _settle(props: Props, *, first: bool = False) -> str:
         try:
             seen = scale.await_members(session, settings)
         except DrainDeadline:
-            observe.prove(session, settings, met)
+            proof.prove(session, settings, met)
             raise
         scale.forget_removed(session, settings, seen)
         if first:
             scale.open_again(session, settings)
-        return observe.prove(session, settings, met)
+        return proof.prove(session, settings, met)
 
 
 def _maintain(props: Props, olds: Props) -> None:

@@ -19,8 +19,9 @@ from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import registered_wrongly, why_not_free
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.members import wrongly
-from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
+from slinky_iac.drain.observe import cluster_view, require_cluster
 from slinky_iac.drain.plan import job_props
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings, Owner

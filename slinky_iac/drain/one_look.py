@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from slinky_iac.cluster.connection import LISTS_S
+from slinky_iac.cluster.connection import LISTS_S, Connection
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.free_machines import with_free_machines
@@ -26,9 +26,6 @@ from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import GROUP
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.shared import Shared
-
-if TYPE_CHECKING:
-    from slinky_iac.drain.session import Session
 
 FRESH_S: Final = 15.0
 """Age up to which a plan rests on a look of another gate: a program takes some seconds to register 100 NodeSets."""
@@ -90,7 +87,7 @@ def taken(kube: KubeClient, slurm: Callable[[], SlurmrestClient], reach: Reach, 
     return OneLook(steady(), pods, scalers, answers, problem, ready)
 
 
-def observed(session: Session, settings: GateSettings, state: NodeSet) -> Observation:
+def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Observation:
     """A NodeSet, read a moment ago, with its pods and Slurm's side of the one look."""
     reach = settings.reach
     found = LOOKS.after(

@@ -16,7 +16,8 @@ from slinky_iac.drain.closed import Record
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
 from slinky_iac.drain.members import members_step, not_in_service, undo_steps, unreturnable
-from slinky_iac.drain.observe import Met, cluster_view, still_running
+from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_in_state import touched

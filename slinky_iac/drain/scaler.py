@@ -19,63 +19,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScaler, Step, Stop, Wait
+from slinky_iac.drain.protocol import Observation, Step, Stop, Wait
+from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.words import counted, whose
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.node_demand import Demand
 from slinky_iac.slurmrest.objects import Job
-
-if TYPE_CHECKING:
-    from slinky_iac.drain.session import Session
-    from slinky_iac.drain.settings import Owner
-
-
-@dataclass(frozen=True)
-class ScalerView:
-    """A ScaledObject in one look."""
-
-    paused: bool
-    mark: str
-    """Our annotation; ``""`` where it has none."""
-    stopped: bool
-    """KEDA has seen the pause, and no HorizontalPodAutoscaler is left that writes the NodeSet."""
-    max_replicas: int | None
-
-    def is_ours(self, owner: Owner) -> bool:
-        """Whether a run of this gate has paused it."""
-        return self.mark.partition(" ")[0] == owner.text
-
-    def is_of(self, owner: Owner, run: str) -> bool:
-        """Whether this very run has."""
-        return self.mark == mark(owner, run)
-
-
-def mark(owner: Owner, run: str) -> str:
-    """Value of the annotation by which a gate says that the pause is its own."""
-    return f"{owner.text} {run}"
-
-
-def pause_step(seen: ScalerView | None, owner: Owner, run: str) -> Step:
-    """The next act towards an autoscaler that stands still. Done where there is none, or where a person has paused it."""
-    if seen is None:
-        return Done()
-    if not seen.paused or (seen.is_ours(owner) and not seen.is_of(owner, run)):
-        return PauseScaler(mark(owner, run))
-    return (
-        Done() if seen.stopped else Wait("KEDA has not yet stopped: its HorizontalPodAutoscaler is still there", soon=True)
-    )
-
-
-def resume_step(seen: ScalerView | None, owner: Owner, run: str, max_replicas: int | None) -> Step:
-    """What gives the autoscaler back. ``run``: ``""`` for a pause of any run of this gate."""
-    if seen is None or not (seen.is_of(owner, run) if run else seen.is_ours(owner)):
-        return Done()
-    return ResumeScaler(None if max_replicas == seen.max_replicas else max_replicas)
 
 
 class ScalerTask(Task["ScalerView | None"]):

@@ -22,7 +22,7 @@ from slinky_iac.drain.losses import named_by
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
 from slinky_iac.drain.requester import actor
-from slinky_iac.drain.scaler import ScalerView
+from slinky_iac.drain.scaler_steps import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.engine import plugin_process

@@ -19,7 +19,8 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain import waiting
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.losses import Change, Loss, who_loses
-from slinky_iac.drain.observe import Met, jobs_view, prove
+from slinky_iac.drain.observe import jobs_view
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import DeleteOwned, Done, Patience, Step, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.session_hosts import SessionHosts

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from slinky_iac.commands import cli
 from tests import tree
+from tests.bench.shape import circles
 from tests.stacks import ROOT
 from tests.tree import python_modules, syntax_tree
 
@@ -342,6 +343,11 @@ def test_commands_that_are_imported_by_name_are_below_the_command_line() -> None
 def test_no_part_imports_itself_through_others() -> None:
     assert list(TopologicalSorter(PARTS).static_order()), "raises CycleError"
     assert {below for parts in PARTS.values() for below in parts} <= set(PARTS)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    """Lines below ``TYPE_CHECKING`` count: two modules that name each other's types are one module."""
+    assert circles() == []
 
 
 def test_pulumi_up_imports_nothing_that_a_person_runs() -> None:

@@ -18,7 +18,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.members import members_step
 from slinky_iac.drain.observe import look
 from slinky_iac.drain.protocol import Done, Observation, PauseScaler, Release, ResumeScaler, SetReplicas, Step, Stop, Wait
-from slinky_iac.drain.scaler import ScalerView, mark, pause_step, resume_step
+from slinky_iac.drain.scaler_steps import ScalerView, mark, pause_step, resume_step
 from slinky_iac.drain.settings import LEAVING, DrainPolicy, GateSettings, Limits, plain_policy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.errors import KubeForbidden, KubeNotFound, SlurmrestUnreachable

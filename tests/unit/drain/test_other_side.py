@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from slinky_iac.drain.members import members_step, release_steps, undo_steps
-from slinky_iac.drain.observe import Met
+from slinky_iac.drain.proof import Met
 from slinky_iac.drain.protocol import DeletePods, Release, Replaced, SetReplicas, Stop, Undrain, Wait
 from slinky_iac.drain.scale import RollTask
 from slinky_iac.drain.settings import DrainPolicy, Limits

@@ -2,8 +2,8 @@
 
 import pytest
 
-from slinky_iac.drain import observe
-from slinky_iac.drain.observe import Met, prove
+from slinky_iac.drain import proof
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Cancel, Requeue, Undrain, Wait
 from slinky_iac.errors import DrainLost
 from tests.unit import builders
@@ -115,7 +115,7 @@ def test_an_end_that_slurmdbd_has_yet_to_hear_of_is_waited_for(end):
 def test_an_end_that_slurmdbd_never_hears_of_is_no_proof():
     session = Asking(run(1, "RUNNING", nodes="gpu-1", end=None), run(2, "COMPLETED", nodes="gpu-1"))
     assert told(session, met(1, 2, 3)) == "1 job ran on, 2 of whose end slurmdbd has not heard (1,3), 0 lost"
-    assert session.pauses == observe.ROUNDS - 1
+    assert session.pauses == proof.ROUNDS - 1
 
 
 def test_without_slurmdbd_the_drain_is_as_good_and_nothing_is_claimed():
@@ -183,5 +183,5 @@ def test_a_node_that_a_person_drained_counts_once_its_pod_is_marked():
 def test_only_runs_on_these_nodes_and_since_then_are_lost():
     lost = builders.run(1, "NODE_FAIL", nodes="gpu-[1-2]", end=None)
     nowhere = builders.run(1, "NODE_FAIL", nodes="", end=None)
-    assert observe.lost_runs([lost, nowhere], met(nodes=("gpu-2",))) == (lost,)
-    assert observe.lost_runs([lost, nowhere], met(1, nodes=("gpu-3",))) == (nowhere,)
+    assert proof.lost_runs([lost, nowhere], met(nodes=("gpu-2",))) == (lost,)
+    assert proof.lost_runs([lost, nowhere], met(1, nodes=("gpu-3",))) == (nowhere,)

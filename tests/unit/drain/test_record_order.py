@@ -10,7 +10,8 @@ from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain import conf_back, conf_run, maintenance, removals, scale, scaler, sessions
 from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import Lease
-from slinky_iac.drain.observe import conf_look, still_running
+from slinky_iac.drain.observe import conf_look
+from slinky_iac.drain.proof import still_running
 from slinky_iac.drain.protocol import ClosePartitions, Drain
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, SlurmrestRefused

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.drain import scale
-from slinky_iac.drain.observe import Met
+from slinky_iac.drain.proof import Met
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainDeadline
 from tests.unit.drain.model import PERSON, Job, World, world

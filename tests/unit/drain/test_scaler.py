@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain import scale, scaler
 from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
-from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, standing_still
+from slinky_iac.drain.scaler import standing_still
+from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from slinky_iac.kube.scalers import rivals
 from tests.unit.drain.made import OWNER

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from slinky_iac.drain.observe import Met
+from slinky_iac.drain.proof import Met
 from slinky_iac.drain.protocol import DeleteNodeSet, Done, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.scale import ScaleTask
 from slinky_iac.drain.steps import next_step

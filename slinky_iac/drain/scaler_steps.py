@@ -1,0 +1,52 @@
+"""What a look shows of KEDA's ScaledObject, and the next step towards one that is paused or given back: pure decisions of
+:mod:`slinky_iac.drain.scaler`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, Step, Wait
+from slinky_iac.drain.settings import Owner
+
+
+@dataclass(frozen=True)
+class ScalerView:
+    """A ScaledObject in one look."""
+
+    paused: bool
+    mark: str
+    """Our annotation; ``""`` where it has none."""
+    stopped: bool
+    """KEDA has seen the pause, and no HorizontalPodAutoscaler is left that writes the NodeSet."""
+    max_replicas: int | None
+
+    def is_ours(self, owner: Owner) -> bool:
+        """Whether a run of this gate has paused it."""
+        return self.mark.partition(" ")[0] == owner.text
+
+    def is_of(self, owner: Owner, run: str) -> bool:
+        """Whether this very run has."""
+        return self.mark == mark(owner, run)
+
+
+def mark(owner: Owner, run: str) -> str:
+    """Value of the annotation by which a gate says that the pause is its own."""
+    return f"{owner.text} {run}"
+
+
+def pause_step(seen: ScalerView | None, owner: Owner, run: str) -> Step:
+    """The next act towards an autoscaler that stands still. Done where there is none, or where a person has paused it."""
+    if seen is None:
+        return Done()
+    if not seen.paused or (seen.is_ours(owner) and not seen.is_of(owner, run)):
+        return PauseScaler(mark(owner, run))
+    return (
+        Done() if seen.stopped else Wait("KEDA has not yet stopped: its HorizontalPodAutoscaler is still there", soon=True)
+    )
+
+
+def resume_step(seen: ScalerView | None, owner: Owner, run: str, max_replicas: int | None) -> Step:
+    """What gives the autoscaler back. ``run``: ``""`` for a pause of any run of this gate."""
+    if seen is None or not (seen.is_of(owner, run) if run else seen.is_ours(owner)):
+        return Done()
+    return ResumeScaler(None if max_replicas == seen.max_replicas else max_replicas)
