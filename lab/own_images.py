@@ -25,7 +25,7 @@ def ensure(binaries: Mapping[str, Path]) -> list[Image]:
 
 
 def of_tree(folder: Path, names: Mapping[str, str]) -> list[Image]:
-    """The images of programs that stand in a folder, by program; packed if they are not in CACHE."""
+    """The images of programs of one folder, by program; packed if they are not in CACHE."""
     return [of_program(program, folder / program, name) for program, name in names.items()]
 
 

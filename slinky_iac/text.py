@@ -114,10 +114,13 @@ def span(length: int) -> str:
     return f"{days} d {hours} h" if hours else f"{days} d"
 
 
-def until(moment: int | None, now: int) -> str:
-    """``06:41 (in 12 min)``."""
+UTC_ZONE: Final = " UTC"
+
+
+def until(moment: int | None, now: int, zone: str = "") -> str:
+    """``06:41 (in 12 min)``; ``zone``: behind the time where nothing else on the screen says that it is UTC."""
     if moment is None:
         return "unknown"
     if moment <= now:
         return "now"
-    return f"{at(moment, now)} (in {span(moment - now)})"
+    return f"{at(moment, now)}{zone} (in {span(moment - now)})"

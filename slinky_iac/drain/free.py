@@ -158,17 +158,32 @@ def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     )
 
 
-def named_in_words(leaving: Iterable[str], cluster: ClusterView) -> tuple[str, ...]:
-    """A sentence for each node that is named by jobs elsewhere or in the queue."""
+def named_in_words(leaving: Iterable[str], cluster: ClusterView, *, queue: bool) -> tuple[str, ...]:
+    """A sentence for each node that is named by jobs that run elsewhere, and one for those that wait. ``queue``: the gate
+    waits for these too."""
+    running = "running elsewhere: waited for, since slurmctld would end it with the node"
+    pending = (
+        "pending, and waited for"
+        if queue
+        else (
+            "pending: NOT waited for. slurmctld may end it at its next start, for want of the node. First change it"
+            " (`scontrol update jobid=… nodelist=…`) or cancel it"
+        )
+    )
     return tuple(
-        f"{node} is named by --nodelist of {jobs_in_words(jobs)}: slurmctld would end them once the node is gone"
+        f"{node} is named by --nodelist of {jobs_in_words(theirs)}, {what}"
         for node, jobs in named_by(leaving, cluster).items()
+        for what, theirs in (
+            (running, [job for job in jobs if not job.waits]),
+            (pending, [job for job in jobs if job.waits]),
+        )
+        if theirs
     )
 
 
 def queue_losses(cluster: ClusterView, leaving: Collection[str]) -> Iterator[str]:
     """A sentence for each way in which jobs of the queue lose by the end of these nodes."""
-    yield from named_in_words(leaving, cluster)
+    yield from named_in_words(leaving, cluster, queue=False)
     yield from stranded_in_words(stranded(cluster.queue, cluster.nodes, leaving))
     if leaving and cluster.queue_left_out:
         yield (

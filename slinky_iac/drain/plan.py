@@ -61,7 +61,8 @@ class DrainPlan:
     selected: tuple[Candidate, ...] = ()
     """Pods selected, in the order in which they are. Empty when Slurm could not be asked."""
     blocks: tuple[str, ...] = ()
-    """What forbids the scale-in as things stand; nothing is drained while there is one."""
+    """What keeps the number from being lowered as things stand. Nodes that can't be freed by this program don't keep it from
+    draining the others."""
     over: tuple[str, ...] = ()
     """Limits that it exceeds, which forbid it too."""
     warnings: tuple[str, ...] = ()
@@ -214,8 +215,9 @@ def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[str]:
     for candidate in selected:
         if candidate.kind is Kind.BLOCKED:
             yield (
-                f"{candidate.node} would have to be removed, and can't be made free: {candidate.trouble}. Drain"
-                " it yourself (scontrol update nodename=… state=drain) or return it to service"
+                f"{candidate.node} is among the nodes to remove, and this program can't free it: {candidate.trouble}. The"
+                " update drains the others, waits, and fails at its deadline. Drain this one yourself (scontrol update"
+                " nodename=… state=drain) or return it to service"
             )
 
 
@@ -245,7 +247,10 @@ def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate])
     """What the reader of the plan should know."""
     forced = [candidate.pod for candidate in selected if is_forced(candidate.pod)]
     if forced:
-        yield f"{_pods(forced)}: unscheduled or not ready, so the operator takes them first in any case"
+        yield (
+            f"{_pods(forced)}: not scheduled or not ready, and slurm-operator takes such pods first, so they are selected."
+            " Jobs on their nodes are waited for"
+        )
     unregistered = [candidate.pod for candidate in selected if candidate.kind is Kind.UNREGISTERED]
     if unregistered:
         yield f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained"
@@ -277,9 +282,10 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[str]:
     for candidate in members:
         if candidate.foreign_hold and candidate.record is not None:
             who = "slurm-operator" if candidate.record.held_by_operator else marked_by(candidate.record)
+            goes = " This update still removes the node, once its jobs have ended" if part == "selected" else ""
             yield (
-                f"{candidate.node} ({part}) is drained by {who}: "
-                f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone"
+                f"{candidate.node} ({part}) is drained by {who}: {candidate.record.reason!r}. That drain is neither"
+                f" overwritten nor undone.{goes}"
             )
 
 
@@ -288,7 +294,7 @@ def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) ->
     wide = {job.job_id for candidate in selected for job in candidate.jobs if len(job.node_names) > 1}
     split = distinct(job for candidate in retained for job in candidate.jobs if job.job_id in wide)
     if split:
-        yield f"on retained nodes too, and waited for as a whole: {jobs_in_words(split)}"
+        yield f"{jobs_in_words(split)} also run on nodes that stay, and are waited for as a whole"
 
 
 def _pods(pods: Sequence[Pod]) -> str:

@@ -271,7 +271,7 @@ def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times."""
     going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
-    warnings = [*_warnings(look, going), *named_in_words(going.records, look.cluster)]
+    warnings = [*_warnings(look, going), *named_in_words(going.records, look.cluster, queue=True)]
     if goal.text is not None and not look.problem:
         warnings += kept_back(goal.text, look.fitting(goal.text))
     return {

@@ -15,7 +15,7 @@ from slinky_iac.drain.free import Free, NotHeld, Unknown, Verdict, said, verdict
 from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.waiting import last_resort
-from slinky_iac.drain.words import iso, waiting_line
+from slinky_iac.drain.words import by_policy, iso, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
@@ -237,7 +237,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
 def touched(goal: Goal, now: int) -> str:
     """What a run that ends unfinished may have done to jobs: nothing before the deadline, and what the policy says after."""
     acted = now >= goal.deadline_at and goal.policy.overtime_s > 0
-    return "Jobs were touched only as the policy says" if acted else "Nothing was killed"
+    return by_policy(goal) if acted else "Nothing was killed"
 
 
 def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:

@@ -12,7 +12,7 @@ from typing import Final
 
 from slinky_iac.drain.protocol import Patience
 from slinky_iac.slurmrest.objects import Job, Node
-from slinky_iac.text import until
+from slinky_iac.text import UTC_ZONE, until
 
 _SHOWN_JOBS = 4
 
@@ -109,6 +109,11 @@ def last_job(jobs: Sequence[Job]) -> Job | None:
     return max(readable, key=lambda job: (job.expected_end or 0, -job.job_id), default=None)
 
 
+def by_policy(goal: Patience) -> str:
+    """What was done to jobs after a deadline whose policy acts on them."""
+    return f"Jobs were ended only as `onDeadline: {goal.policy.on_deadline}` says"
+
+
 def waiting_line(
     free: int,
     total: int,
@@ -118,9 +123,10 @@ def waiting_line(
     then: str,
     of: str = "nodes",
 ) -> str:
-    """``[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 18:40 (in 9 min); then replicas go from 4 to 2``
+    """``[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 18:40 UTC (in 9 min); when all are free, replicas
+    go from 4 to 2``
 
-    Where the deadline comes before that end, what the policy does there.
+    Where the deadline comes before that end, what the policy does at the deadline.
     """
     parts = [f"{bar(free, total)} {free} of {total} {of} are free"]
     job = last_job(jobs)
@@ -131,7 +137,9 @@ def waiting_line(
         elif job.expected_end is None:
             parts.append(f"{who}, of no known end")
         else:
-            parts.append(f"{who}, ends by {until(job.expected_end, now)}")
+            parts.append(f"{who}, ends by {until(job.expected_end, now, UTC_ZONE)}")
         if job.expected_end is None or job.expected_end > goal.deadline_at:
-            parts.append(f"deadline {until(goal.deadline_at, now)}: {_AT_DEADLINE[goal.policy.on_deadline]}")
-    return "; ".join([*parts, f"then {then}"])
+            parts.append(
+                f"at the deadline, {until(goal.deadline_at, now, UTC_ZONE)}, {_AT_DEADLINE[goal.policy.on_deadline]}"
+            )
+    return "; ".join([*parts, f"when all are free, {then}"])

@@ -328,7 +328,7 @@ def test_cancel_acts_on_jobs_of_what_goes_and_on_no_other():
     policy = DrainPolicy(deadline_s=60, on_deadline="cancel", grace_s=10)
     found.world.jobs[3]["partition"] = "all"
     found.world.cancel = lambda body: found.world.__dict__.setdefault("cancelled", []).append(body) or answer(status=[])
-    with pytest.raises(DrainDeadline, match="only as the policy says"):
+    with pytest.raises(DrainDeadline, match="ended only as `onDeadline: cancel` says"):
         conf_run.settle(found, settings(NO_BATCH, policy), BOTH)
     signalled, cancelled = found.world.cancelled[:2]
     assert (signalled["jobs"], signalled["signal"]) == (["1"], "SIGTERM")

@@ -108,7 +108,7 @@ def test_a_question_without_an_answer_after_the_deadline_does_not_end_what_the_p
     assert isinstance(silent(1), Wait)
     end = silent(60 + LAST_RESORT_S)
     assert isinstance(end, Stop)
-    assert "Jobs were touched only as the policy says" in end.why
+    assert "Jobs were ended only as `onDeadline: " in end.why
 
 
 def test_jobs_on_nodes_that_are_not_drained_are_never_touched():

@@ -195,7 +195,7 @@ def test_a_write_that_collides_after_the_deadline_is_tried_again():
 
 
 def test_an_interrupt_tells_what_became_of_jobs_before_and_after_the_deadline():
-    for at, told in ((2, "Nothing was killed"), (13, "Jobs were touched only as the policy says")):
+    for at, told in ((2, "Nothing was killed"), (13, "Jobs were ended only as `onDeadline: ")):
         session = ModelSession(with_job(node="gpu-0", end=None))
         session.interrupted_at = at
         patient = DrainPolicy(deadline_s=100, poll_s=10, grace_s=300, on_deadline="cancel")

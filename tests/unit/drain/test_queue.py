@@ -86,9 +86,18 @@ def test_a_nodelist_that_cannot_be_read_is_tied_to_every_node_and_costs_no_other
 
 def test_the_finding_names_node_job_and_user():
     found = job(7, 3, partition="all", required=("gpu-1", "gpu-3"))
-    (said,) = named_in_words(["gpu-1"], ClusterView.of((), [found]))
+    (said,) = named_in_words(["gpu-1"], ClusterView.of((), [found]), queue=False)
     assert said.startswith("gpu-1 is named by --nodelist of 1 job (7 of alice)")
-    assert "slurmctld would end them once the node is gone" in said
+    assert "running elsewhere: waited for" in said
+
+
+@pytest.mark.parametrize(("queue", "told"), [(True, "pending, and waited for"), (False, "pending: NOT waited for")])
+def test_a_pending_job_that_names_a_node_is_told_apart_from_one_that_runs(queue, told):
+    both = [job(7, 3, required=("gpu-1",)), waiting(8, required=("gpu-1",))]
+    first, second = named_in_words(["gpu-1"], ClusterView.of((), both), queue=queue)
+    assert "7 of alice" in first
+    assert "8 of alice" in second
+    assert told in second
 
 
 def waiting(number, partition="gpu", features="", least=1, required=(), **more):
