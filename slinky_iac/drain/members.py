@@ -206,6 +206,13 @@ def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     return ""
 
 
+SWAP: Final = (
+    ". Where a NodeSet that leaves in the same update has the place, first remove that one in an update of its own: Pulumi"
+    " deletes last"
+)
+"""From slurm-operator 1.1 on, two NodeSet pods are never on one Kubernetes node."""
+
+
 def members_step(seen: Observation, settings: GateSettings, deadline_at: int) -> Step:
     """The next act towards all nodes in service."""
     missing = absent(seen, settings)
@@ -215,7 +222,8 @@ def members_step(seen: Observation, settings: GateSettings, deadline_at: int) ->
     if step is not None:
         return step
     if seen.now >= deadline_at:
-        return Stop(not_in_service(settings, "; ".join(missing)), "deadline")
+        no_place = any(not pod.scheduled for pod in seen.pods)
+        return Stop(not_in_service(settings, "; ".join(missing)) + (SWAP if no_place else ""), "deadline")
     return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
 
 

@@ -37,6 +37,14 @@ def test_member_that_does_not_come_is_named_with_the_reason():
         scale.await_members(ModelSession(w), settings(3, policy=DrainPolicy(register_deadline_s=30)))
 
 
+def test_a_pod_without_a_place_is_told_with_the_way_to_swap_nodesets():
+    w = world("1.1.0", 2)
+    w.pods[2] = Pod(2, created=w.now, scheduled=False)
+    w.replicas = 3
+    with pytest.raises(DrainDeadline, match=r"has no Kubernetes node.*first remove that one in an update of its own"):
+        scale.await_members(ModelSession(w), settings(3, policy=DrainPolicy(register_deadline_s=30)))
+
+
 def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
     w = world("1.1.0", 2)
     w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{OURS}: scale-in 3->1")
