@@ -15,6 +15,7 @@ LATER_OPERATOR = "1.1.0"
 KUBE_ROUTER = "2.1.0"
 EXTERNAL_SECRETS = "0.19.2"
 KEDA = "2.17.0"
+KWOK = "0.8.0"
 ACTIONLINT = "1.7.12"
 
 
@@ -187,6 +188,17 @@ SCALER = Tool(
     asked=(),
 )
 """Not one of TOOLS: only who asks builds it (lab/keda.py)."""
+
+FAKE_KUBELETS = Tool(
+    "kwok",
+    KWOK,
+    ("sigs.k8s.io/kwok/cmd/kwok",),
+    ("kwok",),
+    minutes=5,
+    cgo=False,
+    asked=(),
+)
+"""Not one of TOOLS: only who asks builds it (lab/kwok.py)."""
 
 LINTER = Tool(
     "actionlint",

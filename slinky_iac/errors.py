@@ -50,6 +50,10 @@ class ProjectError(SlinkyError):
     """A project's folder or a stack's file can't be made as asked; nothing was written."""
 
 
+class QualifyRefused(SlinkyError):
+    """A ladder of `slinky qualify` doesn't begin, or stops: what was found, what follows, what to do."""
+
+
 class HandoffError(SlinkyError):
     """A hand-off for outside hosts can't be made as asked, or not be written where it should go."""
 

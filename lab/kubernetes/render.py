@@ -210,7 +210,8 @@ def apiserver_argv(binary: Path, home: Home, address: IPv4Address = layout.GATEW
     """kube-apiserver.
 
     `enable-aggregator-routing` makes it call webhooks at their pods' addresses: this machine's own network
-    namespace then needs no kube-proxy and none of its rules.
+    namespace then needs no kube-proxy and none of its rules. `WatchList` needs an etcd that reports the progress of a watch,
+    from 3.4.25 on: with Debian's 3.4.23 every watch from version 0 would be an error (apiserver's cacher.go), as kwok asks.
     """
     pki = home.pki
     return [
@@ -231,6 +232,7 @@ def apiserver_argv(binary: Path, home: Home, address: IPv4Address = layout.GATEW
         "--kubelet-preferred-address-types=InternalIP",
         "--authorization-mode=Node,RBAC",
         "--allow-privileged=true",
+        "--feature-gates=WatchList=false",
         "--enable-aggregator-routing=true",
         f"--requestheader-client-ca-file={pki / 'ca.crt'}",
         f"--requestheader-allowed-names={layout.FRONT_PROXY}",

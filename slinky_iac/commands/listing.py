@@ -66,6 +66,11 @@ COMMANDS: Final = {
         "print what a pod of your own needs to use the cluster (clients.NAME): the sidecar, volumes and mounts, as YAML",
         "client",
     ),
+    "qualify": Command(
+        "Inspect",
+        "measure install, scale-in and destroy at growing sizes on fake nodes; slurm-operator alone beside",
+        "qualify.cli",
+    ),
     "status": Command(
         "Inspect",
         "show one screen: endpoints, versions, nodes, drains and their owners, fingerprints of keys, the last `up`",

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 import httpx
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
-from slinky_iac.kube import resources
+from slinky_iac.kube import resources, tally
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.objects import Item, Listed, PartlyListed, WrittenMeta, read
@@ -38,6 +38,8 @@ _Texts = dict[str, str] | None
 
 class KubeRequests(Caller):
     """Opens nothing until the first request. Close it, or use ``with``."""
+
+    server = tally.KUBERNETES
 
     def __init__(
         self,

@@ -16,11 +16,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import httpx
 
 from slinky_iac.errors import SlinkyError
+from slinky_iac.kube import tally
 from slinky_iac.kube.sockets import SECRET_HEADERS, whole_call_ends
 from slinky_iac.text import one_line
 
@@ -148,7 +149,9 @@ class BoundedTransport(httpx.BaseTransport):
     Proxies and debug pages echo requests; what an answer echoes would else end in a message, a log or a state file.
     """
 
-    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts) -> None:
+    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts, server: str = "") -> None:
+        """``server``: what :mod:`slinky_iac.kube.tally` counts the requests under."""
+        self._server = server
         self._inner = inner
         self._clock = clock
         self._timeouts = timeouts
@@ -169,7 +172,12 @@ class BoundedTransport(httpx.BaseTransport):
             },
         }
         with whole_call_ends(deadline, self._clock.monotonic):
-            response = self._inner.handle_request(request)
+            try:
+                response = self._inner.handle_request(request)
+            except httpx.HTTPError:
+                tally.note(self._server, tally.NO_ANSWER)
+                raise
+            tally.note(self._server, response.status_code)
             try:
                 return self._taken(response, request, deadline)
             finally:
@@ -286,6 +294,9 @@ class Sender:
 class Caller:
     """A client of one endpoint, with the bounds above and no proxy of the environment. Close it, or use ``with``."""
 
+    server: ClassVar[str] = ""
+    """What it asks, for :mod:`slinky_iac.kube.tally`."""
+
     def __init__(
         self,
         base_url: str,
@@ -296,7 +307,7 @@ class Caller:
         retry: Retry | None,
         auth: httpx.Auth | None = None,
     ) -> None:
-        bounded = BoundedTransport(transport, clock=clock, timeouts=timeouts or Timeouts())
+        bounded = BoundedTransport(transport, clock=clock, timeouts=timeouts or Timeouts(), server=self.server)
         headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"}
         client = httpx.Client(base_url=base_url, transport=bounded, auth=auth, headers=headers, trust_env=False)
         self._sender = Sender(client, clock, retry or Retry())

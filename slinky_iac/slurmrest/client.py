@@ -19,16 +19,16 @@ from slinky_iac.slurmrest.answers import NO_SUCH_JOB, NO_SUCH_NODE, Envelope, re
 from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.current_jobs import StatesAnswer, Wanted, current_jobs
 from slinky_iac.slurmrest.drains import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
+from slinky_iac.slurmrest.external_nodes import ExternalSession
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswer
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.shared import FRESH_S
-from slinky_iac.slurmrest.submitted import SubmittingSession
 
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
-class SlurmrestClient(SubmittingSession):
+class SlurmrestClient(ExternalSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> controller.Pings:

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import httpx
 
 from slinky_iac.errors import SlurmrestUnreachable, SlurmrestVersionError
-from slinky_iac.kube import wire
+from slinky_iac.kube import tally, wire
 from slinky_iac.kube.wire import Caller, Clock, MakeSieve, NoAnswer, Retry, Timeouts
 from slinky_iac.slurmrest import versions
 from slinky_iac.slurmrest.answers import Envelope, is_passing, read
@@ -29,6 +29,8 @@ Body = TypeVar("Body", bound=Envelope)
 
 class Session(Caller):
     """What all calls share. Opens nothing until the first call."""
+
+    server = tally.SLURMRESTD
 
     def __init__(  # noqa: PLR0913 - all but two by keyword, each with a default
         self,

@@ -212,8 +212,11 @@ class SubmittingSession(DaemonsSession):
 
     def submit_job(self, script: str, job: Mapping[str, Any]) -> int:
         """Submit a batch job as this client's user; its id. After any error but a refusal it may be there all the same."""
-        body = {"script": script, "job": dict(job)}
-        return self._write("POST", "job/submit", _Answer, "submit a job", body).job_id
+        return self.submit("submit a job", {"script": script, "job": dict(job)})
+
+    def submit(self, what: str, body: Mapping[str, Any]) -> int:
+        """Send a submission as it is; the job's id."""
+        return self._write("POST", "job/submit", _Answer, what, body).job_id
 
     def mark_job(self, job_id: int, text: str) -> None:
         """Write ``admin_comment``, which slurmctld takes from administrators only."""

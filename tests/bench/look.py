@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import signal
 import statistics
 import subprocess
@@ -43,7 +42,7 @@ from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
 from tests import figures
 from tests.bench.drain import slurm
-from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio
+from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, own_peak_mib
 from tests.figures import Measured
 
 PORT = 6830
@@ -157,7 +156,7 @@ def look_once(url: str, key: Path) -> dict[str, float]:
         seconds = time.perf_counter() - began
     return {
         "s": seconds,
-        "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "mib": own_peak_mib(),
         "held": len({job.job_id for jobs in view.jobs_on.values() for job in jobs}),
     }
 

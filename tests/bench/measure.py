@@ -11,6 +11,7 @@ import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 Ways = Mapping[str, Callable[[], float]]
 """What is compared, by name; each call does it once and returns seconds."""
@@ -74,6 +75,12 @@ def peak_mib(action: Callable[[], object]) -> float:
         return tracemalloc.get_traced_memory()[1] / (1 << 20)
     finally:
         tracemalloc.stop()
+
+
+def own_peak_mib() -> float:
+    """Most memory of this process so far, in MiB. ru_maxrss won't do: on Linux that of a child begins with its parent's."""
+    rows = Path("/proc/self/status").read_text().splitlines()
+    return next(int(row.split()[1]) for row in rows if row.startswith("VmHWM")) / 1024
 
 
 def median_ratio(samples: Mapping[str, Sequence[float]], above: str, below: str) -> float:

@@ -34,7 +34,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import preview
 from slinky_iac.slurmrest.auth import SlurmJwtAuth
 from tests import figures
-from tests.bench.measure import machine
+from tests.bench.measure import machine, own_peak_mib
 from tests.figures import Measured
 from tests.gate_site import HPAS, NODESETS, PODS, SCALED, Site
 from tests.unit.drain.model_session import settings
@@ -160,9 +160,7 @@ def once(way: str, kubeconfig: str, size: Size) -> dict[str, float]:
     wall, processor = time.perf_counter(), time.process_time()
     RUN[way](kubeconfig, size)
     took = {"wall_s": time.perf_counter() - wall, "processor_s": time.process_time() - processor}
-    # Linux's ru_maxrss of a child begins with its parent's; VmHWM is this program's alone.
-    peak = next(row for row in Path("/proc/self/status").read_text().splitlines() if row.startswith("VmHWM"))
-    return took | {"memory_mib": int(peak.split()[1]) / 1024}
+    return took | {"memory_mib": own_peak_mib()}
 
 
 def main(argv: Sequence[str] | None = None) -> None:

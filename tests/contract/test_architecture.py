@@ -59,6 +59,7 @@ EXTRA = {
     "slinky_iac/commands/plan/build.py": {"msgspec"},
     "slinky_iac/commands/preflight/host_answer.py": {"msgspec"},
     "slinky_iac/commands/plan/wire.py": {"msgspec"},
+    "slinky_iac/commands/qualify/fleet.py": {"msgspec"},
     "slinky_iac/commands/plan/render_html.py": {"jinja2", "markupsafe"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
@@ -147,6 +148,7 @@ _PARTS = {
         "cluster_access slurmrest specs"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
+    "commands.qualify": ("cluster cluster_access commands.output config errors kube names slurmrest"),
     "commands.init": (
         "auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases "
         "safe_yaml text"
@@ -173,7 +175,7 @@ _PARTS = {
         "commands.handoff commands.import_chart commands.init commands.keys commands.listing commands.monitoring "
         "commands.new commands.output commands.plan "
         "commands.policies "
-        "commands.preflight "
+        "commands.preflight commands.qualify "
         "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }

@@ -1,0 +1,100 @@
+"""The rung's nodes in Slurm: as a slurmd of each pod would, a record comes with a ready pod and goes with it.
+
+In a pod without a machine no slurmd runs, so this loop takes its place: it makes records as EXTERNAL nodes with the pods'
+names and addresses, and deletes those whose pods are gone, as the preStop hook of a slurmd pod does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec import field
+
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.commands.qualify.settings import NODESET
+from slinky_iac.errors import SlinkyError
+from slinky_iac.kube.client import WORKERS
+from slinky_iac.kube.objects import Listed, Pod, PodStatus
+from slinky_iac.kube.requests import place
+from slinky_iac.slurmrest.objects import Node
+
+PAUSE_S: Final = 2.0
+BUDGET_S: Final = 30.0
+RUNNING: Final = "Running"
+"""Phase of a pod whose containers have started; its readiness is no condition for a slurmd."""
+
+
+class _AddressedStatus(PodStatus, frozen=True):
+    pod_ip: str = field(default="", name="podIP")
+
+
+class AddressedPod(Pod, frozen=True, dict=True):
+    """A worker pod with its address."""
+
+    status: _AddressedStatus = _AddressedStatus()
+
+
+def missing(pods: Iterable[AddressedPod], records: Mapping[str, Node]) -> dict[str, str]:
+    """Nodes that a slurmd would register now, by name: the addresses of their pods."""
+    return {
+        pod.slurm_node: pod.status.pod_ip
+        for pod in pods
+        if pod.status.phase == RUNNING and pod.status.pod_ip and not pod.terminating and pod.slurm_node not in records
+    }
+
+
+def ended(pods: Iterable[AddressedPod], records: Mapping[str, Node]) -> tuple[str, ...]:
+    """Records whose pods are gone."""
+    there = {pod.slurm_node for pod in pods}
+    return tuple(name for name, each in records.items() if name not in there and not each.alloc_cpus)
+
+
+def of_ladder(nodes: Iterable[Node]) -> dict[str, Node]:
+    """The ladder's own nodes, by name."""
+    return {each.name: each for each in nodes if NODESET in each.active_features and "EXTERNAL" in each.state}
+
+
+class Fleet:
+    """Keeps records as pods are, in a thread, inside of ``with``."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="qualify-fleet")
+        self.trouble = ""
+        """Why the last look failed; empty where it didn't."""
+
+    def __enter__(self) -> Fleet:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(2 * BUDGET_S)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                with connected(self._reach, budget_s=BUDGET_S, tries=1) as connection:
+                    while not self._over.is_set():
+                        self.keep(connection)
+                        self.trouble = ""
+                        self._over.wait(PAUSE_S)
+            except SlinkyError as error:  # slurmrestd is not there yet, or not any more
+                self.trouble = str(error)
+            self._over.wait(PAUSE_S)
+
+    def keep(self, connection: Connection) -> None:
+        """One look, and what follows from it."""
+        space = self._reach.namespace
+        pods = connection.kube.listed(
+            place("Pod", space), Listed[AddressedPod], f"worker pods of {space}", {"labelSelector": WORKERS}
+        )
+        records = of_ladder(connection.slurm.nodes(allow_none=True).nodes)
+        if wanted := missing(pods, records):
+            connection.slurm.create_external(wanted, NODESET)
+        for name in ended(pods, records):
+            connection.slurm.delete_node(name)

@@ -1,0 +1,255 @@
+"""One rung after the other: install, fill, scale half in by the gate, out again, in by the operator alone, destroy."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.commands.qualify import refusals
+from slinky_iac.commands.qualify.cluster import Nodes
+from slinky_iac.commands.qualify.fleet import Fleet, of_ladder
+from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step
+from slinky_iac.commands.qualify.settings import CLUSTER, NODESET, PARTITION, with_replicas, without_fence
+from slinky_iac.errors import KubeConflict, KubeNotFound, QualifyRefused, SlinkyError
+from slinky_iac.kube.tally import KUBERNETES, SLURMRESTD, Tally
+from slinky_iac.names import ANNOTATION_PERMIT, PERMIT_DELETE, nodeset_resource, permit_to_scale
+from slinky_iac.slurmrest.objects import Job
+
+JOB: Final = "slinky-qualify"
+JOB_MINUTES: Final = 24 * 60
+LOOK_S: Final = 1.0
+LIMIT_S: Final = 1800.0
+"""Longest wait for any one condition."""
+RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
+Run = subprocess.Popen[bytes]
+
+
+class Updates(Protocol):
+    """What runs `pulumi`: :class:`slinky_iac.commands.qualify.project.Project`."""
+
+    def write(self, settings: Mapping[str, object], /) -> None:
+        """Write the stack's settings."""
+
+    def up(self) -> Run:
+        """Begin an update."""
+
+    def destroy(self) -> Run:
+        """Begin a destroy."""
+
+    def stop(self, run: Run, /) -> None:
+        """End what was begun."""
+
+    def said(self) -> str:
+        """The last lines of what was run."""
+
+    def tally(self) -> Tally:
+        """Requests since the last call of this."""
+
+
+def lost(jobs: Collection[Job], expected: Collection[int]) -> int:
+    """How many of the expected jobs don't run any more, or have begun again."""
+    running = {job.job_id for job in jobs if "RUNNING" in job.job_state and not job.restart_cnt}
+    return sum(each not in running for each in expected)
+
+
+@dataclass
+class Ladder:
+    """One ladder on one cluster."""
+
+    updates: Updates
+    nodes: Nodes
+    reach: Reach
+    say: Callable[[str], None]
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    stands: bool = False
+    """A rung's stack may have resources."""
+    _run: Run | None = None
+    _jobs: set[int] = field(default_factory=set)
+
+    def rung(self, settings: Mapping[str, object], count: int) -> Rung:
+        """One size, from nothing to nothing. Raises :class:`slinky_iac.errors.SlinkyError`."""
+        half = count // 2
+        self.nodes.make(count)
+        self.stands = True
+        full, less = with_replicas(settings, count), with_replicas(settings, count - half)
+        open_ = without_fence(full)
+        with Fleet(self.reach):
+            steps = [self._update("install", full, count)]
+            with connected(self.reach) as connection:
+                steps.append(self._fill("fill", connection, count))
+                steps.append(self._scale_in(GATE, connection, count, half, lambda: self._begin(less)))
+                steps.append(self._update("scale-out", open_, count))
+                self._fill("fill again", connection, count)
+                steps.append(self._scale_in(ALONE, connection, count, half, lambda: _lower(connection, count - half)))
+                self.end_jobs(connection)
+            steps.append(self.destroy(count))
+        return Rung(count, tuple(steps))
+
+    def destroy(self, count: int) -> Step:
+        """Destroy the rung's stack."""
+        with self._measured("destroy", count) as done:
+            self._finish(self.updates.destroy(), "destroy", count)
+        self.stands = False
+        self._jobs.clear()
+        return done()
+
+    def end_jobs(self, connection: Connection) -> None:
+        """End all jobs of the ladder, those of an earlier run too: this slurmctld has no others."""
+        slurm = connection.slurm
+        found = [job.job_id for job in slurm.jobs().jobs if job.name == JOB and "RUNNING" in job.job_state]
+        slurm.cancel_jobs(found)
+        self._jobs.clear()
+
+    def empty(self, connection: Connection) -> None:
+        """End all jobs and take all pods away without any gate: after a rung that was cut off, nodes may be in Slurm or not,
+        and a gate would wait to know."""
+        self.end_jobs(connection)
+        try:
+            _lower(connection, 0)
+        except KubeNotFound:
+            return
+        self._await("0 pods", lambda: _removed(connection))
+
+    def interrupt(self) -> None:
+        """End the update that runs."""
+        if self._run is not None:
+            self.updates.stop(self._run)
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def _update(self, name: str, settings: Mapping[str, object], count: int) -> Step:
+        with self._measured(name, count) as done:
+            self._finish(self._begin(settings), name, count)
+        return done()
+
+    def _fill(self, name: str, connection: Connection, count: int) -> Step:
+        """One job on each node that has none."""
+        slurm = connection.slurm
+        with self._measured(name, count) as done:
+            self._await(f"{count} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == count)
+            for _ in range(count - len(self._jobs)):
+                self._jobs.add(slurm.submit_external(JOB, PARTITION, JOB_MINUTES))
+            self._await(f"{count} running jobs", lambda: not lost(slurm.jobs().jobs, self._jobs))
+        return done()
+
+    def _scale_in(self, name: str, connection: Connection, count: int, half: int, order: Callable[[], Run | None]) -> Step:
+        slurm = connection.slurm
+        with self._measured(name, count) as done:
+            began = self.now()
+            run = order()
+
+            def drained() -> set[str]:
+                if run is not None and run.poll() not in (None, 0):
+                    self._finish(run, name, count)
+                nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
+                return {node for node, each in nodes.items() if each.drained_or_draining}
+
+            self._await(f"{half} drained nodes", lambda: len(drained()) >= half)
+            drained_s, going = self.now() - began, drained()
+            jobs = slurm.jobs().jobs
+            gone = lost(jobs, self._jobs)
+            over = {job.job_id for job in jobs if job.job_id in self._jobs and going.intersection(job.node_names)}
+            slurm.cancel_jobs(sorted(over))
+            ended = self.now()
+            self._jobs -= over
+            self._await(f"{count - half} pods", lambda: _pods(connection) == count - half)
+            after = self.now() - ended
+            if run is not None:
+                self._finish(run, name, count)
+            took = self.now() - began
+            gone += lost(slurm.jobs().jobs, self._jobs)
+        found = done(seconds=took, drained_s=drained_s, after_jobs_s=after, lost=gone)
+        left = count - half
+        self._await(f"{left} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == left)
+        return found
+
+    # -- parts of them -------------------------------------------------------------------------------------------
+
+    def _begin(self, settings: Mapping[str, object]) -> Run:
+        self.updates.write(settings)
+        self._run = self.updates.up()
+        return self._run
+
+    def _finish(self, run: Run, name: str, count: int) -> None:
+        """Wait for the end of an update. Raises :class:`QualifyRefused` where it failed."""
+        self._run = run
+        code = run.wait()
+        self._run = None
+        if code:
+            raise refusals.failed(name, count, self.updates.said())
+
+    def _await(self, what: str, check: Callable[[], bool]) -> None:
+        ends = self.now() + LIMIT_S
+        while not check():
+            if self.now() > ends:
+                raise QualifyRefused(
+                    f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops and what it made is removed"
+                )
+            self.sleep(LOOK_S)
+
+    @contextmanager
+    def _measured(self, name: str, count: int) -> Iterator[Callable[..., Step]]:
+        """What a step took: its requests, its time unless it says its own, the API server's own count."""
+        self.say(f"{count} nodes: {name}")
+        self.updates.tally()
+        before, began = self.nodes.kube.requests_served(), self.now()
+        ended: list[float] = []
+
+        def step(*, seconds: float | None = None, **more: float | int | None) -> Step:
+            counted, after = self.updates.tally(), self.nodes.kube.requests_served()
+            if counted.throttled:
+                raise refusals.throttles(f"a request of the step {name} with {count} nodes")
+            ours = counted.requests.total() > 0
+            return Step(
+                name,
+                ended[0] if seconds is None else seconds,
+                kubernetes=counted.of(KUBERNETES) if ours else None,
+                slurmrestd=counted.of(SLURMRESTD) if ours else None,
+                served=after - before if before is not None and after is not None and after >= before else None,
+                gates_mib=counted.gates_kib / 1024 if counted.gates_kib else None,
+                **more,  # type: ignore[arg-type]
+            )
+
+        yield step
+        ended.append(self.now() - began)
+
+
+def _pods(connection: Connection) -> int:
+    return len(connection.kube.worker_pods(connection.reach.namespace))
+
+
+def _removed(connection: Connection) -> bool:
+    """Delete the pods that are left, as the fence lets a person do; whether there was none. The operator is refused pods
+    that it has not reported as drained, and waits for minutes then."""
+    kube, space = connection.kube, connection.reach.namespace
+    pods = kube.worker_pods(space)
+    for pod in pods:
+        with suppress(KubeConflict, KubeNotFound):  # changed or gone since: the next look has it
+            kube.annotate_pod(space, pod, {ANNOTATION_PERMIT: PERMIT_DELETE})
+            now = kube.pod(space, pod.name)
+            if now is not None and now.metadata.uid == pod.metadata.uid:
+                kube.delete_worker(space, now)
+    return not pods
+
+
+def _lower(connection: Connection, replicas: int) -> None:
+    """Fewer replicas as a person would write them, with the permission that the fence asks for, and without any gate."""
+    kube, space = connection.kube, connection.reach.namespace
+    for _ in range(10):
+        state = kube.nodeset(space, RESOURCE)
+        try:
+            permit = {ANNOTATION_PERMIT: permit_to_scale(replicas, state.metadata.generation)}
+            kube.set_replicas(space, kube.annotate_nodeset(space, state, permit), replicas)
+        except KubeConflict:  # the operator has written its status between
+            continue
+        return
+    raise SlinkyError(
+        f"NodeSet {space}/{RESOURCE}: it changes so often that its replicas could not be lowered to {replicas}"
+    )

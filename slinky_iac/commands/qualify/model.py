@@ -1,0 +1,93 @@
+"""What a ladder measured, and its table. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+GATE: Final = "gate"
+ALONE: Final = "operator alone"
+HEAD: Final = (
+    "nodes", "step", "seconds", "to drained", "after the jobs", "to Kubernetes", "to slurmrestd", "API server, all",
+    "memory MiB", "jobs lost",
+)  # fmt: skip
+NONE: Final = "-"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a rung."""
+
+    name: str
+    seconds: float
+    drained_s: float | None = None
+    """From the order to the drain of the last selected node."""
+    after_jobs_s: float | None = None
+    """From the end of the jobs on them to the end of their pods."""
+    kubernetes: int | None = None
+    """Requests of this program to the API server."""
+    slurmrestd: int | None = None
+    served: int | None = None
+    """Requests that the API server served meanwhile, to all its clients; None where it doesn't tell."""
+    gates_mib: float | None = None
+    """The most memory of the process that runs the gates, up to its last request."""
+    lost: int | None = None
+    """Jobs that ended, or began again, before their owner ended them."""
+    throttled: int = 0
+    """Answers 429 that this program got."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One size."""
+
+    nodes: int
+    steps: tuple[Step, ...]
+
+    @property
+    def lost(self) -> int:
+        """Jobs lost in gates' scale-ins; the operator's own are its own."""
+        return sum(each.lost or 0 for each in self.steps if each.name != ALONE)
+
+    @property
+    def throttled(self) -> int:
+        """Answers 429."""
+        return sum(each.throttled for each in self.steps)
+
+
+def rows(rungs: Sequence[Rung]) -> Iterator[tuple[str, ...]]:
+    """The table, its head first."""
+    yield HEAD
+    for rung in rungs:
+        for each in rung.steps:
+            times = (each.seconds, each.drained_s, each.after_jobs_s)
+            counts = (each.kubernetes, each.slurmrestd, each.served)
+            yield (
+                str(rung.nodes),
+                each.name,
+                *(NONE if time is None else f"{time:.1f}" for time in times),
+                *(NONE if count is None else str(count) for count in counts),
+                NONE if each.gates_mib is None else f"{each.gates_mib:.0f}",
+                NONE if each.lost is None else str(each.lost),
+            )
+
+
+def growth(rungs: Sequence[Rung]) -> Iterator[str]:
+    """Between the smallest and the largest rung, by step: the exponent e where a figure grows as nodes to the e."""
+    if len(rungs) < 2 or rungs[0].nodes == rungs[-1].nodes:
+        return
+    first, last = rungs[0], rungs[-1]
+    for small, large in zip(first.steps, last.steps, strict=True):
+        words = [
+            f"{what} {math.log(after / before) / math.log(last.nodes / first.nodes):.2f}"
+            for what, before, after in (
+                ("seconds", small.seconds, large.seconds),
+                ("requests to Kubernetes", small.kubernetes, large.kubernetes),
+                ("requests to slurmrestd", small.slurmrestd, large.slurmrestd),
+            )
+            if before and after
+        ]
+        if words:
+            yield f"growth of {small.name} from {first.nodes} to {last.nodes} nodes, exponents: {', '.join(words)}"

@@ -1,0 +1,160 @@
+"""The project of a ladder: links to the site's own, and a stack, state and passphrase of its own, so that nothing of the
+site's is written.
+
+All of it lies in one folder, :data:`FOLDER`, until the ladder's end: a later `slinky qualify --clean` finds what a run that
+was killed has left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from slinky_iac.commands.qualify.settings import STACK
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.errors import ProjectError, StateError
+from slinky_iac.kube import tally
+from slinky_iac.kube.tally import Tally
+
+FOLDER: Final = ".slinky-qualify"
+QUOTED_LINES: Final = 25
+GRACE_S: Final = 60.0
+"""How long `pulumi` may take to end after its first signal."""
+_OWN_STACKS: Final = re.compile(r"Pulumi\..+\.ya?ml")
+_LEFT_OUT: Final = frozenset({FOLDER, ".git"})
+
+
+class Project:
+    """The folder and what runs in it. Nothing is written before :meth:`make`."""
+
+    def __init__(self, site: Path) -> None:
+        """``site``: the folder of the site's project, with its Pulumi.yaml."""
+        self._site = site.resolve()
+        self.folder = self._site / FOLDER
+        self._here = self.folder / "project"
+        self._log = self.folder / "pulumi.log"
+        self._requests = self.folder / "requests.log"
+        self.file = self._here / f"Pulumi.{STACK}.yaml"
+
+    @property
+    def exists(self) -> bool:
+        """A ladder has been here and has not been cleaned up."""
+        return self.folder.exists()
+
+    def make(self) -> None:
+        """Make the folder, its links and the stack. Raises :class:`ProjectError` where the site's folder is no project."""
+        if not (self._site / "Pulumi.yaml").is_file():
+            raise ProjectError(
+                f"{self._site} has no Pulumi.yaml, and a ladder runs a site's own program. Nothing was made. Run it in the"
+                " project's folder, or make one: `slinky new DIR`"
+            )
+        try:
+            self._here.mkdir(parents=True, mode=0o700)
+            (self.folder / "state").mkdir(mode=0o700)
+            passphrase = self.folder / "passphrase"
+            passphrase.touch(mode=0o600)
+            passphrase.write_text(secrets.token_urlsafe(24), encoding="utf-8")
+            for entry in self._site.iterdir():
+                if entry.name not in _LEFT_OUT and not _OWN_STACKS.fullmatch(entry.name):
+                    (self._here / entry.name).symlink_to(entry)
+        except OSError as wrong:
+            raise ProjectError(f"{wrong.filename}: can't be written ({wrong.strerror}); no ladder began") from None
+        self._run("stack", "init", STACK)
+
+    def write(self, settings: Mapping[str, object]) -> None:
+        """Write the stack's settings, as JSON, which is YAML too; what binds its secrets to the passphrase stays."""
+        salt = [
+            line
+            for line in (self.file.read_text("utf-8").splitlines() if self.file.exists() else [])
+            if "encryptionsalt" in line
+        ]
+        config = json.dumps({f"{PROJECT}:{name}": value for name, value in settings.items()})
+        self.file.write_text("\n".join([*salt, f"config: {config}", ""]), encoding="utf-8")
+
+    def up(self) -> subprocess.Popen[bytes]:
+        """Begin `pulumi up` without a preview."""
+        return self._start("up", "--yes", "--skip-preview")
+
+    def destroy(self) -> subprocess.Popen[bytes]:
+        """Begin `pulumi destroy`."""
+        return self._start("destroy", "--yes", "--skip-preview")
+
+    def unlock(self) -> None:
+        """Lift the lock of an update that was killed."""
+        self._run("cancel", "--yes", check=False)
+
+    def said(self) -> str:
+        """The last lines of the last `pulumi`."""
+        text = self._log.read_text("utf-8", errors="replace") if self._log.exists() else ""
+        return "\n".join([line for line in text.splitlines() if line.strip()][-QUOTED_LINES:])
+
+    def stop(self, run: subprocess.Popen[bytes]) -> None:
+        """End an update in order, as Ctrl-C does: its gates give back what they have drained."""
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGINT)
+            try:
+                run.wait(GRACE_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
+
+    def tally(self) -> Tally:
+        """Requests since the last call of this."""
+        lines = self._requests.read_text("utf-8", errors="replace").splitlines() if self._requests.exists() else []
+        self._requests.unlink(missing_ok=True)
+        return tally.read(lines)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if name != "PULUMI_CONFIG_PASSPHRASE"}
+        return {
+            **kept,
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.folder / "passphrase"),
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            tally.FILE: str(self._requests),
+        }
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        command = ["pulumi", *arguments, "--non-interactive", "--stack", STACK]
+        try:
+            with self._log.open("wb") as log:
+                return subprocess.Popen(
+                    command,
+                    cwd=self._here,
+                    env=self._environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C goes to this program, which ends the update in order
+                )
+        except OSError as wrong:
+            raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
+
+    def _run(self, *arguments: str, check: bool = True) -> None:
+        named = arguments if arguments[:2] == ("stack", "init") else (*arguments, "--stack", STACK)
+        try:
+            done = subprocess.run(
+                ["pulumi", *named, "--non-interactive"],
+                cwd=self._here,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except OSError as wrong:
+            raise StateError(f"pulumi can't be run ({wrong.strerror}). Install Pulumi and put it on PATH") from None
+        if check and done.returncode:
+            raise StateError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}: {done.stderr.strip()[-1500:]}")

@@ -1,0 +1,108 @@
+"""Kubernetes nodes without a machine, for kwok's fake kubelets, and what a measurement asks the API server itself.
+
+kwok keeps the nodes that have its annotation (https://kwok.sigs.k8s.io/docs/user/kwok-manage-nodes-and-pods/). Needs the
+rights ``create``, ``list`` and ``delete`` on nodes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from slinky_iac.errors import KubeError, KubeNotFound
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.objects import Condition, Listed, ObjectMeta, Wire
+from slinky_iac.kube.requests import label_of
+
+NODES: Final = "/api/v1/nodes"
+ANNOTATION: Final = "kwok.x-k8s.io/node"
+FAKE: Final = "fake"
+"""Value of :data:`ANNOTATION`, and of the taint of the same name that keeps other pods away."""
+_SERVED: Final = re.compile(rb"^apiserver_request_total\{[^}]*\} ([0-9.e+]+)$", re.MULTILINE)
+
+
+class _Taint(Wire, frozen=True):
+    key: str
+    effect: str = ""
+
+
+class _Spec(Wire, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[_Taint, ...] = ()
+
+
+class _Status(Wire, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class KubeNode(Wire, frozen=True):
+    """A Kubernetes node."""
+
+    metadata: ObjectMeta
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def ready(self) -> bool:
+        """Its kubelet, or kwok, says so."""
+        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
+
+    @property
+    def fake(self) -> bool:
+        """No machine is behind it."""
+        return ANNOTATION in self.metadata.annotations
+
+    @property
+    def takes_pods(self) -> bool:
+        """A pod without tolerations can come to it and run."""
+        held = any(each.effect in ("NoSchedule", "NoExecute") for each in self.spec.taints)
+        return self.ready and not self.fake and not held and not self.spec.unschedulable
+
+
+def node(name: str, label: str, value: str) -> dict[str, object]:
+    """A fake node with one label, tainted for who doesn't tolerate kwok's nodes."""
+    room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {label: value, "type": "kwok"}, "annotations": {ANNOTATION: FAKE}},
+        "spec": {"taints": [{"key": ANNOTATION, "value": FAKE, "effect": "NoSchedule"}]},
+        "status": {"allocatable": room, "capacity": room},
+    }
+
+
+class FakeNodesClient(KubeClient):
+    """Makes, lists and deletes nodes."""
+
+    def make_node(self, name: str, label: str, value: str) -> None:
+        """Make a fake node; never repeated. :raises KubeConflict: there is a node of this name."""
+        self._answer("POST", NODES, f"Kubernetes node {name}", json=node(name, label, value))
+
+    def kube_nodes(self, selector: str = "") -> tuple[KubeNode, ...]:
+        """All nodes, or those that a selector names."""
+        params = {"labelSelector": selector} if selector else None
+        return self.listed(NODES, Listed[KubeNode], "the list of Kubernetes nodes", params)
+
+    def delete_node(self, found: KubeNode) -> None:
+        """Delete exactly the node that was looked at; one that is gone already is as good."""
+        body = {"preconditions": {"uid": found.metadata.uid}}
+        try:
+            path = f"{NODES}/{label_of(found.metadata.name)}"
+            self._answer("DELETE", path, f"Kubernetes node {found.metadata.name}", json=body)
+        except KubeNotFound:
+            return
+
+    def requests_served(self) -> int | None:
+        """Requests of all its clients that the answering API server has served so far (``apiserver_request_total``); None
+        where this user may not read /metrics."""
+        try:
+            answer = self._answer("GET", "/metrics", "the API server's metrics", headers={"accept": "text/plain"})
+        except KubeError:
+            return None
+        return served(answer.content)
+
+
+def served(metrics: bytes) -> int | None:
+    """The sum of ``apiserver_request_total`` over its labels; None where the text has none."""
+    found = [float(number) for number in _SERVED.findall(metrics)]
+    return int(sum(found)) if found else None

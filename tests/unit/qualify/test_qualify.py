@@ -1,0 +1,334 @@
+"""`slinky qualify`: it doesn't begin where it must not, makes and removes its own alone, and counts what it reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slinky_iac.cluster_access import reach
+from slinky_iac.commands.qualify import fleet, settings
+from slinky_iac.commands.qualify.cli import _sizes, _values
+from slinky_iac.commands.qualify.cluster import Nodes
+from slinky_iac.commands.qualify.ladder import lost
+from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step, growth, rows
+from slinky_iac.commands.qualify.project import FOLDER, Project
+from slinky_iac.errors import ProjectError, QualifyRefused
+from slinky_iac.kube import tally
+from slinky_iac.kube.connection import KubeTransport
+from slinky_iac.kube.fake_nodes import ANNOTATION, FakeNodesClient, served
+from slinky_iac.kube.wire import Clock, Retry
+from tests.unit import builders
+from tests.unit.slurmrest.fake import FakeSlurm
+
+Json = dict[str, Any]
+ACCESS = builders.kube_access(token="a-secret-bearer-token")
+BASE: Json = {
+    "cluster": {"name": "prod", "namespace": "slurm", "images": {"slurmd": "site/slurmd:1"}, "resourceName": "prod"},
+    "operator": {"version": "1.2.1"},
+    "controller": {"external": {"host": "ctl"}},
+    "nodesets": {"gpu": {"replicas": 500}},
+    "logins": {"main": {}},
+}
+
+
+class Cluster:
+    """An API server's nodes, Controllers and namespaces, and what was written."""
+
+    def __init__(self, *, kwok: bool = True) -> None:
+        self.kwok = kwok
+        self.nodes: dict[str, Json] = {"real-1": {"metadata": {"name": "real-1", "uid": "u-1"}, "status": READY}}
+        self.controllers: list[tuple[str, str]] | None = None
+        self.namespaces: set[str] = set()
+        self.refuse = 0
+        """A status for every POST."""
+        self.deleted: list[str] = []
+        self.now = 0.0
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        path, method = request.url.path, request.method
+        if method != "GET":
+            return self.write(request, method, path)
+        if path.endswith("/controllers") and self.controllers is not None:
+            items = [{"metadata": meta(name) | {"namespace": space}, "spec": {}} for space, name in self.controllers]
+            return httpx.Response(200, json={"items": items})
+        if path.startswith("/api/v1/namespaces/") and path.rpartition("/")[2] in self.namespaces:
+            return httpx.Response(200, json={"metadata": {"name": path.rpartition("/")[2], "uid": "u"}})
+        if path == "/api/v1/nodes":
+            wanted = dict(part.split("=") for part in request.url.params.get("labelSelector", "").split(",") if part)
+            found = [each for each in self.nodes.values() if wanted.items() <= each["metadata"].get("labels", {}).items()]
+            return httpx.Response(200, json={"items": found})
+        return missing(404)
+
+    def write(self, request: httpx.Request, method: str, path: str) -> httpx.Response:
+        if method == "POST":
+            if self.refuse:
+                return missing(self.refuse)
+            made = json.loads(request.content)
+            made["metadata"]["uid"] = f"u-{made['metadata']['name']}"
+            self.nodes[made["metadata"]["name"]] = made | ({"status": READY} if self.kwok else {})
+            return httpx.Response(201, json=made)
+        name = path.rpartition("/")[2]
+        assert json.loads(request.content)["preconditions"]["uid"] == self.nodes.pop(name)["metadata"]["uid"]
+        self.deleted.append(name)
+        return httpx.Response(200, json={})
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def read(self) -> float:
+        return self.now
+
+    def fleet(self) -> Nodes:
+        clock = Clock(sleep=self.sleep, monotonic=self.read)
+        transport = KubeTransport(ACCESS, clock=clock, connect=lambda tls: httpx.MockTransport(self.handle))
+        return Nodes(
+            FakeNodesClient(ACCESS, clock=clock, retry=Retry(tries=1), transport=transport), sleep=self.sleep, now=self.read
+        )
+
+
+def missing(code: int) -> httpx.Response:
+    return httpx.Response(code, json={"kind": "Status", "message": "no", "code": code})
+
+
+READY: Json = {"conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def meta(name: str) -> Json:
+    return {"name": name, "uid": f"u-{name}", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+
+
+# -- where it doesn't begin -----------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_with_a_slurm_in_it_is_refused_unless_told() -> None:
+    cluster = Cluster()
+    cluster.controllers = [("slurm", "prod")]
+    with pytest.raises(QualifyRefused, match=r"Controller slurm/prod.* Nothing was made.*--beside-slurm"):
+        cluster.fleet().check(beside_slurm=False, left=[])
+    assert cluster.fleet().check(beside_slurm=True, left=[]), "the operator is there"
+
+
+def test_the_operators_absence_is_seen() -> None:
+    assert not Cluster().fleet().check(beside_slurm=False, left=[])
+
+
+def test_a_cluster_without_a_real_node_is_too_small() -> None:
+    cluster = Cluster()
+    taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+    cluster.nodes["real-1"]["spec"] = {"taints": [taint]}
+    with pytest.raises(QualifyRefused, match=r"too small for any rung.*Add one node"):
+        cluster.fleet().check(beside_slurm=False, left=[])
+
+
+def test_what_an_earlier_ladder_left_is_named_with_the_command_that_removes_it() -> None:
+    cluster = Cluster()
+    cluster.fleet().make(3)
+    with pytest.raises(QualifyRefused, match=r"folder x, 3 Kubernetes nodes with label .*`slinky qualify --clean`"):
+        cluster.fleet().check(beside_slurm=False, left=["folder x"])
+
+
+def test_a_namespace_of_the_ladders_name_that_it_did_not_make_is_refused() -> None:
+    cluster = Cluster()
+    cluster.namespaces = {settings.NAMESPACE}
+    with pytest.raises(QualifyRefused, match=r"namespace slinky-qualify is there"):
+        cluster.fleet().check(beside_slurm=False, left=[])
+
+
+def test_without_kwok_the_ladder_stops_and_says_how_to_get_it() -> None:
+    cluster = Cluster(kwok=False)
+    nodes = cluster.fleet()
+    with pytest.raises(QualifyRefused, match=r"no kwok answers: of 3 .*Install kwok \(https"):
+        nodes.make(3)
+    nodes.remove()
+    assert set(cluster.nodes) == {"real-1"}
+
+
+def test_an_api_server_that_throttles_is_refused() -> None:
+    cluster = Cluster()
+    cluster.refuse = 429
+    with pytest.raises(QualifyRefused, match=r"throttles this user.*HTTP 429.*FlowSchema"):
+        cluster.fleet().make(3)
+
+
+def test_a_folder_without_a_project_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    with pytest.raises(ProjectError, match=r"has no Pulumi\.yaml.*slinky new DIR"):
+        project.make()
+    assert not project.exists
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "36,x", "1", "144,36", "36,36", "20000"])
+def test_sizes_that_are_no_ladder_are_refused(text: str) -> None:
+    with pytest.raises(Exception, match="sizes are whole numbers from 2 to"):
+        _sizes(text)
+
+
+# -- what it makes --------------------------------------------------------------------------------------------------------
+
+
+def test_fake_nodes_keep_other_pods_away_and_only_they_are_removed() -> None:
+    cluster = Cluster()
+    nodes = cluster.fleet()
+    nodes.make(2)
+    nodes.make(4)
+    (one,) = (each for name, each in cluster.nodes.items() if name == "slinky-qualify-3")
+    assert one["metadata"]["annotations"] == {ANNOTATION: "fake"}
+    assert one["spec"]["taints"] == [{"key": ANNOTATION, "value": "fake", "effect": "NoSchedule"}]
+    assert nodes.remove() == 4
+    assert cluster.deleted == list(settings.node_names(4))
+    assert set(cluster.nodes) == {"real-1"}
+
+
+def test_a_rungs_stack_is_a_cluster_of_its_own_and_sound() -> None:
+    found = settings.settings(BASE, 144, operator_there=True, context="other")
+    config = _values(found).config
+    assert (config.cluster.name, config.cluster.namespace, config.cluster.max_node_count) == (
+        "qualify",
+        "slinky-qualify",
+        208,
+    )
+    assert found["operator"] == {"version": "1.2.1", "install": False}
+    assert found["kubernetes"] == {"context": "other"}
+    assert set(config.nodesets) == {"fake"}, "the site's own stay out"
+    assert "logins" not in found
+    assert config.nodesets["fake"].replicas == 144
+    assert reach(config).restapi_service == "qualify-restapi"
+
+
+def test_without_an_operator_the_rung_brings_its_own_and_takes_its_crds_along() -> None:
+    found = settings.settings(BASE, 4, operator_there=False, context=None)
+    assert found["operator"] == {"version": "1.2.1", "protectCrds": False}
+    assert "kubernetes" not in found
+
+
+def test_only_the_operators_own_scale_in_has_no_fence() -> None:
+    found = settings.settings(BASE, 4, operator_there=False, context=None)
+    assert "fence" not in found["cluster"]  # type: ignore[operator]
+    assert settings.without_fence(found)["cluster"]["fence"] is False  # type: ignore[index]
+    assert settings.with_replicas(found, 2)["nodesets"]["fake"]["replicas"] == 2  # type: ignore[index]
+
+
+# -- Slurm's nodes --------------------------------------------------------------------------------------------------------
+
+
+def addressed(name: str, **more: Any) -> fleet.AddressedPod:
+    found = builders.pod(name, slurm_node=name, **more)
+    return builders.read(
+        fleet.AddressedPod,
+        {
+            "metadata": meta(name) | ({"deletionTimestamp": "2026-01-01T00:00:00Z"} if found.terminating else {}),
+            "spec": {"hostname": name, "nodeName": "n"},
+            "status": {"phase": found.status.phase, "podIP": "10.0.0.7"},
+        },
+    )
+
+
+def test_records_come_with_running_pods_and_go_when_these_are_gone() -> None:
+    pods = [
+        addressed("fake-0"),
+        addressed("fake-1"),
+        addressed("fake-2", phase="Pending"),
+        addressed("fake-3", terminating=True),
+    ]
+    records = {
+        "fake-1": builders.node("fake-1"),
+        "fake-8": builders.node("fake-8"),
+        "fake-9": builders.node("fake-9", alloc_cpus=1),
+    }
+    assert fleet.missing(pods, records) == {"fake-0": "10.0.0.7"}
+    assert fleet.ended(pods, records) == ("fake-8",), "a node with a job on it stays"
+
+
+def test_only_external_nodes_with_the_ladders_feature_are_the_ladders() -> None:
+    own = builders.node("fake-0", "IDLE+EXTERNAL+DYNAMIC_NORM", active_features=["fake"])
+    others = [
+        builders.node("fake-1", active_features=["fake"]),
+        builders.node("x", "IDLE+EXTERNAL", active_features=["gpu"]),
+    ]
+    assert fleet.of_ladder([own, *others]) == {"fake-0": own}
+
+
+def test_external_nodes_and_jobs_are_asked_for_as_slurmctld_wants_them() -> None:
+    slurm = FakeSlurm()
+    with slurm.client() as client, pytest.raises(Exception, match="create 2 nodes"):
+        client.create_external({"fake-0": "10.0.0.7", "fake-1": "10.0.0.8"}, "fake")
+    ((_, _, body),) = [each for each in slurm.asked if each[1].endswith("new/node/")]
+    text = "NodeName=fake-0,fake-1 NodeAddr=10.0.0.7,10.0.0.8 State=EXTERNAL CPUs=1 RealMemory=1000 Features=fake"
+    assert body == {"node_conf": text}
+    with slurm.client() as client, pytest.raises(ValueError, match="no single node name"):
+        client.create_external({"fake-0 State=DOWN": "10.0.0.7"}, "fake")
+
+
+# -- what it reports ------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_ended_or_began_again_is_lost() -> None:
+    jobs = [builders.job(1), builders.job(2, state="COMPLETED"), builders.job(3, restart_cnt=1), builders.job(9)]
+    assert lost(jobs, {1}) == 0
+    assert lost(jobs, {1, 2, 3, 4}) == 3
+
+
+def test_each_request_is_one_line_without_anything_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "requests.log"
+    monkeypatch.setenv(tally.FILE, str(file))
+    cluster = Cluster()
+    cluster.fleet().make(3)
+    text = file.read_text()
+    counted = tally.read(text.splitlines())
+    assert counted.of(tally.KUBERNETES) == 4, "three POSTs and a list"
+    assert counted.of(tally.SLURMRESTD) == counted.throttled == counted.gates_kib == 0, "no gate's process is here"
+    assert "slinky-qualify" not in text
+    assert "bearer" not in text
+
+
+def test_the_tally_is_of_whole_lines() -> None:
+    lines = ["gates kubernetes 200 5000", "gates slurmrestd 429 9000", "program kubernetes 0 99000", "gates kuber"]
+    counted = tally.read(lines)
+    assert (counted.of("kubernetes"), counted.of("slurmrestd")) == (2, 1)
+    assert (counted.throttled, counted.gates_kib) == (1, 9000)
+
+
+def test_the_api_servers_own_count_is_summed() -> None:
+    rows = [
+        "# TYPE x",
+        'apiserver_request_total{code="200"} 12',
+        'apiserver_request_total{code="201"} 3e+00',
+        "other{} 9",
+        "",
+    ]
+    text = "\n".join(rows).encode()
+    assert served(text) == 15
+    assert served(b"nothing here\n") is None
+
+
+def test_the_table_has_the_operator_beside_the_gate_and_its_losses_are_its_own() -> None:
+    small = Rung(36, (Step(GATE, 10.0, 3.0, 2.0, 40, 20, 300, 88.0, lost=0), Step(ALONE, 9.0, 4.0, 6.0, lost=2)))
+    large = Rung(144, (Step(GATE, 40.0, 6.0, 8.0, 80, 40, 900, 92.0, lost=0), Step(ALONE, 18.0, 4.0, 6.0, lost=0)))
+    head, first, second, *_ = rows([small, large])
+    assert dict(zip(head, first, strict=True))["to slurmrestd"] == "20"
+    assert second[1] == "operator alone"
+    assert second[-1] == "2"
+    assert small.lost == 0
+    assert list(growth([small, large])) == [
+        "growth of gate from 36 to 144 nodes, exponents: seconds 1.00, requests to Kubernetes 0.50,"
+        " requests to slurmrestd 0.50",
+        "growth of operator alone from 36 to 144 nodes, exponents: seconds 0.50",
+    ]
+    assert list(growth([small])) == []
+
+
+def test_settings_are_written_over_with_the_salt_kept(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.file.parent.mkdir(parents=True)
+    project.file.write_text("encryptionsalt: v1:abc\nconfig: {}\n")
+    project.write({"cluster": {"name": "qualify"}})
+    assert project.file.read_text().splitlines() == [
+        "encryptionsalt: v1:abc",
+        'config: {"slinky-iac:cluster": {"name": "qualify"}}',
+    ]
+    assert project.folder.name == FOLDER
