@@ -13,6 +13,7 @@ import pytest
 
 import components
 from slinky_iac.parts.registry import PARTS
+from tests import parts
 from tests.clusters import MUNGE, all_traces, recorded
 from tests.clusters import STACKS as WITH_SLINKY
 from tests.program import Recording, Registered, Secret
@@ -50,10 +51,7 @@ CLIENTS = {"jupyter": {"namespace": "notebooks", "image": "client:1"} | PEOPLE}
 
 
 def whole(stack: str, *, again: bool = False) -> Recording:
-    over: dict[str, Any] = {} if stack == MUNGE else {"logins": LOGINS, "cluster": {"fence": True}, **networks(stack)}
-    if stack != MUNGE:
-        over["monitoring"] = {"rules": True, "dashboard": True}
-        over["nodes"] = {"table": [{"names": ["worker-1"], "features": ["ib"]}]}
+    over = {} if stack == MUNGE else {"logins": LOGINS, **networks(stack), **parts.whole()}
     return recorded(stack, again=again, clients=CLIENTS, **over)
 
 

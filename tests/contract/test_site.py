@@ -14,7 +14,6 @@ from lab import docs_site
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.drift.compare import CHECKS
 from slinky_iac.config.findings import Level
-from slinky_iac.parts.monitoring.alerts import alerts
 from slinky_iac.preflight.check_resources import Kind
 from tests.stacks import FORMS, ROOT, merged, read_yaml, yaml_of
 from tests.tree import tracked
@@ -70,18 +69,6 @@ def test_a_recipe_is_sound(text: str) -> None:
 
 def test_there_are_recipes() -> None:
     assert len(RECIPES) > 5
-
-
-ON_CALL = (ROOT / "docs" / "on-call.md").read_text()
-SCREEN = 50
-"""Lines of a terminal of which none has to be scrolled away."""
-
-
-def test_on_call_says_what_to_do_for_each_alert_within_a_screen() -> None:
-    sections = dict(re.findall(r"^### (Sl\w+)\n(.*?)(?=^##)", ON_CALL, re.MULTILINE | re.DOTALL))
-    assert list(sections) == [each.name for each in alerts()]
-    assert {name for name, text in sections.items() if not 0 < len(text.strip().splitlines()) < SCREEN / 2} == set()
-    assert {each.page for each in alerts()} == {f"on-call.md#{name.lower()}" for name in sections}
 
 
 @pytest.mark.parametrize("page", ["on-call.md", "ci.md"])

@@ -9,17 +9,17 @@ import pytest
 from slinky_iac.blueprint.objects import objects
 from slinky_iac.config.load import load
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
+from tests.parts import whole
 from tests.stacks import merged, networks, without_networks
 
 CHARTS = {"Release", "CustomResourceDefinition"}
 PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
 EVERYTHING: dict[str, Any] = {
-    "cluster": {"fence": True, "quota": {"pods": 99}},
+    "cluster": {"quota": {"pods": 99}},
     "keys": {"tokens": "rs256"},
     "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}},
     "clients": {"ci": {"namespace": "ci", **PEOPLE}},
     "identity": {"passwd": {"users": {"carol": {"uid": 3001, "gid": 3001}}}},
-    "monitoring": {"rules": True, "dashboard": True},
 }
 TLS = {
     "generated": {"source": "generated", "since": "2026-01-01"},
@@ -50,7 +50,7 @@ def same(stack: str, over: dict[str, Any]) -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_program_registers_the_objects_of_the_list_and_no_others(stack: str) -> None:
     same(stack, {})
-    same(stack, {**EVERYTHING, **networks(stack)})
+    same(stack, merged(whole(), {**EVERYTHING, **networks(stack)}))
 
 
 @pytest.mark.parametrize("source", TLS)

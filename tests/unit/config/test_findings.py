@@ -13,6 +13,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.stack import KINDS
 from slinky_iac.errors import ConfigError
+from tests.parts import of_a_look
 from tests.stacks import ROOT, merged, minimal
 from tests.unit.config.rule_cases import Case
 from tests.unit.config.rule_cases_reach import REACH
@@ -70,16 +71,7 @@ def test_what_is_refused_with_an_id_warns_once_it_is_accepted_with_a_reason(case
     assert [(each.level, each.reason) for each in after if each.path == case.path] == [(Level.WARNING, REASON)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind"),
-    [
-        ({"monitoring": {"rules": True}}, "monitoring-without-prometheus-operator"),
-        (
-            {"nodesets": {"gpu": {"replicas": 1, "owner": "autoscaler", "maxReplicas": 2, "autoscale": {}}}},
-            "autoscale-without-keda",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("settings", "kind"), of_a_look())
 def test_what_a_look_at_the_cluster_may_find_can_be_accepted(settings: dict[str, Any], kind: str) -> None:
     accepting = minimal(**settings, acknowledged={kind: REASON})
     assert [each for each in findings(load(accepting)) if each.id == "nothing-to-acknowledge"] == []

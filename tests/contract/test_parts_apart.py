@@ -1,0 +1,104 @@
+"""Parts are apart: who looks into the folder of one is listed, and those into whose folders nobody looks can be deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.parts.registry import PARTS
+from tests.clusters import recorded
+from tests.contract.test_architecture import PRODUCTION, SETTINGS, imported
+from tests.stacks import ROOT
+
+REGISTRY = "slinky_iac/parts/registry.py"
+LOOKS_IN = {
+    "autoscale": set[str](),
+    "fence": set[str](),
+    "jobs": {
+        "components/hybrid_cluster.py",
+        "components/slurm_job.py",
+        "slinky_iac/commands/token.py",
+        "slinky_iac/config/files.py",
+    },
+    "monitoring": {"slinky_iac/commands/monitoring.py"},
+    "munge": {"components/munge_clients.py", "slinky_iac/specs/clients.py"},
+    "node_table": {
+        "components/node_table.py",
+        "components/program.py",
+        "components/program_parts.py",
+        "slinky_iac/commands/drift/labels.py",
+        "slinky_iac/commands/handoff/role_sheets.py",
+        "slinky_iac/commands/rights/table.py",
+        "slinky_iac/config/load.py",
+        "slinky_iac/preflight/check_lines.py",
+    },
+    "slurmrestd": {"components/rest_api.py"},
+}
+"""Who imports more of a part than its settings, besides the registry: its own command, its component, and what isn't asked
+by the interface yet. A line that goes is progress; one that comes needs a method of the interface instead."""
+DELETED = ("autoscale", "fence", "monitoring")
+"""Parts that nothing else looks into, but for a command."""
+STACK = "slurmdbd-outside"
+
+
+def of_part(name: str, imports: frozenset[str]) -> set[str]:
+    """Modules of a part that are among these, without its settings."""
+    own = {module.split(".")[3] for module in imports if module.startswith(f"slinky_iac.parts.{name}.")}
+    return own - SETTINGS
+
+
+@pytest.mark.parametrize("name", [part.name for part in PARTS])
+def test_who_looks_into_a_part_is_listed(name: str) -> None:
+    others = [path for path in PRODUCTION if not path.startswith(f"slinky_iac/parts/{name}/") and path != REGISTRY]
+    assert {path for path in others if of_part(name, imported(path))} == LOOKS_IN[name]
+
+
+SCRIPT = """
+import json, os, slinky_iac
+assert slinky_iac.__file__.startswith(os.getcwd()), "another library than the copy is imported"
+from tests.contract.test_parts_apart import made
+print(json.dumps(made()))
+"""
+
+
+def made() -> dict[str, object]:
+    """What a program registers in Kubernetes, by URN."""
+    found = recorded(STACK).resources
+    return {each.urn: json.loads(json.dumps(each.inputs, default=str)) for each in found if "kubernetes:" in each.type}
+
+
+def without(name: str, folder: Path) -> None:
+    """A copy of the library and its components without a part: its folder but for the settings, its lines, its command."""
+    for package in ("slinky_iac", "components"):
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (folder / "slinky_iac" / "parts" / name).glob("*.py"):
+        if path.stem not in {*SETTINGS, "__init__"}:
+            path.unlink()
+    for path in LOOKS_IN[name]:
+        (folder / path).unlink()
+    registry = folder / REGISTRY
+    text, lines = re.subn(rf"^from slinky_iac\.parts\.{name}\.part import (\w+)\n", "", registry.read_text(), flags=re.M)
+    kind = next(type(part).__name__ for part in PARTS if part.name == name)
+    text, entries = re.subn(rf"^    {kind}\(\),\n", "", text, flags=re.M)
+    assert (lines, entries) == (1, 1)
+    registry.write_text(text)
+
+
+@pytest.mark.parametrize("name", DELETED)
+def test_without_a_part_a_program_makes_all_else(name: str, tmp_path: Path) -> None:
+    without(name, tmp_path)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    component = next(part.component for part in PARTS if part.name == name)
+    all_else = {urn: inputs for urn, inputs in made().items() if not component or f"slinky:slurm:{component}$" not in urn}
+    assert json.loads(ran.stdout.splitlines()[-1]) == all_else

@@ -1,0 +1,5 @@
+"""The fence in whole programs."""
+
+from __future__ import annotations
+
+SECTIONS = {"cluster": {"fence": True}}
