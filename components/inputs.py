@@ -37,6 +37,7 @@ def address(output: pulumi.Output[str]) -> Address:
 _HOST: Final = "host"
 _TAKES: Final[Mapping[str, str]] = {
     "controller.external.host": _HOST,
+    "controller.external.backups.*": _HOST,
     "accounting.external.host": _HOST,
     "accounting.database.host": _HOST,
     "cluster.images.*": "image",

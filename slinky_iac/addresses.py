@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -32,6 +33,12 @@ class Target:
 
     def __str__(self) -> str:
         return host_port(self.host, self.port)
+
+
+def listed(targets: Iterable[Target]) -> str:
+    """Several as ``--conf-server`` and SLURM_CONF_SERVER take them: the first that answers counts (``fetch_config.c``; run
+    with sinfo of 26.05)."""
+    return ",".join(map(str, targets))
 
 
 def host_port(host: str, port: int | str) -> str:

@@ -102,6 +102,8 @@ starts sends its files to slurmd and sackd (``reconfig_on_restart``). Up to 1.1 
 ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
 """Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
 
+ANNOTATION_SLURM_CONF = "slinky-iac/slurm.conf"
+"""On slurmrestd's pods where slurmctld has backups: slurm.conf with all its hosts, which the pod mounts as a file."""
 ANNOTATION_STACK = "slinky-iac/stack"
 """Set by us on the Namespaces that a stack makes: the stack's name. A Namespace without it is somebody else's."""
 

@@ -10,7 +10,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pickletools import genops
@@ -85,6 +85,7 @@ _RUNS_CODE: Final = re.compile(
     re.IGNORECASE,
 )
 """Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
+_SERVERS: Final = re.compile(r"[\w.:\[\]-]+:\d{1,5}(?:,[\w.:\[\]-]+:\d{1,5})*")
 _OPERATORS_VOLUMES: Final = re.compile(r"slurm-|slinky-|sssd-|statesave|authsocket|sackd|munge")
 """Beginnings of the operator's and the program's own volumes: a volume of that name takes the place of one."""
 
@@ -248,7 +249,14 @@ def _env(asked: Asked) -> str | None:
     if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
         return "isn't a name and a value alone"
     name = str(asked.value["name"])
+    if name == "SLURM_CONF_SERVER":
+        return _conf_servers(replace(asked, value=asked.value["value"]))
     return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
+
+
+def _conf_servers(asked: Asked) -> str | None:
+    """slurmctld's hosts, as free as the one in a Controller's externalConfig."""
+    return None if _SERVERS.fullmatch(str(asked.value)) else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
 
 
 def _sshd(asked: Asked) -> str | None:
@@ -336,6 +344,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     "volume": _volume,
     "mount": _mount,
     "env": _env,
+    "conf-servers": _conf_servers,
     "sshd": _sshd,
     "local": _local,
     "address": _address,

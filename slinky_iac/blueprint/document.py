@@ -74,7 +74,7 @@ def facts(config: ClusterConfig) -> Json:
         "cluster": config.cluster.name,
         "operator": config.operator.version,
         "operatorNamespace": config.operator.namespace if config.installs_operator else "",
-        "slurmctld": "".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
+        "slurmctld": ",".join(f"{each.host}:{each.port}" for each in config.slurmctld.hosts),
         "slurmdbd": "".join(f"{each.host}:{each.port}" for each in config.slurmdbd.hosts),
     }
 

@@ -70,23 +70,26 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
 def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Where pods find slurmctld and slurmdbd outside: a name that they can resolve, an address that isn't their own, and a
     port that the operator, which always writes the usual one, can lead to."""
-    found: list[tuple[str, ExternalHost, int]] = [
-        ("controller.external", each, names.SLURMCTLD_PORT) for each in config.slurmctld.hosts
+    hosts = config.slurmctld.hosts
+    found: list[tuple[str, str, ExternalHost, int]] = [
+        ("controller.external", f"backups.{number - 1}" if number else "host", each, names.SLURMCTLD_PORT)
+        for number, each in enumerate(hosts)
     ]
-    found += [("accounting.external", each, names.SLURMDBD_PORT) for each in config.slurmdbd.hosts]
-    for path, external, usual in found:
+    found += [("accounting.external", "host", each, names.SLURMDBD_PORT) for each in config.slurmdbd.hosts]
+    for path, field, external, usual in found:
         host = name_of(external.host)
-        if not is_address(external.host) and external.port != usual:
+        led = path != "controller.external" or len(hosts) == 1  # else slurmrestd has a slurm.conf of the stack's
+        if led and not is_address(external.host) and external.port != usual:
             yield at(path).error(
                 f"port {external.port} with a host name: the operator always writes port {usual}, and only an address can be"
                 f" led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on {usual}"
             )
         if _is_local(external.host):
-            yield at(f"{path}.host").error(
+            yield at(f"{path}.{field}").error(
                 f"{host} is a pod's own host or none at all; give the address under which pods reach the daemon"
             )
         elif not {".", ":"} & set(external.host):
-            yield at(f"{path}.host").warning(
+            yield at(f"{path}.{field}").warning(
                 f"got the short name {host}: pods resolve it only if it is a Service of namespace"
                 f" {name_of(config.cluster.namespace)}. Give the full name: {host}.example.org",
                 id="short-host-name",

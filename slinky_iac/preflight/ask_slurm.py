@@ -196,7 +196,8 @@ def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
     found, taken = _tokens(asking, found)
     with asking.client(taken) as client:
         ask = _Questions()
-        found = replace(found, release=ask("release", lambda: client.ping().meta.slurm.release) or "")
+        if (pinged := ask("release", client.ping)) is not None:
+            found = replace(found, release=pinged.meta.slurm.release, controllers=pinged.pings)
         if taken is None:
             why = found.token_trouble or "no token was taken"
             rest = ("admin", "conf", "partitions", "jobs_by_partition", "nodes", "clusters", "slurmdbd_answers", "clock")

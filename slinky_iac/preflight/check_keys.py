@@ -8,6 +8,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, Key
 from slinky_iac.preflight.check import (
+    OUTSIDE,
     Answer,
     Answers,
     At,
@@ -69,6 +70,27 @@ def _slurmctld(_: StackConfig, facts: Facts) -> Answers:
         yield problem(said, advice, "scontrol ping; systemctl status slurmctld", at=At.SLURMCTLD)
     elif {"accepted", "refused"} & set(facts.slurm.tokens.values()):
         yield fine("answers it")
+
+
+def _backups(config: StackConfig, facts: Facts) -> Answers:
+    """Each backup of an outside slurmctld answers slurmrestd, so that it can be asked once it is in charge."""
+    hosts, pings = config.slurmctld.hosts, facts.slurm.controllers
+    if len(hosts) < 2 or not pings:
+        return
+    if len(pings) != len(hosts):
+        yield warning(
+            f"slurmrestd knows {len(pings)} hosts of slurmctld, and the stack names {len(hosts)}",
+            "Run `pulumi up`, which gives slurmrestd all of them; slurm.conf must have as many SlurmctldHost lines",
+            *(f"SlurmctldHost={each.host}" for each in hosts),
+            at=At.RESTARTED,
+        )
+    for ping in pings[1:]:
+        if ping.responding:
+            yield fine("answers it", about=f"backup {ping.hostname}")
+        else:
+            said = "doesn't answer it: once it is in charge, gates and slurm-operator learn nothing"
+            advice = "Start slurmctld there, or open the route from slurmrestd to it"
+            yield warning(said, advice, "scontrol ping", at=At.SLURMCTLD, about=f"backup {ping.hostname}")
 
 
 def _token(_: StackConfig, facts: Facts) -> Answers:
@@ -263,6 +285,7 @@ EXPECTED: Final = (
     Expect("slurmctld-host", "slurmctld's host", "here", _slurmctld_host),
     Expect("slurmrestd", "slurmrestd", "here", _slurmrestd),
     Expect("slurmctld", "slurmctld", "slurmrestd", _slurmctld, Run.SHORT),
+    Expect("slurmctld-backups", "slurmctld", "slurmrestd", _backups, Run.SHORT, OUTSIDE),
     Expect("jwt-key", "JWT key", "slurmctld", _token, Run.SHORT),
     Expect("key-secret", "Secrets of keys", "Kubernetes", _same_keys),
     Expect("slurm-key", "slurm.key", "slurmctld", _slurm_key),

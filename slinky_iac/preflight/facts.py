@@ -11,7 +11,7 @@ from slinky_iac.blueprint.places import Place
 
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
     from slinky_iac.cluster.snapshot import Workers
-    from slinky_iac.slurmrest.controller import Partition
+    from slinky_iac.slurmrest.controller import Partition, Ping
     from slinky_iac.slurmrest.daemons import Cluster, SlurmConf
     from slinky_iac.slurmrest.objects import Node
 
@@ -173,6 +173,8 @@ class SlurmFacts:
     """slurmctld's word, by way of slurmrestd, where it ended the connection at a token; empty where it didn't."""
     admin: str | None = None
     """Why the user of our tokens is no administrator of Slurm; empty where it is one."""
+    controllers: tuple[Ping, ...] = ()
+    """slurmctld's hosts, as slurmrestd's slurm.conf names them: the primary, then its backups."""
     conf: SlurmConf | None = None
     """slurm.conf as slurmctld runs with it (from 26.05 on)."""
     version: str = ""

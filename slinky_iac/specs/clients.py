@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.addresses import listed
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
@@ -200,7 +201,7 @@ def _sackd(config: ClusterConfig, client: Client) -> Spec:
         "@FROM@": f"{KEY_FOLDER}/{config.auth.client_file}",
         "@OWN@": own_copy(config),
         "@RUN@": RUN_FOLDER,
-        "@SERVER@": str(config.slurmctld.conf_server),
+        "@SERVER@": listed(config.slurmctld.conf_servers),
         "@OPTION@": option,
     }
     script = _SCRIPT

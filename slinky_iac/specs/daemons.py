@@ -18,6 +18,7 @@ from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.raw import with_raw
+from slinky_iac.specs.restapi_conf import own_conf
 from slinky_iac.specs.shared import (
     Spec,
     container,
@@ -193,16 +194,24 @@ def restapi_spec(config: ClusterConfig) -> Spec:
     """Spec of the RestApi. One stands beside every Controller, an outside one too: the operator asks it before it
     deletes a pod, and with no answer to ask for it deletes busy pods (IsNodeDrained, fail-open)."""
     image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
+    own = own_conf(config)
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": config.restapi.replicas,
-        "slurmrestd": container(config, image, {"env": [ONE_HEAP]} | sized(config, "slurmrestd", config.restapi.resources)),
+        "slurmrestd": container(
+            config,
+            image,
+            {"env": [ONE_HEAP, *own.env]}
+            | filled({"volumeMounts": [*own.mounts]})
+            | sized(config, "slurmrestd", config.restapi.resources),
+        ),
         "service": service(config.restapi.service, names.SLURMRESTD_PORT),
     }
     added, annotations = pod_of(config, "slurmrestd")
-    pod = template(config, config.restapi.pod, added)
-    if annotations:
-        pod.setdefault("metadata", {}).setdefault("annotations", {}).update(annotations)
+    more = added | filled({"volumes": [*added.get("volumes", ()), *own.volumes]})
+    pod = template(config, config.restapi.pod, more)
+    if notes := annotations | own.annotations:
+        pod.setdefault("metadata", {}).setdefault("annotations", {}).update(notes)
     if pod:
         spec["template"] = pod
     return with_raw(spec, config.restapi.raw, "slurmrestd")

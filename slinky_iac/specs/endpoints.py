@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.addresses import Target, host_port
+from slinky_iac.addresses import Target, host_port, listed
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.node_demand import METRICS_PATH
 from slinky_iac.specs.objects import Object
@@ -85,10 +85,25 @@ def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
 
 
 def slurmctld_endpoint(config: ClusterConfig) -> Endpoint | None:
-    """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed."""
+    """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed. With backups
+    slurmrestd has a slurm.conf of the stack's, which names their port."""
     name = names.slurmctld_shim_service(config.cluster.resource_name)
-    found = (Target(each.host, each.port) for each in config.slurmctld.hosts if each.port != names.SLURMCTLD_PORT)
-    return next((endpoint(name, "slurmctld", names.SLURMCTLD_PORT, each) for each in found), None)
+    found = config.slurmctld.joins if config.slurmctld.hosts and not has_backups(config) else ()
+    others = (each for each in found if each.port != names.SLURMCTLD_PORT)
+    return next((endpoint(name, "slurmctld", names.SLURMCTLD_PORT, each) for each in others), None)
+
+
+def has_backups(config: ClusterConfig) -> bool:
+    """Whether slurmctld has backups outside: the operator knows one host of it (``ExternalConfig``, 1.0 to 1.2.1)."""
+    return len(config.slurmctld.hosts) > 1
+
+
+def conf_server_env(config: ClusterConfig) -> tuple[Spec, ...]:
+    """The variable by which slurmd and sackd in pods ask every slurmctld for their configuration, and not only the one that
+    the operator writes behind ``--conf-server``, over which it takes precedence (``fetch_config.c``)."""
+    if not has_backups(config):
+        return ()
+    return ({"name": "SLURM_CONF_SERVER", "value": listed(config.slurmctld.conf_servers)},)
 
 
 def slurmctld_target(config: ClusterConfig) -> Target | None:

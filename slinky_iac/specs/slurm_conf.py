@@ -276,6 +276,11 @@ def outside_slurm_conf(config: StackConfig) -> str:
     if config.slurmctld.owns_conf:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
+    hosts = [each.host for each in config.slurmctld.hosts]
+    if (
+        len(hosts) > 1
+    ):  # for a reader alone: an own line may name them otherwise, and a second line would be another slurmctld
+        lines.append(f"# keep your SlurmctldHost lines; they name these hosts, the primary first: {', '.join(hosts)}")
     for each, value in required(config):
         comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
         lines += [f"# {comment}"] if comment else []

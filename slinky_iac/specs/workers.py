@@ -12,6 +12,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
+from slinky_iac.specs.endpoints import conf_server_env
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.raw import with_raw
 from slinky_iac.specs.shared import (
@@ -103,6 +104,7 @@ def template_digest(spec: Spec) -> str:
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     jwks, limits = config.keys.jwks, _limits(nodeset.resources)
     env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
+    env += conf_server_env(config)
     if nodeset.resources.cpus:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
     if nodeset.resources.memory:
@@ -165,12 +167,13 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
     image = login.image or config.cluster.images.login or slinky_image(config, "login")
     mounts = _mounts(login) + users_mounts(config) + conf_mounts(config, by_operator=True)
+    own = filled({"env": [*conf_server_env(config)], "volumeMounts": mounts})
     pod = users_pod(config, image)
     pod["volumes"] = _volumes(login) + pod.get("volumes", []) + conf_volume(config)
     spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,
-        "login": container(config, image, filled({"volumeMounts": mounts}) | sized(config, "login", login.resources)),
+        "login": container(config, image, own | sized(config, "login", login.resources)),
         "initconf": sidecar(config),
         "sssdConfRef": _sssd_conf(config, login),
         "service": service(login.service, 22),

@@ -137,8 +137,8 @@ _PARTS = {
     "commands.drain": "cluster commands.output drain engine errors slurmrest text",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
-        "blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys names parts "
-        "cluster_access specs"
+        "addresses blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys "
+        "names parts cluster_access specs"
     ),
     "commands.rights": (
         "blueprint cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"

@@ -111,6 +111,8 @@ BEYOND: dict[str, dict[str, Any]] = {
     },
 }
 """Outside daemons at an address and on a port of their own, by form."""
+BACKUPS = {"controller": {"external": {"backups": ["192.0.2.12"]}}, "logins": LOGINS}
+"""Backups of an outside slurmctld."""
 _LET: dict[str, Any] = {
     "clients": {
         part: [{"cidr": "192.0.2.200/32"}] for part in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator")
@@ -147,7 +149,7 @@ def programs() -> Iterator[tuple[str, Recording]]:
         over = merged(NAMED, {"nodesets": {"gpu": {"volumes": []}}} if form == "all-outside" else {})
         parts = (
             ANYWHERE | (INSIDE if form == "all-in-kubernetes" else {}) | ({"far": BEYOND[form]} if form in BEYOND else {})
-        )
+        ) | ({"backups": BACKUPS} if form == "controller-outside" else {})
         for name, part in parts.items():
             yield f"{form}:{name}", _recorded(form, merged(over, part))
         let = merged(networks(form), KNOWN if form == "all-outside" else {})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from tests.policies import making
 from tests.policies.in_memory import in_memory, one
 from tests.policies.judging import judged, messages, spec
 from tests.policies.pack import plain_stack
-from tests.policies.programs import ANYWHERE, INSIDE
+from tests.policies.programs import ANYWHERE, BACKUPS, INSIDE
 from tests.policies.test_own_parts import stack_of
 from tests.stacks import merged, networks
 
@@ -50,6 +52,40 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
     """Under the names of the examples, where the lists are made under others."""
     form, over = PARTS[name]
     assert found(stack_of(recorded(form, **over))) == ""
+
+
+def backups(*hosts: str) -> Stack:
+    own = {"controller": {"external": {"host": "a.example.net", "backups": [*hosts]}}, "logins": BACKUPS["logins"]}
+    return stack_of(recorded("controller-outside", **own))
+
+
+def test_any_hosts_of_slurmctld_pass_without_an_entry() -> None:
+    assert found(backups("b.example.net", "fd00::7", "192.0.2.77")) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "evil"),
+    [
+        ("SlurmUser=slurm", "SlurmUser=root"),
+        ("AuthAltTypes=auth/jwt", "AuthAltTypes=auth/jwt\nPluginDir=/home/carol"),
+        ("SlurmctldPort=6817", "SlurmctldPort=6817\nInclude /home/carol/slurm.conf"),
+        ("a.example.net:6817,b.example.net:6817", "a.example.net:6817 --conf x"),
+    ],
+)
+def test_what_names_slurmctld_s_hosts_says_nothing_else(text: str, evil: str) -> None:
+    stack = backups("b.example.net")
+    resources = tuple(dataclasses.replace(each, props=with_text(each.props, text, evil)) for each in stack.resources)
+    assert resources != stack.resources
+    assert found(Stack(resources)) != ""
+
+
+def with_text(value: Any, text: str, other: str) -> Any:
+    """A value with another text in the place of one."""
+    if isinstance(value, Mapping):
+        return {key: with_text(part, text, other) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_text(part, text, other) for part in value]
+    return value.replace(text, other) if isinstance(value, str) else value
 
 
 PEERS = [{"cidr": "10.20.0.0/16"}, {"namespace": "portal", "pods": {"app": "portal"}}, {"namespace": "monitoring"}]

@@ -135,12 +135,13 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         kept = f"queue in {stored.size}" if stored.enabled else "queue not kept"
         lines = (service, f":{names.SLURMCTLD_PORT}, {config.controller.service.type}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
-    for each in config.slurmctld.hosts:
+    for each in config.slurmctld.hosts[:1]:
         shim = None if not config.auth.makes_daemons else slurmctld_endpoint(config)
         if shim is not None:
             shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{each.port}")
             yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-        yield Box("ctl", "slurmctld", (each.host, f":{each.port}"), "outside", "daemon", _judges(config), 3, 0)
+        backups = tuple(f"backup {host}" for host in each.backups)
+        yield Box("ctl", "slurmctld", (each.host, *backups, f":{each.port}"), "outside", "daemon", _judges(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:

@@ -327,6 +327,28 @@ check_topology() { # FILE WORDS...: topology.yaml names these topologies and uni
     fi
 }
 
+check_controllers() { # FILE HOST...: its SlurmctldHost lines name these hosts, the primary first
+    local file=$1 number=0 said name address host
+    local -a lines
+    load_conf "$1"
+    shift
+    mapfile -t lines < <(awk -F= 'tolower($1) ~ /^[[:space:]]*slurmctldhost[[:space:]]*$/ { gsub(/[[:space:]"]/, "", $2); print $2 }' <<<"$conf_text")
+    if [ ${#lines[@]} -ne $# ]; then
+        tell bad "$file has ${#lines[@]} SlurmctldHost lines (${lines[*]}), and the stack names $# hosts: $*"
+        return
+    fi
+    for host in "$@"; do
+        said=${lines[number]} name=${lines[number]%%(*} address=
+        case $said in *'('*) address=${said#*'('} address=${address%')'} ;; esac
+        if [ "$host" != "$name" ] && [ "$host" != "$address" ] && [ "${host%%.*}" != "$name" ] && ! same_host "$host" "${address:-$name}"; then
+            tell bad "$file: SlurmctldHost number $((number + 1)) is $said, and the stack names $host in this place"
+            return
+        fi
+        number=$((number + 1))
+    done
+    tell ok "$file: SlurmctldHost lines are those of the stack, in their order"
+}
+
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words
     local first name kind found word key said
     load_conf "$1"

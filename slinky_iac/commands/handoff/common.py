@@ -128,10 +128,13 @@ def finished(sheet: Sheet, config: StackConfig) -> Sheet:
     return replace(sheet, ports=ports(config, sheet.role), files=(*sheet.files, script))
 
 
-def target(config: StackConfig) -> tuple[str, str]:
-    """Host and port of slurmctld as outside hosts reach it."""
-    found = config.slurmctld.join
-    return found.host, str(found.port)
+def answers(config: StackConfig) -> tuple[Check, ...]:
+    """Checks that slurmctld's hosts, as outside hosts reach them, take connections."""
+    daemons = ("slurmctld", *("a backup slurmctld" for _ in config.slurmctld.joins[1:]))
+    return tuple(
+        ("check_tcp", each.host, str(each.port), daemon)
+        for each, daemon in zip(config.slurmctld.joins, daemons, strict=True)
+    )
 
 
 def common(config: StackConfig, program: str, *asked: str) -> tuple[Check, ...]:

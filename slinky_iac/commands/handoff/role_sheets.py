@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from slinky_iac import names
+from slinky_iac.addresses import listed
 from slinky_iac.blueprint.flows import users_port
 from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
@@ -100,11 +101,14 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
         )
 
 
+_SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.conf(5), SlurmctldHost)"
+
+
 # -- the roles ----------------------------------------------------------------------------------------------------
 
 
 def _slurmctld(config: StackConfig, known: Known) -> Sheet:
-    (external,) = config.slurmctld.hosts
+    hosts = [each.host for each in config.slurmctld.hosts]
     conf = "/etc/slurm/slurm.conf"
     lines = outside_lines(config)
     units = outside_text(config)
@@ -113,6 +117,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
+        *((("check_controllers", conf, *hosts),) if len(hosts) > 1 else ()),
         *common.parameters(conf, required(config), known),
         *((("check_topology", topology.path, *entries(config)),) if topology else ()),
         *(("check_line", conf, line) for line in lines),
@@ -123,9 +128,9 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     return Sheet(
         role=Role.SLURMCTLD,
         service="slurmctld",
-        hosts=(Host(external.host, external.host),),
+        hosts=tuple(Host(each, each) for each in hosts),
         files=(*common.token_files(known), *((topology,) if topology else ())),
-        keys=common.keys(config, known, jwt=True, at=external.host),
+        keys=common.keys(config, known, jwt=True, at=hosts[0] if len(hosts) == 1 else ""),
         checks=tuple(checks),
         edits=conf,
         wanted=outside_slurm_conf(config),
@@ -135,7 +140,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "Lines are added to slurm.conf, never changed: a line with another value is reported, and you decide.",
             "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
             " refuses its whole configuration over a node that is there twice.",
-            "A backup slurmctld needs the same slurm.conf and the same keys.",
+            f"A backup slurmctld needs the same slurm.conf and the same keys{_SHARED if len(hosts) > 1 else ''}.",
             "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
             " metal under systemd may need another setting: decide for both.",
@@ -194,7 +199,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         *common.common(config, "/usr/sbin/slurmrestd"),
         ("check_file", unit.path),
         ("check_file", "/etc/slurm/slurm.conf"),
-        ("check_tcp", *common.target(config), "slurmctld"),
+        *common.answers(config),
         ("check_unit", "slurmrestd", f"/usr/sbin/slurmrestd {bind}"),
         ("check_running", "slurmrestd"),
         ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
@@ -219,21 +224,20 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
 
 def _rest_conf(config: StackConfig) -> str:
     """slurm.conf of a slurmrestd host: where the daemons are, and that tokens are how users come in."""
-    host, port = common.target(config)
-    parameters = {
-        "ClusterName": config.cluster.name,
-        "SlurmUser": "slurm",
-        "SlurmctldHost": host,
-        "SlurmctldPort": port,
-        **{key: parameter(key).value(config) for key in ("AuthType", "CredType", "AuthAltTypes")},
-    }
+    parameters = [
+        ("ClusterName", config.cluster.name),
+        ("SlurmUser", "slurm"),
+        *(("SlurmctldHost", each.host) for each in config.slurmctld.joins),
+        ("SlurmctldPort", config.slurmctld.join.port),
+        *((key, parameter(key).value(config)) for key in ("AuthType", "CredType", "AuthAltTypes")),
+    ]
     for each in config.slurmdbd.join:
-        parameters |= {
-            "AccountingStorageType": "accounting_storage/slurmdbd",
-            "AccountingStorageHost": each.host,
-            "AccountingStoragePort": str(each.port),
-        }
-    return "".join(f"{key}={value}\n" for key, value in parameters.items())
+        parameters += [
+            ("AccountingStorageType", "accounting_storage/slurmdbd"),
+            ("AccountingStorageHost", each.host),
+            ("AccountingStoragePort", each.port),
+        ]
+    return "".join(f"{key}={value}\n" for key, value in parameters)
 
 
 def _slurmd(config: StackConfig, known: Known) -> Sheet:
@@ -288,7 +292,7 @@ def _configless(
     ``first`` and ``last``: the role's own checks, before the way to slurmctld is tried and after the daemon runs.
     """
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
-    server = f"--conf-server {config.slurmctld.join}"
+    server = f"--conf-server {listed(config.slurmctld.joins)}"
     command = f"/usr/sbin/{daemon} --systemd {server}"
     more = (*in_unit, *common.looks_for_jwks(config))
     unit = common.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
@@ -298,7 +302,7 @@ def _configless(
         ("check_file", unit.path),
         *first,
         *common.resolved(config),
-        ("check_tcp", *common.target(config), "slurmctld"),
+        *common.answers(config),
         ("check_unit", daemon, command),
         ("check_running", daemon, server),
         *last,

@@ -12,6 +12,7 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Final
 
 import yaml
@@ -68,6 +69,8 @@ class Found:
     """slurmdbd's host as slurm.conf names it; empty where accounting doesn't go through slurmdbd."""
     database_address: str = ""
     database_port: int = 6819
+    backups: tuple[tuple[str, str], ...] = ()
+    """Name and address of each backup slurmctld, in their order; an address that isn't known is empty."""
     partitions: frozenset[str] = frozenset()
     nodes: frozenset[str] = frozenset()
     slurm_key: bytes | None = field(default=None, repr=False)
@@ -107,11 +110,20 @@ def read(answer: str) -> Found:
         database=database,
         database_address=next(iter(found.get("database", ())), ""),
         database_port=number(config, "AccountingStoragePort", 6819),
+        backups=tuple(_backups(config)),
         partitions=frozenset(found.get("partitions", ())),
         nodes=frozenset(found.get("nodes", ())),
         slurm_key=_key(found, "slurm.key"),
         jwt_key=_key(found, "jwt.key"),
     )
+
+
+def _backups(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for at in count(1):
+        backup = _HOST.fullmatch(config.get(f"SlurmctldHost[{at}]", ""))
+        if backup is None:
+            return
+        yield backup[1], backup[2] or ""
 
 
 def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
@@ -125,7 +137,8 @@ def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
 _NAMED: Final = {
     "AuthInfo": "",
     "SelectType": "",
-    "SlurmctldHost[1]": "a backup slurmctld. Pods know the first host only until you give it the same keys and lines",
+    "SlurmctldHost[1]": "a backup slurmctld, in controller.external.backups: pods must reach it by the name there, and it"
+    " needs the same keys and lines",
     "SlurmctldAddr": "an address that stands for several slurmctlds; give it as controller.external.host if pods reach it",
     "AccountingStorageBackupHost": "a backup slurmdbd, which needs the same keys; accounting.external names one host",
     "TLSType": "daemons speak TLS, and Slinky's images have no plugin for it: set cluster.images to images of your own",
@@ -230,7 +243,7 @@ def sections(found: Found, wanted: Wanted) -> Settings:
     made: Settings = {
         "cluster": cluster,
         "keys": {"source": "imported"},
-        "controller": {"external": _external(wanted.host, found.address, found.port, _CTLD_PORT)},
+        "controller": {"external": _slurmctld(found, wanted)},
         "accounting": {"enabled": False},
         "nodesets": {wanted.nodeset: {"replicas": wanted.pods}},
     }
@@ -239,6 +252,12 @@ def sections(found: Found, wanted: Wanted) -> Settings:
         host, address = (wanted.host, found.address) if local else (found.database, found.database_address)
         made["accounting"] = {"external": _external(host, address, found.database_port, _DBD_PORT)}
     return _laid({name: made.get(name) for name in made}, wanted.base)
+
+
+def _slurmctld(found: Found, wanted: Wanted) -> Settings:
+    """slurmctld's place, with those of its backups."""
+    backups = [_external(*each, found.port, _CTLD_PORT)["host"] for each in found.backups]
+    return _external(wanted.host, found.address, found.port, _CTLD_PORT) | ({"backups": backups} if backups else {})
 
 
 def _external(host: str, address: str, port: int, usual: int) -> Settings:

@@ -90,7 +90,13 @@ def _stack(parser: argparse.ArgumentParser) -> None:
 def _hosts(parser: argparse.ArgumentParser) -> None:
     via = "command that runs a shell on a host, such as 'ssh root@{host} sh -s'; scripts go to its standard input"
     parser.add_argument("--via", metavar="COMMAND", help=via)
-    parser.add_argument("--backup", action="append", default=[], metavar="HOST", help="host of a backup slurmctld")
+    parser.add_argument(
+        "--backup",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="host of a backup slurmctld that controller.external.backups lacks",
+    )
     parser.add_argument("--folder", default=host_scripts.FOLDER, help="Slurm's folder on the hosts (default %(default)s)")
 
 

@@ -38,7 +38,7 @@ class RotationContext:
     say: Callable[[str], None]
     via: Via | None = None
     backups: tuple[str, ...] = ()
-    """Hosts of backup slurmctlds, which no configuration names."""
+    """Hosts of backup slurmctlds that the configuration doesn't name."""
     folder: str = host_scripts.FOLDER
     """Slurm's folder on outside hosts."""
     clock: Clock = field(default_factory=Clock)

@@ -192,10 +192,11 @@ def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ..
         found.setdefault(metal.name, set()).add(Role.SLURMD)
     for dbd in config.slurmdbd.hosts:
         found.setdefault(dbd.host, set()).add(Role.SLURMDBD)
-    for backup in backups:
+    hosts = [each.host for each in config.slurmctld.hosts]
+    for backup in (*backups, *hosts[1:]):
         found.setdefault(backup, set()).add(Role.BACKUP)
-    for ctld in config.slurmctld.hosts:
-        found.setdefault(ctld.host, set()).add(Role.SLURMCTLD)
+    for first in hosts[:1]:
+        found.setdefault(first, set()).add(Role.SLURMCTLD)
     made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in found.items()]
     return tuple(sorted(made, key=lambda host: max(ORDER.index(role) for role in host.roles)))
 

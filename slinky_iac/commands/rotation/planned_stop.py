@@ -81,7 +81,7 @@ class StopFacts:
     stack: str | None = None
     """The stack's name, where the commands have to name it."""
     backups: tuple[str, ...] = ()
-    """Hosts of a backup slurmctld, which no configuration names."""
+    """Hosts of backup slurmctlds that the configuration doesn't name."""
     folder: str = FOLDER
     """Slurm's folder on outside hosts."""
 

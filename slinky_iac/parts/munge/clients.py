@@ -41,12 +41,12 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
-    (external,) = config.slurmctld.hosts  # rules_keys refuses a munge cluster without
+    first, *_ = hosts = config.slurmctld.hosts  # rules_keys refuses a munge cluster without
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",
-        f"SlurmctldHost={external.host}",
-        f"SlurmctldPort={external.port}",
+        *(f"SlurmctldHost={each.host}" for each in hosts),
+        f"SlurmctldPort={first.port}",
         "AuthType=auth/munge",
         "CredType=cred/munge",
     ]

@@ -25,7 +25,7 @@ class InsideSlurmctld:
 
     where: ClassVar[str] = "in Kubernetes"
     hosts: ClassVar[tuple[ExternalSlurmctld, ...]] = ()
-    """Hosts outside that run it."""
+    """Hosts outside that run it: the primary, then its backups in the order in which they take over."""
     port: ClassVar[int] = names.SLURMCTLD_PORT
     """The port on which it listens."""
     owns_conf: ClassVar[bool] = True
@@ -92,9 +92,14 @@ class InsideSlurmctld:
         return Target(self._name, self.section.service.node_port or self.port)
 
     @property
-    def conf_server(self) -> Target:
-        """Where a pod of another namespace fetches its configuration."""
-        return Target(self._name, self.port)
+    def joins(self) -> tuple[Target, ...]:
+        """The same, of all hosts that may run it, in the order in which they are asked."""
+        return (self.join,)
+
+    @property
+    def conf_servers(self) -> tuple[Target, ...]:
+        """Where a pod of another namespace fetches its configuration, in the order in which they are asked."""
+        return (Target(self._name, self.port),)
 
     @property
     def is_balanced(self) -> bool:
@@ -133,8 +138,9 @@ class OutsideSlurmctld:
 
     @property
     def hosts(self) -> tuple[ExternalSlurmctld, ...]:
-        """The host."""
-        return (self.host,)
+        """The primary's host, then those of its backups."""
+        backups = (self.host.model_copy(update={"host": each}) for each in self.host.backups)
+        return (self.host, *backups)
 
     @property
     def port(self) -> int:
@@ -143,13 +149,18 @@ class OutsideSlurmctld:
 
     @property
     def join(self) -> Target:
-        """The host itself."""
-        return Target(self.host.host, self.host.port)
+        """The primary's host."""
+        return self.joins[0]
 
     @property
-    def conf_server(self) -> Target:
-        """The host itself."""
-        return self.join
+    def joins(self) -> tuple[Target, ...]:
+        """Every host. A backup that waits sends who asks it on (``backup.c``), so the primary is first."""
+        return tuple(Target(each.host, each.port) for each in self.hosts)
+
+    @property
+    def conf_servers(self) -> tuple[Target, ...]:
+        """Every host."""
+        return self.joins
 
     def is_closed(self, networks: NetworkPolicies) -> bool:  # noqa: ARG002
         """Never: NetworkPolicies hold for pods."""

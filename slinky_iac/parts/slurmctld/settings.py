@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, PartitionConf, Port, Quantity
+from slinky_iac.config.fields import DnsLabel, Host, PartitionConf, Port, Quantity
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import ExternalHost, PodSettings, Service
@@ -18,7 +18,16 @@ class ExternalSlurmctld(ExternalHost):
     """slurmctld outside Kubernetes."""
 
     port: Port = names.SLURMCTLD_PORT
-    """SlurmctldPort."""
+    """SlurmctldPort, which all hosts of a slurmctld have in common."""
+    backups: tuple[Host, ...] = ()
+    """Hosts of backup slurmctlds, as pods reach them, in the order of their SlurmctldHost lines behind that of `host`."""
+
+    @model_validator(mode="after")
+    def _each_host_once(self) -> ExternalSlurmctld:
+        """A backup that is the primary, too, would take over from itself."""
+        if len({self.host, *self.backups}) <= len(self.backups):
+            raise ValueError("a host is named twice; name each once, the primary in host and the others in backups")
+        return self
 
 
 class Persistence(Section):

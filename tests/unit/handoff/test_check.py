@@ -110,6 +110,31 @@ def test_a_finding_is_of_the_kind_that_holds(tree: Tree, call: tuple[str, ...], 
     assert said.status == (1 if kind in {"bad", "missing"} else 0)
 
 
+CONTROLLERS = """\
+SlurmctldHost=ctl-1(192.0.2.11)
+slurmctldhost = ctl-2.example.org   # the backup
+SlurmctldHost=localhost
+"""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "kind", "words"),
+    [
+        (("ctl-1", "ctl-2.example.org", "localhost"), "ok", "in their order"),
+        (("192.0.2.11", "ctl-2.example.org", "127.0.0.1"), "ok", ""),
+        (("ctl-1.example.org", "ctl-2.example.org", "localhost"), "ok", ""),
+        (("ctl-2.example.org", "ctl-1", "localhost"), "bad", "number 1 is ctl-1(192.0.2.11), and the stack names ctl-2"),
+        (("ctl-1", "192.0.2.99", "localhost"), "bad", "number 2 is ctl-2.example.org"),
+        (("ctl-1", "ctl-2.example.org"), "bad", "has 3 SlurmctldHost lines"),
+    ],
+)
+def test_hosts_of_slurmctld_are_compared_in_their_order(tree: Tree, hosts: tuple[str, ...], kind: str, words: str) -> None:
+    (tree.root / "etc/slurm/slurm.conf").write_text(SLURM_CONF + CONTROLLERS)
+    (line,) = tree.check("check_controllers", CONF, *hosts).lines
+    assert line.split()[0] == kind
+    assert words in line
+
+
 def test_a_bad_finding_names_what_is_there_and_what_is_needed(tree: Tree) -> None:
     (line,) = tree.check("check_line", CONF, "PartitionName=gpu Nodes=gpu MaxTime=UNLIMITED").lines
     assert "MaxTime=60" in line

@@ -266,6 +266,19 @@ def test_what_a_stack_has_to_follow_is_named(line: str, said: str) -> None:
     assert found == list(hints(read(CONFIG))) if not said else any(said in each for each in found)
 
 
+@pytest.mark.parametrize(
+    ("lines", "backups"),
+    [
+        ("SlurmctldHost[1] = ctl2(10.99.0.13)\nSlurmctldHost[2] = ctl3.example.org", ["10.99.0.13", "ctl3.example.org"]),
+        ("SlurmctldHost[1] = ctl2.example.org(10.99.0.13)", ["ctl2.example.org"]),
+        ("SlurmctldHost[2] = ctl3", None),
+    ],
+)
+def test_backups_of_slurmctld_are_written_in_their_order(lines: str, backups: list[str] | None) -> None:
+    made = sections(read(f"{CONFIG}{lines}\n"), wanted())
+    assert made["controller"]["external"].get("backups") == backups
+
+
 @pytest.mark.parametrize(("nodeset", "said"), [("all", "has a partition all"), ("metal", "has nodes named metal-…")])
 def test_a_nodeset_never_takes_the_name_of_a_partition_or_of_nodes(nodeset: str, said: str) -> None:
     (found,) = refusals(read(answer()), wanted(nodeset=nodeset))
