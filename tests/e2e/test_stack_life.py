@@ -19,6 +19,7 @@ from lab import demo, given_operator
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
+from slinky_iac.names import GROUP
 from slinky_iac.releases import OperatorVersion
 from tests.e2e.slurm import Slurm, await_same, await_true
 from tests.e2e.world import Settings, World, dev_settings, ready
@@ -229,7 +230,8 @@ def test_protected_keys_and_crds_stop_a_destroy_and_are_all_that_a_partial_one_l
     stood = life.world.identities()
     life.stack.destroy("--exclude-protected")
     left = {f"Secret {NAMESPACE}/{name}" for name in KEYS} | {"Secret slinky/sh.helm.release.v1.slurm-operator-crds.v1"}
-    left |= {each for each in stood if each.startswith("CustomResourceDefinition ") and each.endswith("slinky.slurm.net")}
+    kinds = ("CustomResourceDefinition ", "APIService ")
+    left |= {each for each in stood if each.startswith(kinds) and each.endswith(GROUP)}
     for space in (NAMESPACE, "slinky"):
         theirs = {f"ConfigMap {space}/kube-root-ca.crt", f"ServiceAccount {space}/default"}
         left |= {f"Namespace /{space}", *theirs}
