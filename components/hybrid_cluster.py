@@ -10,7 +10,7 @@ from typing import Any, Final
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 
-from slinky_iac.addresses import host_port
+from slinky_iac.addresses import listed
 from slinky_iac.blueprint import objects
 from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
@@ -169,10 +169,10 @@ class HybridCluster(Component):
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
         for each in config.tokens:
             custom_resource(config, objects.token(config, each), self._child(*first))
-        join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
+        join = listed(config.slurmctld.joins)
         self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
-        self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
-        self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
+        self.slurmd_join = pulumi.Output.from_input(f"/usr/sbin/slurmd --conf-server {join}")
+        self.sackd_join = pulumi.Output.from_input(f"/usr/sbin/sackd --conf-server {join}")
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = keys.slurm_key_fingerprint, keys.jwt_key_fingerprint
         self.keys_since = _by_name(keys.since)
 

@@ -61,6 +61,23 @@ def test_the_hosts_of_other_resources_are_in_every_resource_and_no_placeholder_i
     assert recording.outputs[cluster.urn]["slurmd_join"] == "/usr/sbin/slurmd --conf-server 10.0.0.5:6817"
 
 
+def test_backups_of_slurmctld_and_the_secret_of_sssd_may_be_of_other_resources() -> None:
+    def program() -> None:
+        spare, secret = Output.from_input("10.0.0.6"), Output.from_input("sssd-of-the-site")
+        logins = {"main": {"sssd_conf_from": {"secret": secret}}}
+        slurmctld = {"external": {"host": "ctl.example.org", "backups": [address(spare)]}}
+        HybridCluster("atlas", controller=slurmctld, accounting={"enabled": False}, logins=logins, **OUTSIDE)
+
+    recording = made(program)
+    (server,) = recording.one(f"{CR}NodeSet").inputs["spec"]["slurmd"]["env"]
+    assert server == {"name": "SLURM_CONF_SERVER", "value": "ctl.example.org:6817,10.0.0.6:6817"}
+    assert recording.one(f"{CR}LoginSet").inputs["spec"]["sssdConfRef"] == {"name": "sssd-of-the-site", "key": "sssd.conf"}
+    assert "slinky-output" not in repr([each.inputs for each in recording.resources])
+    cluster = recording.one("slinky:slurm:HybridCluster")
+    join = "/usr/sbin/slurmd --conf-server ctl.example.org:6817,10.0.0.6:6817"
+    assert recording.outputs[cluster.urn]["slurmd_join"] == join
+
+
 def test_an_image_of_another_resource_changes_the_digest_that_a_rollout_goes_by() -> None:
     def digests(image: str) -> tuple[str, str, str]:
         def program() -> None:
