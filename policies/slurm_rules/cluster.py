@@ -10,11 +10,11 @@ import binascii
 from collections.abc import Iterator, Mapping
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
-from slurm_rules.gate_shape import NODESET_GATES
 from slurm_rules.model import Hidden, Resource, Stack
 from slurm_rules.slurm_conf import settings
 
-CLUSTER_IDENTITY = "pulumi-python:dynamic/slurm:ClusterIdentity"
+NODESET_SCALE = "pulumi-python:dynamic/slurm:NodeSetScale"
+OUTSIDE_HOSTS = "pulumi-python:dynamic/slurm:OutsideHosts"
 OUTSIDE_CONF_OUTPUT = "outsideSlurmConf"
 """Stack output with the lines that an outside slurm.conf must hold."""
 JWT_FIELDS = ("jwtKeyRef", "jwtHs256KeyRef")
@@ -46,6 +46,19 @@ def controller_of(resource: Resource, stack: Stack) -> Resource | None:
 def belonging_to(controller: Resource, stack: Stack, *kinds: str) -> Iterator[Resource]:
     """Resources of these kinds whose ``controllerRef`` names ``controller``."""
     return (r for r in stack.slinky(*kinds) if controller_of(r, stack) is controller)
+
+
+def gates_of(nodeset: Resource, stack: Stack) -> list[Resource]:
+    """Gates that say they guard this NodeSet."""
+    wanted = (nodeset.namespace, nodeset.in_cluster_name)
+    return [g for g in stack.of_type(NODESET_SCALE) if (g.text("namespace"), g.text("resource")) == wanted]
+
+
+def most_nodes(nodeset: Resource, stack: Stack) -> float:
+    """How many nodes a NodeSet may have: what it or its gate says, and what its autoscaler may ask for."""
+    gates = gates_of(nodeset, stack)
+    asked = [gate.number("maxReplicas" if gate.text("owner") == "autoscaler" else "replicas") or 0 for gate in gates]
+    return max([nodeset.number("spec", "replicas") or 0, *asked])
 
 
 def is_external(resource: Resource) -> bool:
@@ -100,7 +113,7 @@ def operator_release(stack: Stack) -> Resource | None:
 def operator_versions(stack: Stack) -> set[str]:
     """Every release of slurm-operator that the stack speaks of: the chart's, and the one its gates are made for."""
     release = operator_release(stack)
-    found = {gate.text("operatorVersion") for gate in stack.of_type(*NODESET_GATES)}
+    found = {gate.text("operatorVersion") for gate in stack.of_type(NODESET_SCALE)}
     if release is not None:
         found.add(release.text("version"))
     return {version.removeprefix("v") for version in found if version}

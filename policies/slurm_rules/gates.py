@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.gate_shape import GATES
+from slurm_rules.cluster import NODESET_SCALE, OUTSIDE_HOSTS
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, number, rule, typed, words
 
 
 @rule(
     "drain-within-bounds",
-    typed(*GATES),
+    typed(NODESET_SCALE, OUTSIDE_HOSTS),
     scope="resource",
     options={
         "minDeadlineSeconds": number(60, "Shortest wait for jobs, in seconds."),

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from slurm_rules.model import Hidden
+from slurm_rules.model import Hidden, everything
 from slurm_rules.world import World
 
 FILE: Final = Path(__file__).with_name("made.json")
@@ -132,11 +132,4 @@ def _pattern(mark: str, world: World) -> str:
 
 def images_in(value: object, path: str) -> Iterator[tuple[str, str]]:
     """Images of the containers in a value that is like one of the program's."""
-    if isinstance(value, Mapping):
-        for key, part in value.items():
-            if key == "image" and isinstance(part, str):
-                yield f"{path}.{key}", part
-            yield from images_in(part, f"{path}.{key}")
-    elif isinstance(value, list | tuple):
-        for index, part in enumerate(value):
-            yield from images_in(part, f"{path}[{index}]")
+    return ((here, part) for here, key, part in everything(value, path) if key == "image" and isinstance(part, str))

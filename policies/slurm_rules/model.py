@@ -7,7 +7,7 @@ judged for that resource.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,7 @@ class Hidden:
     why: str
 
     def __bool__(self) -> bool:
-        raise TypeError("a hidden value is neither true nor false: ask hidden() first")
+        raise TypeError("a hidden value is neither true nor false: ask for Hidden first")
 
 
 UNKNOWN = Hidden("unknown")
@@ -52,11 +52,6 @@ class HiddenValueError(Exception):
 
     def __init__(self, place: str, hidden: Hidden) -> None:
         super().__init__(f"{place} {_REASONS[hidden.why]}")
-
-
-def hidden(value: object) -> bool:
-    """Whether a value can't be read now."""
-    return isinstance(value, Hidden)
 
 
 def inner(value: object, path: str = "") -> Iterator[tuple[str, str | None, Any]]:
@@ -137,17 +132,19 @@ class Resource:
 
     def names(self, *path: str | int) -> tuple[str, ...]:
         """Keys of the mapping at ``path``, whatever stands under them; none where there is no mapping."""
-        value = self.peek(*path)
-        if isinstance(value, Hidden):
-            raise HiddenValueError(f"{self.label}: {'.'.join(map(str, path))}", value)
+        value = self._seen(*path)
         return tuple(map(str, value)) if isinstance(value, Mapping) else ()
 
     def count(self, *path: str | int) -> int:
         """Length of the list at ``path``; 0 where there is none."""
+        value = self._seen(*path)
+        return len(value) if isinstance(value, Sequence) and not isinstance(value, str) else 0
+
+    def _seen(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value
         value = self.peek(*path)
         if isinstance(value, Hidden):
             raise HiddenValueError(f"{self.label}: {'.'.join(map(str, path))}", value)
-        return len(value) if isinstance(value, Sequence) and not isinstance(value, str) else 0
+        return value
 
     def peek(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value or Hidden
         """Like :meth:`get`, but what is hidden is returned, not raised."""
@@ -258,15 +255,7 @@ class Stack:
 
     def needs(self, resource: Resource) -> frozenset[str]:
         """URNs of all that ``resource`` is made after and removed before: dependencies, parents and what these need."""
-        found: set[str] = set()
-        todo = list(self._direct(resource))
-        while todo:
-            urn = todo.pop()
-            if urn not in found:
-                found.add(urn)
-                if known := self.by_urn.get(urn):
-                    todo.extend(self._direct(known))
-        return frozenset(found)
+        return self._reached(self._direct(resource), self._direct)
 
     def sources(self, resource: Resource, *properties: str) -> frozenset[str]:
         """URNs whose outputs flow into these top-level properties, directly; all properties when none is named."""
@@ -275,14 +264,17 @@ class Stack:
 
     def origins(self, resource: Resource, *properties: str) -> frozenset[str]:
         """URNs whose outputs flow into these properties, by way of others too."""
+        return self._reached(self.sources(resource, *properties), self.sources)
+
+    def _reached(self, first: Iterable[str], further: Callable[[Resource], Iterable[str]]) -> frozenset[str]:
         found: set[str] = set()
-        todo = list(self.sources(resource, *properties))
+        todo = list(first)
         while todo:
             urn = todo.pop()
             if urn not in found:
                 found.add(urn)
                 if known := self.by_urn.get(urn):
-                    todo.extend(self.sources(known))
+                    todo.extend(further(known))
         return frozenset(found)
 
     @staticmethod

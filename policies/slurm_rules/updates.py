@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.gate_shape import most_nodes, scaler_gate
+from slurm_rules.cluster import gates_of, most_nodes
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, number, rule, slinky
 
@@ -26,9 +26,7 @@ def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) ->
 
     Level: advisory, since no job is lost.
     """
-    gate = scaler_gate(nodeset, stack)
-    gated = gate is not None and gate.text("updates") == "Gated"
-    value = gate.get("maxUnavailable") if gated and gate is not None else None
+    value = next((g.get("maxUnavailable") for g in gates_of(nodeset, stack)[:1] if g.text("updates") == "Gated"), None)
     value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable") if value is None else value
     bound, replicas = options["maxUnavailablePercent"], most_nodes(nodeset, stack)
     share: float | None = None

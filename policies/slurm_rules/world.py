@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
-from slurm_rules.gate_shape import NODESET_SCALE
+from slurm_rules.cluster import NODESET_SCALE
 from slurm_rules.model import Hidden, Resource, Stack, mappings
 
 GATE_TYPES = "pulumi-python:dynamic/slurm:"

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import beside, cluster, gate_shape, images, made, model, slurm_files
+from slurm_rules import beside, cluster, images, made, model, slurm_files, world
 from slurm_rules.world import world_of
 
 from components import gates
@@ -25,10 +25,11 @@ from slinky_iac.specs.shared import SLINKY_REGISTRY
 from tests.integration.engine import REPO
 from tests.policies.pack import PACK
 
+(IDENTITY,) = (row["beside"].removeprefix("slurm:") for row in beside.ROWS if row["row"] == "identity")
 TYPES = {
-    NodeSetScale: (gate_shape.NODESET_SCALE, "pulumi-python:dynamic/slurm:NodeSetScale"),
-    OutsideHosts: (gate_shape.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
-    ClusterIdentity: (cluster.CLUSTER_IDENTITY, "pulumi-python:dynamic/slurm:ClusterIdentity"),
+    NodeSetScale: (cluster.NODESET_SCALE, "pulumi-python:dynamic/slurm:NodeSetScale"),
+    OutsideHosts: (cluster.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
+    ClusterIdentity: (f"{world.GATE_TYPES}{IDENTITY}", "pulumi-python:dynamic/slurm:ClusterIdentity"),
 }
 
 

@@ -12,7 +12,7 @@ from slurm_rules import (
     updates,
 )
 from slurm_rules.beside import cluster_complete
-from slurm_rules.gate_shape import NODESET_SCALE
+from slurm_rules.cluster import NODESET_SCALE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one
