@@ -9,16 +9,16 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from slurm_rules import manual
 from slurm_rules.catalogue import RULES
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule
 
+from tests.policies import manual
 from tests.policies.pack import LAB, PACK, SITE
 
 
 def test_the_page_and_the_schema_are_made_of_the_rules() -> None:
-    again = "run `venv/bin/python -m slurm_rules.manual` in policies/"
+    again = "run `PYTHONPATH=policies venv/bin/python -m tests.policies.manual`"
     assert manual.PAGE.read_text() == manual.page(manual.PAGE.read_text()), again
     assert manual.SCHEMA.read_text() == manual.schema_text(), again
 

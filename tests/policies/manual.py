@@ -1,23 +1,25 @@
-"""The rules' manual and the schema of a site's file, made of the rules themselves. From ``policies/``:
+"""The rules' manual and the schema of a site's file, made of the rules themselves.
 
-``venv/bin/python -m slurm_rules.manual`` writes the table and chapters of ``docs/policies.md`` and ``site.schema.json``.
+``PYTHONPATH=policies venv/bin/python -m tests.policies.manual`` writes the table and chapters of ``docs/policies.md`` and
+``policies/site.schema.json``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from slurm_rules.beside import ROWS
 from slurm_rules.catalogue import RULES
 from slurm_rules.rule import Rule
 
-POLICIES = Path(__file__).resolve().parents[1]
-PAGE = POLICIES.parent / "docs" / "policies.md"
-SCHEMA = POLICIES / "site.schema.json"
-BEGIN, END = "<!-- rules: begin, made by slurm_rules.manual -->", "<!-- rules: end -->"
+from tests.integration.engine import REPO
+from tests.policies.pack import PACK
+
+PAGE = REPO / "docs" / "policies.md"
+SCHEMA = PACK / "site.schema.json"
+BEGIN, END = "<!-- rules: begin, made by tests.policies.manual -->", "<!-- rules: end -->"
 LEVELS = ["mandatory", "advisory", "disabled"]
 
 
