@@ -2,27 +2,38 @@
 
 A row is ``of`` kinds. It asks for values (``want``), for an option (``protect``, ``first``, ``ignores``), or for resources
 of a kind ``beside`` it: ``where`` these values are theirs, ``least`` to ``most`` of them, made ``after`` or ``before`` it,
-within their ``bounds``. ``when`` and ``unless`` say where it holds. ``~`` begins a pattern, ``<…>`` is a value of the
-resource, and what begins with ``@`` is no field.
+within their ``bounds``, each with an ``entry``. ``when`` and ``unless`` say where it holds, and one that is ``strict`` only
+where the site names it. ``~`` begins a pattern, ``<…>`` is a value of the resource, and what begins with ``@`` is no field.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
-from slurm_rules.cluster import JWT_FIELDS, key_secret
+from slurm_rules.cluster import (
+    JWT_FIELDS,
+    OUTSIDE_CONF_OUTPUT,
+    controller_of,
+    is_external,
+    jwt_field,
+    key_secret,
+    slurm_conf,
+    slurm_name,
+)
 from slurm_rules.keys import generators
 from slurm_rules.model import API_GROUP, HiddenValueError, Resource, Stack
 from slurm_rules.rule import Options, rule, words
+from slurm_rules.slurm_conf import settings
 from slurm_rules.world import GATE_TYPES
 
 ROWS: Final[list[dict[str, Any]]] = json.loads(Path(__file__).with_name("beside.json").read_text(encoding="utf-8"))
-_NAMES: Final = tuple(dict.fromkeys(row["row"] for row in ROWS))
+_STRICT: Final = tuple(dict.fromkeys(row["row"] for row in ROWS if "strict" in row))
+_NAMES: Final = tuple(dict.fromkeys(row["row"] for row in ROWS if "strict" not in row))
 _SHOWN: Final = 60
 _GROUPS: Final = ("admissionregistration.k8s.io", "autoscaling", "keda.sh")
 
@@ -30,7 +41,10 @@ _GROUPS: Final = ("admissionregistration.k8s.io", "autoscaling", "keda.sh")
 @rule(
     "cluster-complete",
     lambda resource: _called(resource) != "",
-    options={"spared": words((), "Rows that this site doesn't ask for, as of a cluster to throw away.", *_NAMES)},
+    options={
+        "spared": words((), "Rows that this site doesn't ask for, as of a cluster to throw away.", *_NAMES),
+        "strict": words((), "Rows that hold only where a site names them here.", *_STRICT),
+    },
 )
 def cluster_complete(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
     """Beside each part of a cluster is what this program makes with it: gates, the fence, slurmrestd, protection of keys.
@@ -46,7 +60,8 @@ def cluster_complete(resource: Resource, stack: Stack, options: Options) -> Iter
     """
     unseen: list[HiddenValueError] = []
     for row in ROWS:
-        if row["row"] in options["spared"] or not _is_of(resource, row["of"], stack):
+        left = row["row"] not in options["strict"] if "strict" in row else row["row"] in options["spared"]
+        if left or not _is_of(resource, row["of"], stack):
             continue
         try:
             for fault in _faults(resource, row, stack):
@@ -82,7 +97,7 @@ def _is_of(resource: Resource, kinds: str, stack: Stack) -> bool:
 
 
 def _faults(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
-    if _holds(resource, row.get("when", {})) and not ("unless" in row and _holds(resource, row["unless"])):
+    if _holds(resource, row.get("when", {}), stack) and not ("unless" in row and _holds(resource, row["unless"], stack)):
         yield from _asked(resource, row, stack)
 
 
@@ -94,17 +109,19 @@ def _asked(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator
     if "ignores" in row and row["ignores"] not in resource.ignore_changes:
         yield f"has no {row['ignores']} in ignoreChanges"
     for path, allowed in row.get("want", {}).items():
-        value = _at(resource, path)
-        if not _one_of(value, allowed, resource):
-            yield f"{_dotted(path)} is {'not set' if value is None else _text(value)[:_SHOWN]}"
+        value = _at(resource, path, stack)
+        if not _one_of(value, allowed, resource, stack):
+            shown = "not set" if value is None else _text(value)[:_SHOWN]
+            shown = "a text of several lines" if len(shown.splitlines()) > 1 else shown
+            yield f"{_dotted(path.replace('@jwt', jwt_field(resource)))} is {shown}"
     if "beside" in row:
         yield from _beside(resource, row, stack)
 
 
 def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterator[str]:
-    kind, where = row["beside"], {path: _filled(wanted, resource) for path, wanted in row["where"].items()}
+    kind, where = row["beside"], {path: _filled(wanted, resource, stack) for path, wanted in row["where"].items()}
     others = [each for each in stack.resources if _called(each) == kind]
-    found = [each for each in others if all(_at(each, path) == wanted for path, wanted in where.items())]
+    found = [each for each in others if all(_at(each, path, stack) == wanted for path, wanted in where.items())]
     named = f"{kind.rpartition(':')[2]} with {', '.join(f'{_dotted(path)} {value}' for path, value in where.items())}"
     if len(found) < row.get("least", 1):
         yield f"has no {named}"
@@ -114,6 +131,10 @@ def _beside(resource: Resource, row: Mapping[str, Any], stack: Stack) -> Iterato
         yield beyond
     elif "after" in row and not any(resource.urn in stack.needs(each) for each in found):
         yield f"{found[0].label} doesn't depend on it, so it may be removed first"
+    elif "entry" in row:
+        entry = _filled(row["entry"], resource, stack)
+        lacking = [each for each in found if entry not in (*each.names("data"), *each.names("stringData"))]
+        yield from (f"{each.label} has no entry {entry or '(none)'}" for each in lacking)
     elif "before" in row:
         yield from (f"doesn't depend on {each.label}" for each in found if each.urn not in stack.needs(resource))
 
@@ -128,11 +149,11 @@ def _beyond(resource: Resource, other: Resource, asking: list[str], bound: str) 
     return f"may ask for {asked:g}, and {other.label} allows {most:g}" if most is not None and asked > most else ""
 
 
-def _holds(resource: Resource, conditions: Mapping[str, list[Any]]) -> bool:
-    return all(_one_of(_at(resource, path), allowed, resource) for path, allowed in conditions.items())
+def _holds(resource: Resource, conditions: Mapping[str, list[Any]], stack: Stack) -> bool:
+    return all(_one_of(_at(resource, path, stack), allowed, resource, stack) for path, allowed in conditions.items())
 
 
-def _at(resource: Resource, path: str) -> Any:  # noqa: ANN401 - a JSON value
+def _at(resource: Resource, path: str, stack: Stack) -> Any:  # noqa: ANN401 - a JSON value
     match path:
         case "@name":
             return resource.in_cluster_name
@@ -142,17 +163,29 @@ def _at(resource: Resource, path: str) -> Any:  # noqa: ANN401 - a JSON value
             parts = [resource.peek(each) for each in ("data", "stringData")]  # one hidden as a whole names nothing
             names = [key for part in parts if isinstance(part, Mapping) for key in part]
             return " ".join([resource.in_cluster_name, *names])
+        case "@slurmName":
+            return slurm_name(resource)
+        case _ if path.startswith(f"@{OUTSIDE_CONF_OUTPUT}"):
+            text = _outside(resource, stack)
+            name = path.partition(" ")[2].lower()
+            return settings(text).get(name) if text and name else text
         case _:
-            return resource.get(*path.split(" "))
+            return resource.get(*(jwt_field(resource) if part == "@jwt" else part for part in path.split(" ")))
 
 
-def _one_of(value: object, allowed: list[Any], resource: Resource) -> bool:
+def _outside(resource: Resource, stack: Stack) -> str | None:
+    """Lines for an outside slurm.conf, of a Controller or of the one that a resource refers to."""
+    controller = resource if resource.kind == "Controller" else controller_of(resource, stack)
+    return slurm_conf(controller, stack) if controller is not None and is_external(controller) else None
+
+
+def _one_of(value: object, allowed: list[Any], resource: Resource, stack: Stack) -> bool:
     for each in allowed:
         if isinstance(each, str) and each.startswith("~"):
-            if value is not None and re.fullmatch(each[1:], _text(value)):
+            if value is not None and re.fullmatch(_filled(each[1:], resource, stack, re.escape), _text(value)):
                 return True
         elif isinstance(each, str):
-            if value == _filled(each, resource):
+            if value == _filled(each, resource, stack):
                 return True
         elif value == each and isinstance(value, bool) is isinstance(each, bool):
             return True
@@ -163,7 +196,7 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _filled(text: str, resource: Resource) -> str:
+def _filled(text: str, resource: Resource, stack: Stack, written: Callable[[str], str] = str) -> str:
     """A text with values of the resource in the place of their names."""
     own = {"name": "@name", "namespace": "@namespace"}
-    return re.sub(r"<([^<>]+)>", lambda match: _text(_at(resource, own.get(match[1], match[1])) or ""), text)
+    return re.sub(r"<([^<>]+)>", lambda match: written(_text(_at(resource, own.get(match[1], match[1]), stack) or "")), text)

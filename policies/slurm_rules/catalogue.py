@@ -12,7 +12,6 @@ from slurm_rules import (
     images,
     key_age,
     keys,
-    outside,
     partitions,
     storage,
     tokens,
@@ -24,7 +23,6 @@ RULES: tuple[Rule, ...] = (
     closed.cluster_as_made,
     beside.cluster_complete,
     gates.drain_within_bounds,
-    keys.key_references,
     keys.keys_differ,
     keys.key_source,
     key_age.key_age,
@@ -40,7 +38,6 @@ RULES: tuple[Rule, ...] = (
     updates.update_strategy_bounds,
     partitions.max_node_count,
     partitions.partition_references,
-    outside.outside_configuration,
     images.versions_agree,
     storage.accounting_database_durable,
 )

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from math import log2
 from zlib import compress
 
-from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
+from slurm_rules.cluster import entry, jwt_field, key_secret
 from slurm_rules.key_material import keys_of
 from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack
-from slurm_rules.rule import Options, flag, number, rule, slinky
+from slurm_rules.rule import Options, number, rule, slinky
 
 SAFE_RANDOM = "RandomPassword"
 """The one type of the random provider whose result is a secret and whose ID holds none of it."""
@@ -35,50 +35,6 @@ def generators(secret: Resource, stack: Stack) -> list[Resource]:
     return [source for source in found if source is not None and source.type.startswith("random:")]
 
 
-def _references(resource: Resource) -> Iterator[tuple[str, str]]:
-    """Which key and the field that refers to it."""
-    yield "slurm.key", "slurmKeyRef"
-    yield "the JWT key", jwt_field(resource)
-
-
-@rule(
-    "key-references",
-    slinky("Controller", "Accounting"),
-    options={
-        "allowSecretsOfOthers": flag("Whether a key's Secret may be made outside this stack.", default=True),
-    },
-)
-def key_references(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
-    """Both keys exist for every Controller, an outside one too, and for every slurmdbd in Kubernetes.
-
-    Why: pods mount slurm.key and the operator signs its token with the JWT key. For an outside slurmctld the schema asks
-    for neither, so a forgotten reference is accepted, and then slurmd pods don't start and the operator, without a token,
-    treats every node as drained and deletes pods with running jobs.
-
-    Source: Slinky hybrid guide, "Slurm Configuration"; slurm-operator internal/controller/slurmclient/slurmclient_sync.go
-    and slurmcontrol.go (IsNodeDrained).
-
-    Do: set slurmKeyRef and jwtKeyRef (jwtHs256KeyRef with operator 1.0) to Secrets of the same namespace.
-
-    Level: mandatory, since a cluster without them deletes busy pods.
-    """
-    if resource.kind == "Accounting" and is_external(resource):
-        return
-    for what, field in _references(resource):
-        name, key = resource.text("spec", field, "name"), resource.text("spec", field, "key")
-        if not name or not key:
-            yield f"{resource.label} has no complete {field}, so no pod of it has {what}; give name and key of its Secret"
-            continue
-        secret = key_secret(resource, stack, field)
-        if secret is None and not options["allowSecretsOfOthers"]:
-            yield (
-                f"{resource.label}: {field} names the Secret {name}, which this stack doesn't make; this site wants keys"
-                " made or imported by the stack (allowSecretsOfOthers)"
-            )
-        if secret is not None and key not in (*secret.names("data"), *secret.names("stringData")):
-            yield f"{resource.label}: {field} names the entry {key}, which the Secret {name} doesn't have"
-
-
 @rule("keys-differ", slinky("Controller"))
 def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """slurm.key and the JWT key of a cluster are two different keys.
@@ -95,7 +51,7 @@ def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]
     jwt = jwt_field(controller)
     places = [(controller.text("spec", f, "name"), controller.text("spec", f, "key")) for f in ("slurmKeyRef", jwt)]
     if not all(part for place in places for part in place):
-        return  # key-references says what is missing
+        return  # cluster-complete says what is missing
     same = f"{controller.label}: slurm.key and the JWT key are the same"
     if places[0] == places[1]:
         yield f"{same} entry {places[0][1]} of the Secret {places[0][0]}; give the JWT key a Secret of its own"

@@ -39,7 +39,7 @@ def max_node_count(controller: Resource, stack: Stack, _: Options) -> Iterator[s
     conf = slurm_conf(controller, stack) or ""
     given = settings(conf).get("maxnodecount", "")
     if not given and is_external(controller):
-        return  # outside-configuration says so
+        return  # cluster-complete says so
     allowed = int(given) if given.isdigit() else DEFAULT_MAX_NODE_COUNT
     metal = len(nodes(conf))
     pods = sum(most_nodes(nodeset, stack) for nodeset in belonging_to(controller, stack, "NodeSet"))

@@ -134,6 +134,6 @@ def test_no_rule_finds_fault_with_an_example(previews: Callable[[str], Outcome],
 def test_only_what_the_update_will_make_is_not_judged(previews: Callable[[str], Outcome]) -> None:
     """Keys that are made in the update: their Secrets' entries, and fingerprints in outputs and an annotation."""
     assert {name: previews(name).spoke for name in NAMES if previews(name).spoke} == {
-        "all-in-kubernetes": {"key-references", "keys-not-in-clear", "no-secrets-in-clear", "no-secrets-in-outputs"}
+        "all-in-kubernetes": {"cluster-complete", "keys-not-in-clear", "no-secrets-in-clear", "no-secrets-in-outputs"}
     }
     assert "Fingerprint is known only after the update" in previews("all-in-kubernetes").output

@@ -11,6 +11,7 @@ from slurm_rules import (
     key_age,
     keys,
 )
+from slurm_rules.beside import cluster_complete
 from slurm_rules.cluster import entry
 from slurm_rules.model import REDACTED, UNKNOWN, Resource, Stack
 from slurm_rules.rule import Verdict
@@ -22,20 +23,22 @@ from tests.policies.judging import judged, messages, spec, with_hidden
 def test_the_older_name_of_the_jwt_keys_reference_counts() -> None:
     old = {"name": "slurm-auth-jwths256", "key": "jwt_hs256.key"}
     change = spec("controller", jwtKeyRef=None, jwtHs256KeyRef=old)
-    assert judged(keys.key_references, change).violations == ()
+    assert judged(cluster_complete, change).violations == ()
     assert judged(keys.keys_differ, change).violations == ()
 
 
 def test_a_secret_of_others_is_allowed_unless_the_site_says_no() -> None:
     change = {"resources": {"slurm-key-secret": None}}
-    assert judged(keys.key_references, change, base="outside").violations == ()
-    verdict = judged(keys.key_references, change, {"allowSecretsOfOthers": False}, "outside")
-    assert "which this stack doesn't make" in messages(verdict)
+    assert judged(cluster_complete, change, base="outside").violations == ()
+    verdict = judged(cluster_complete, change, {"strict": ["keys-of-the-stack"]}, "outside")
+    assert "has no Secret with name slurm-auth-slurm, namespace slurm; this site wants keys that the stack" in messages(
+        verdict
+    )
 
 
 def test_a_reference_to_an_entry_that_the_secret_lacks_is_found() -> None:
     change = {"resources": {"slurm-key-secret": {"properties": {"stringData": {"slurm.key": None, "munge.key": "x"}}}}}
-    assert "the entry slurm.key" in messages(judged(keys.key_references, change, base="outside"))
+    assert "has no entry slurm.key; its pods" in messages(judged(cluster_complete, change, base="outside"))
 
 
 @pytest.mark.parametrize(

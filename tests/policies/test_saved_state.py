@@ -81,7 +81,7 @@ def test_a_sound_saved_state_passes_analysis(deployed: Project) -> None:
 def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project) -> None:
     seen = analyze(deployed, written(deployed, saved(deployed), "sound"), DECLARED, passphrase="")
     assert seen.code == 0, seen.output
-    assert seen.spoke == {"key-references", "keys-not-in-clear"}
+    assert seen.spoke == {"cluster-complete", "keys-not-in-clear"}
     assert "is an encrypted secret" in seen.output
 
 
