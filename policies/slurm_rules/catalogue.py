@@ -10,12 +10,10 @@ from slurm_rules import (
     compute,
     gates,
     images,
-    key_age,
     keys,
     partitions,
     storage,
     tokens,
-    updates,
 )
 from slurm_rules.rule import Rule
 
@@ -25,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     gates.drain_within_bounds,
     keys.keys_differ,
     keys.key_source,
-    key_age.key_age,
+    keys.key_age,
     clear_text.no_secrets_in_clear,
     clear_text.no_secrets_in_outputs,
     clear_text.keys_not_in_clear,
@@ -35,7 +33,7 @@ RULES: tuple[Rule, ...] = (
     compute.requests_equal_limits,
     compute.whole_cpus,
     compute.exclusive_without_cgroups,
-    updates.update_strategy_bounds,
+    gates.update_strategy_bounds,
     partitions.max_node_count,
     partitions.partition_references,
     images.versions_agree,

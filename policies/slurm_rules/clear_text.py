@@ -7,7 +7,7 @@ import binascii
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatch
 from typing import Any
 
@@ -24,9 +24,8 @@ from slurm_rules.model import (
     HiddenValueError,
     Resource,
     Stack,
+    everything,
     hidden_paths,
-    inner,
-    mappings,
 )
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import (
@@ -177,8 +176,7 @@ def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
-    yield from ((path, name, value) for name, value, path in _literals(part) if named_secret(name, value))
-    yield from ((path, name, value) for name, value, path in _arguments(part) if named_password(name, value))
+    yield from ((path, name, value) for path, name, value, judge in _programs(part) if judge(name, value))
     if resource.type.endswith(JOB):
         yield from _of_job(part)
     own = resource.is_slinky or resource.type.startswith(_DYNAMIC)  # their fields are known (cluster-as-made)
@@ -186,6 +184,19 @@ def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, s
         for path, name, value in _leaves(part[field], field, field):
             if named_password(name, value):
                 yield path, name, value
+
+
+def _programs(value: object) -> Iterator[tuple[str, str, str, Callable[[str, str], bool]]]:
+    """Path, name and value of what pods' programs are given: literal variables (``env: [{name, value}]``) and arguments;
+    and by which words such a name is a secret's."""
+    for path, key, part in everything(value):
+        items = part if isinstance(part, list | tuple) else ()
+        if key in ("command", "args"):
+            said = arguments(word for word in items if isinstance(word, str))
+            yield from ((path, name, text, named_password) for name, text in said)
+        for item in items:
+            if isinstance(item, Mapping) and isinstance(item.get("name"), str) and isinstance(item.get("value"), str):
+                yield path, item["name"], item["value"], named_secret
 
 
 def _of_job(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -218,24 +229,6 @@ def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, s
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):
             yield from _leaves(part, f"{path}[{index}]", name)
-
-
-def _literals(value: object) -> Iterator[tuple[str, str, str]]:
-    """Name, value and path of every literal environment variable (``env: [{name, value}]``)."""
-    for path, each in mappings(value):
-        for here, _, part in inner(each, path):
-            for item in part if isinstance(part, list | tuple) else ():
-                if isinstance(item, Mapping) and isinstance(item.get("name"), str) and isinstance(item.get("value"), str):
-                    yield item["name"], item["value"], here
-
-
-def _arguments(value: object) -> Iterator[tuple[str, str, str]]:
-    """Name, value and path of what commands set that pods are to run."""
-    for path, each in mappings(value):
-        for here, key, part in inner(each, path):
-            if key in ("command", "args") and isinstance(part, list | tuple):
-                found = arguments(word for word in part if isinstance(word, str))
-                yield from ((name, text, here) for name, text in found)
 
 
 @rule("keys-not-in-clear", lambda resource: resource.is_a("", "Secret"))

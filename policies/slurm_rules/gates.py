@@ -1,12 +1,12 @@
-"""The gate after every NodeSet, which drains before the number is lowered and before the NodeSet is removed."""
+"""Bounds of what gates and rolling updates take from a NodeSet at once, and how long they wait for its jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import NODESET_SCALE, OUTSIDE_HOSTS
+from slurm_rules.cluster import NODESET_SCALE, OUTSIDE_HOSTS, gates_of, most_nodes
 from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, flag, number, rule, typed, words
+from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
 
 
 @rule(
@@ -54,3 +54,33 @@ def _limits(gate: Resource, options: Options) -> Iterator[str]:
     jobs = [gate.number("policy", "limits", name) for name in ("max_jobs", "max_job_age_s")]
     if options["requireLimits"] and (share is None or jobs == [None, None]):
         yield f"{gate.name}: drain.limits needs maxShare, and maxJobs or maxJobAge, at this site"
+
+
+@rule(
+    "update-strategy-bounds",
+    slinky("NodeSet"),
+    options={"maxUnavailablePercent": number(50, "Largest share of a NodeSet that may be away at once, in percent.", 1)},
+)
+def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """A rolling update takes no more than the site's share of a NodeSet away at once.
+
+    Why: the operator drains that share together, so with 100% a new image drains the whole partition and no job starts until
+    the longest one has ended.
+
+    Source: slurm-operator docs/usage/nodeset-operations.md (updateStrategy); api/v1beta1/nodeset_types.go (25% by default).
+
+    Do: lower updateStrategy.maxUnavailable, or use OnDelete and update by hand.
+
+    Level: advisory, since no job is lost.
+    """
+    value = next((g.get("maxUnavailable") for g in gates_of(nodeset, stack)[:1] if g.text("updates") == "Gated"), None)
+    value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable") if value is None else value
+    bound, replicas = options["maxUnavailablePercent"], most_nodes(nodeset, stack)
+    share: float | None = None
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        share = float(value[:-1])
+    elif isinstance(value, int | float) and value > 1 and replicas:
+        share = 100 * value / replicas
+    if share is not None and share > bound:
+        shown = value if isinstance(value, str) else f"{value:g} of {replicas:g}"
+        yield f"{nodeset.label}: maxUnavailable is {shown}; this site allows {bound:g}% of a NodeSet"

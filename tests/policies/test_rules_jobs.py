@@ -9,7 +9,6 @@ from slurm_rules import (
     compute,
     gates,
     partitions,
-    updates,
 )
 from slurm_rules.beside import cluster_complete
 from slurm_rules.cluster import NODESET_SCALE
@@ -170,14 +169,14 @@ def test_exclusive_partitions_are_allowed_without_cgroups() -> None:
 @pytest.mark.parametrize(("value", "fine"), [(2, True), (3, False), ("50%", True), ("51%", False), (1, True)])
 def test_a_rolling_update_is_bounded_as_a_share_and_as_a_number(value: object, fine: bool) -> None:
     change = spec("nodeset", updateStrategy={"rollingUpdate": {"maxUnavailable": value}})
-    assert (not judged(updates.update_strategy_bounds, change).violations) is fine
+    assert (not judged(gates.update_strategy_bounds, change).violations) is fine
 
 
 @pytest.mark.parametrize(("value", "fine"), [(1.0, True), ("50%", True), ("51%", False)])
 def test_a_rollout_by_the_gate_is_bounded_likewise(value: object, fine: bool) -> None:
     """Its NodeSet is OnDelete, so the gate has the bound."""
     change = {"resources": {"gate": {"properties": {"updates": "Gated", "maxUnavailable": value}}}}
-    assert (not judged(updates.update_strategy_bounds, change).violations) is fine
+    assert (not judged(gates.update_strategy_bounds, change).violations) is fine
 
 
 def test_a_site_spares_rows_and_a_row_that_does_not_exist_spares_none() -> None:

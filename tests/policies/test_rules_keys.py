@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from slurm_rules import (
     clear_text,
-    key_age,
     keys,
 )
 from slurm_rules.beside import cluster_complete
@@ -131,7 +130,7 @@ def test_a_secret_in_a_chart_value_is_found() -> None:
 def test_the_age_of_a_key_that_somebody_else_makes_is_that_of_its_entry(since: object, old: bool) -> None:
     kind = "pulumi-python:dynamic/slurm:ExternalKey"
     props = {"namespace": "slurm", "secret": "store", "since": since}
-    verdict = one(key_age.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),)))
+    verdict = one(keys.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),)))
     assert bool(verdict.violations) is old
     assert all("Secret slurm/store: its key is" in str(said) for said in verdict.violations)
 
@@ -139,4 +138,4 @@ def test_the_age_of_a_key_that_somebody_else_makes_is_that_of_its_entry(since: o
 def test_before_the_first_update_the_age_of_such_a_key_is_no_reason_to_refuse() -> None:
     kind = "pulumi-python:dynamic/slurm:ExternalKey"
     props = {"namespace": "slurm", "secret": "store", "since": UNKNOWN}
-    assert one(key_age.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),))) == Verdict()
+    assert one(keys.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),))) == Verdict()
