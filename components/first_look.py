@@ -12,8 +12,9 @@ from typing import Any
 
 import pulumi
 
+from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.ownership import Question, refusal
+from slinky_iac.ownership import Question, adopted, refusal
 
 from .threads import in_thread
 
@@ -75,7 +76,10 @@ def look_before(
     with ``stops`` before anything is changed."""
 
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
-        if not changes(args.old_inputs or {}, args.new_inputs or {}):
+        old, new = args.old_inputs or {}, args.new_inputs or {}
+        if "spec" in new and "spec" not in old:  # imported right before: its inputs are a name, what it is like is an output
+            old = within(args.old_outputs or {}, new)
+        if not changes(old, new):
             return
         found = await in_thread(look)
         if found and pulumi.runtime.is_dry_run():
@@ -84,6 +88,25 @@ def look_before(
             raise pulumi.RunError(stops.replace("{}", found))
 
     return pulumi.ResourceHook(name, before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+
+
+def within(there: Any, asked: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Of what is in Kubernetes the fields that an update names, which are all that it can change."""
+    if isinstance(there, Mapping) and isinstance(asked, Mapping):
+        return {key: within(there[key], inner) for key, inner in asked.items() if key in there}
+    if isinstance(there, list) and isinstance(asked, list) and len(there) == len(asked):
+        return [within(*each) for each in zip(there, asked, strict=True)]
+    return there
+
+
+def require_adopted(config: ClusterConfig) -> None:
+    """Before anything is registered: what the stack takes over is there, and Helm has let it go. Raises StackRefused."""
+    question = adopted(config)
+    if question is None:
+        return
+    found = refusal(config, question, os.environ, Path.home(), preview=pulumi.runtime.is_dry_run())
+    if found is not None:
+        raise StackRefused(found)
 
 
 def none_lost(_plural: str) -> str | None:

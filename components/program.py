@@ -13,6 +13,7 @@ from slinky_iac.ownership import lost
 from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
 
+from .first_look import require_adopted
 from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
 
 
@@ -23,6 +24,7 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     collect_seldom()
     settings = read_stack()
     config, home = settings.config, Path.home()
+    require_adopted(config)
     args = HybridClusterArgs(
         settings=settings, notices=partial(notices, config, os.environ, home), lost=partial(lost, config, os.environ, home)
     )

@@ -25,6 +25,7 @@ from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
 
+from .first_look import require_adopted
 from .hybrid_cluster import EXPORTS, HybridClusterArgs
 from .hybrid_cluster import HybridCluster as _Cluster
 from .inputs import Address, Given, given
@@ -91,6 +92,7 @@ class HybridCluster(_Cluster):
         _refuse(f"HybridCluster {name}", found)
         settings = read_sections(found.sections, database_password)
         self.config = config = settings.config
+        require_adopted(config)
         found.digests(config)
         ask = partial(notices, config, os.environ, Path.home())
         args = HybridClusterArgs(

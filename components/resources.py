@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import Namespace
 
 from slinky_iac import names, ownership
+from slinky_iac.config.adopted import ANNOTATIONS, LABELS, AdoptedObject
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
@@ -22,6 +24,8 @@ BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
 """pulumi-kubernetes deletes in the foreground: a custom resource stays until its children are gone. The operator continues
 reconciling all but NodeSets meanwhile and makes the children again, for minutes (seen with 1.0.1: RestApi, 5 s to 5 min)."""
 
+GATED: Final = {"Controller": "extraConf", "NodeSet": "replicas"}
+"""Field of a spec that only a gate writes, once the object is there."""
 HIDDEN: Final = {"additional_secret_outputs": ["data", "stringData"]}
 """Options of a Secret, whose data the engine encrypts in the state."""
 
@@ -70,6 +74,9 @@ def register_object(
     """One object; its logical name begins with ``name``. ``more``: what a Secret holds, and what only outputs know."""
     meta = metadata(config, made.name, {**made.annotations, **(annotations or {})})
     meta["labels"] = {**meta["labels"], **made.labels}
+    taken = _adopted(config, made)
+    for field in () if taken is None else {LABELS, ANNOTATIONS} & {*taken.keep}:
+        meta.pop(field.removeprefix("metadata."), None)
     space = made.space(meta.pop("namespace"))
     if space is not None:
         meta["namespace"] = space
@@ -93,11 +100,24 @@ def custom_resource(
 
     A NodeSet's deletion ends when its pods have: slurmrestd must outlive them. A replacement deletes first: under one
     name, creating first would take up the old object, which is then deleted as the old one, and none is left.
+
+    One that the stack takes over from Helm is imported by the engine, which then updates it in the same run and refuses to
+    replace it (Pulumi 3, step_generator.go). pulumi-kubernetes reads no spec of it into the state's inputs, so a field that
+    the program leaves out stays as it is (server-side apply).
     """
     noted = {} if made.kind == "NodeSet" else dict(BACKGROUND)
     options = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True))
+    if _adopted(config, made) is not None:
+        there = f"{made.space(config.cluster.namespace)}/{made.name}"
+        options = pulumi.ResourceOptions.merge(options, pulumi.ResourceOptions(import_=there))
+        spec = {field: value for field, value in made.body["spec"].items() if field != GATED.get(made.kind)}
+        made = replace(made, body={"spec": spec})
     found: CustomResource = register_object("", config, made, options, noted | dict(annotations or {}))
     return found
+
+
+def _adopted(config: ClusterConfig, made: Object) -> AdoptedObject | None:
+    return None if config.adopted is None else config.adopted.object(made.kind, made.name)
 
 
 def nodeset_object(config: ClusterConfig, made: Object, opts: pulumi.ResourceOptions) -> CustomResource:

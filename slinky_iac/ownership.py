@@ -28,6 +28,8 @@ BUDGET_S: Final = 5.0
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 US: Final = "slinky-iac"
 HELM_RECORD: Final = {"owner": "helm"}
+LET_GO: Final = {"owner": US}
+"""Label of Helm's records of a release that a stack has taken over: Helm finds them no longer."""
 Question = Callable[["KubeClient"], str | None]
 """Asks about one object; None where nothing is in the way, else what stops the update."""
 
@@ -144,6 +146,48 @@ def newer(config: ClusterConfig, nodeset: str) -> Question:
         )
 
     return ask
+
+
+def adopted(config: ClusterConfig) -> Question | None:
+    """What a stack takes over from Helm, before anything is registered; None where it takes over nothing. Each object must
+    be the one that `slinky adopt` saw, and Helm must have let it go."""
+    own, space = config.adopted, config.cluster.namespace
+    if own is None:
+        return None
+
+    def ask(kube: KubeClient) -> str | None:
+        for called, each in own.objects.items():
+            kind, name = called.split(" ")
+            try:
+                there = _marks().custom(kube, space, f"{kind.lower()}s", name).uid
+            except KubeNotFound:
+                there = ""
+            if there != each.uid:
+                return adopted_lost(called, space, there)
+        held = own.namespace or space
+        return adopted_held(_marks().secret(kube, held, own.record), held, own.release)
+
+    return ask
+
+
+def adopted_lost(called: str, space: str, uid: str) -> str:
+    """The refusal of an object that isn't the one that was to be taken over; ``uid`` is of the one that is there, if any."""
+    found = f"is another object now (UID {uid})" if uid else "isn't in Kubernetes"
+    return (
+        f"{called} in namespace {space} {found}; adopted.objects names one that this stack takes over. Nothing was changed."
+        f' If that one is gone for good, remove "{called}" from adopted.objects, so that the stack makes its own. Else look'
+        " at what is there, and make the file again by `slinky adopt`"
+    )
+
+
+def adopted_held(record: ObjectMeta, space: str, name: str) -> str | None:
+    """The refusal while Helm has the release: `helm uninstall` would delete what the stack takes over."""
+    if not record.labels.items() >= HELM_RECORD.items():
+        return None
+    return (
+        f"Helm still has release {name} in namespace {space}, which this stack takes over: `helm uninstall` would delete its"
+        " objects. Nothing was changed. Take it from Helm: `slinky adopt --let-go Pulumi.<stack>.yaml`"
+    )
 
 
 def release(space: str, name: str) -> Question:

@@ -114,6 +114,12 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def copies_metadata(self) -> bool:
+        """Whether labels and annotations of Controller, Accounting, RestApi and LoginSet are their pods' too, which restart
+        for them (1.1.0 on, ``internal/builder/*/*_app.go``)."""
+        return self.minor >= 1
+
+    @property
     def has_ssh(self) -> bool:
         """Whether NodeSet has ``ssh`` (1.1.0 on)."""
         return self.minor >= 1

@@ -53,6 +53,8 @@ class Registered:
     hooks: frozenset[str]
     provider: str
     retained: bool
+    import_id: str
+    """What is imported under this name; empty: it is made."""
 
 
 @dataclass
@@ -147,6 +149,7 @@ def _registered(urn: str, request: Any) -> Registered:
         hooks=frozenset(name for names in bound.values() for name in names),
         provider=request.provider,
         retained=bool(request.retainOnDelete),
+        import_id=request.importId,
     )
 
 

@@ -18,7 +18,7 @@ def custom_resources(config: StackConfig) -> Rendered:
     if config.accounting.enabled:
         specs["Accounting"] = accounting_spec(config)
     specs |= {f"NodeSet/{name}": nodeset_spec(config, name, nodeset) for name, nodeset in config.nodesets.items()}
-    return specs | {f"LoginSet/{name}": loginset_spec(config, login) for name, login in config.logins.items()}
+    return specs | {f"LoginSet/{name}": loginset_spec(config, name, login) for name, login in config.logins.items()}
 
 
 def services(config: StackConfig) -> Rendered:

@@ -181,7 +181,7 @@ def nodeset(config: ClusterConfig, name: str, settings: NodeSet) -> Object:
 def loginset(config: ClusterConfig, name: str, settings: LoginSet) -> Object:
     """A login set, by its name in the stack's file."""
     own = names.loginset_resource(config.cluster.resource_name, name)
-    return _slinky(config, "LoginSet", own, loginset_spec(config, settings))
+    return _slinky(config, "LoginSet", own, loginset_spec(config, name, settings))
 
 
 def network_objects(config: StackConfig) -> Iterator[Object]:

@@ -10,6 +10,8 @@ from typing import Any, Final
 from slinky_iac.config.shown import place
 
 GENERAL: Final[Mapping[str, str]] = {
+    "adopted-fields": "Objects of a Helm release that the stack took over keep fields as they were, so that no pod restarts"
+    " ([chart.md](chart.md)). Settings of these fields have no effect. The finding goes with the last line of `keep`.",
     "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
     " slurm.conf must have its units ([node-table.md](node-table.md)).",
     "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"

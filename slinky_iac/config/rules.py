@@ -11,6 +11,7 @@ from ipaddress import ip_address
 
 from slinky_iac import names
 from slinky_iac.config import (
+    rules_adopted,
     rules_clients,
     rules_identity,
     rules_keys,
@@ -336,6 +337,7 @@ RULES: tuple[Rule, ...] = (
     _operator,
     _mixed,
     _external_daemons,
+    *rules_adopted.RULES,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from slinky_iac import names
+from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
@@ -115,6 +116,8 @@ class ClusterConfig(Section):
     """Which Kubernetes cluster."""
     slurmrest: Access = Access()
     """How this program reaches slurmrestd."""
+    adopted: Adopted | None = None
+    """What the stack took over from a Helm release. `slinky adopt` writes it."""
 
     @property
     def auth(self) -> Auth:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.adopted import kept
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT, SecretEntry
 from slinky_iac.parts.jobs.settings import UserToken
@@ -50,7 +51,7 @@ def controller_spec(config: StackConfig) -> Spec:
     target = slurmctld_target(config)
     if target is not None:
         return spec | {"external": True, "externalConfig": {"host": target.host, "port": target.port}}
-    return spec | _inside_controller(config)
+    return kept(config.adopted, "Controller", config.cluster.resource_name, spec | _inside_controller(config))
 
 
 def _inside_controller(config: StackConfig) -> Spec:
@@ -150,7 +151,8 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         extra["StorageParameters"] = parameters
     spec["extraConf"] = "\n".join(pair(key, value) for key, value in extra.items())
     spec["template"] = template(config, accounting.pod, more)
-    return with_raw(filled(spec), accounting.raw, "slurmdbd")
+    whole = with_raw(filled(spec), accounting.raw, "slurmdbd")
+    return kept(config.adopted, "Accounting", config.cluster.resource_name, whole)
 
 
 DATABASE_CA, DATABASE_CLIENT = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
@@ -214,7 +216,8 @@ def restapi_spec(config: ClusterConfig) -> Spec:
         pod.setdefault("metadata", {}).setdefault("annotations", {}).update(notes)
     if pod:
         spec["template"] = pod
-    return with_raw(spec, config.restapi.raw, "slurmrestd")
+    whole = with_raw(spec, config.restapi.raw, "slurmrestd")
+    return kept(config.adopted, "RestApi", config.cluster.resource_name, whole)
 
 
 def token_spec(config: ClusterConfig, name: str, token: UserToken) -> Spec:

@@ -47,7 +47,7 @@ def _specs(config: StackConfig) -> Iterator[tuple[str, Spec]]:
     for name in config.nodesets:
         yield f"nodesets.{name}", nodeset_spec(config, name, config.nodesets[name])
     for name in config.logins:
-        yield f"logins.{name}", loginset_spec(config, config.logins[name])
+        yield f"logins.{name}", loginset_spec(config, name, config.logins[name])
 
 
 def _of(path: str, spec: Spec, version: str) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.config.adopted import OWN_LINE, keeps_line
 from slinky_iac.config.node_gres import types_of
 from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.sections import ExternalHost
@@ -70,8 +71,9 @@ def controller_extra_conf(config: StackConfig) -> str:
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
-    if config.operator_version.prunes_slurm_conf and not _has(config.controller.extra_conf, "ReturnToService"):
-        lines.append("ReturnToService=2")  # as operators up to 1.1 wrote: with 0 a deleted pod that comes back stays DOWN
+    said = _has(config.controller.extra_conf, OWN_LINE) or keeps_line(config.adopted, config.cluster.resource_name)
+    if config.operator_version.prunes_slurm_conf and not said:
+        lines.append(f"{OWN_LINE}=2")  # as operators up to 1.1 wrote: with 0 a deleted pod that comes back stays DOWN
     lines.extend(metal_lines(config))
     # The operator writes the same NodeSet= lines, but not before their NodeSets are there, nor after; without one, slurmctld
     # refuses its whole file. Slurm takes two of one name for one.

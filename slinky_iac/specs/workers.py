@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.config.adopted import kept
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
@@ -69,7 +70,8 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     if nodeset.ssh.enabled:
         more = {"extraSshdConfig": nodeset.ssh.extra_sshd_config, "sssdConfRef": _sssd_conf(config, nodeset.ssh)}
         spec["ssh"] = {"enabled": True, **more}
-    return with_raw(filled(spec), nodeset.raw, "slurmd")
+    own = names.nodeset_resource(config.cluster.resource_name, name)
+    return kept(config.adopted, "NodeSet", own, with_raw(filled(spec), nodeset.raw, "slurmd"))
 
 
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
@@ -163,7 +165,7 @@ def _update_strategy(nodeset: NodeSet) -> Spec:
     return {"type": strategy.type, "rollingUpdate": {"maxUnavailable": strategy.max_unavailable}}
 
 
-def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
+def loginset_spec(config: ClusterConfig, name: str, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
     image = login.image or config.cluster.images.login or slinky_image(config, "login")
     mounts = _mounts(login) + users_mounts(config) + conf_mounts(config, by_operator=True)
@@ -181,7 +183,8 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
         "extraSshdConfig": login.extra_sshd_config,
         "template": noted(config, template(config, login.pod, filled(pod))),
     }
-    return with_raw(filled(spec), login.raw, "login")
+    resource = names.loginset_resource(config.cluster.resource_name, name)
+    return kept(config.adopted, "LoginSet", resource, with_raw(filled(spec), login.raw, "login"))
 
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from lab.charts import chart_dir, crd_dir
 from slinky_iac.commands import cli
 from tests.integration.engine import Project
 from tests.integration.kube_api import KubeApi, served
+from tests.stacks import read_yaml
 
 PROGRAM = """
     from pulumi_kubernetes import Provider
@@ -76,11 +77,14 @@ def test_a_release_of_the_chart_is_read_and_left_as_it_is(
     out = tmp_path / "Pulumi.prod.yaml"
     code = cli.main(["adopt", "--kubeconfig", str(api.kubeconfig), "--out", str(out), "--json"])
     found = json.loads(capsys.readouterr().out)
-    assert (code, found["chartVersion"], found["errors"], found["missing"], found["writers"]) == (3, release, [], [], [])
+    assert (code, found["chartVersion"], found["errors"], found["missing"], found["writers"]) == (0, release, [], [], [])
     assert versions(api) == before, "nothing is written"
     of_nodesets = [each for each in found["differences"] if each["object"].startswith("NodeSet ")]
     assert {each["object"] for each in of_nodesets} == {"NodeSet slurm-worker-gpu", "NodeSet slurm-worker-slinky"}
-    restarting = {(each["object"], each["field"]) for each in of_nodesets if each["pods"] == "restart"}
-    limited = {("NodeSet slurm-worker-gpu", field) for field in ("spec.slurmd.env", "spec.slurmd.resources.requests")}
-    assert restarting == limited, "what a limit alone becomes here; the chart's own NodeSet has none, and needs no new pods"
+    assert {each["pods"] for each in found["differences"]} == {"stay"}
+    objects = read_yaml(out.read_text())["config"]["slinky-iac:adopted"]["objects"]
+    limited = ["spec.slurmd.env", "spec.slurmd.resources.requests"]
+    assert objects["NodeSet slurm-worker-gpu"]["keep"] == limited, "what a limit alone becomes here"
+    assert "keep" not in objects["NodeSet slurm-worker-slinky"], "the chart's own NodeSet has none"
+    assert ("metadata.labels" in objects["Controller slurm"].get("keep", [])) == (release != "1.0.1")
     assert cli.main(["check", str(out)]) == 0

@@ -126,12 +126,21 @@ def pod(
     phase: str = "Running",
     runs: bool = True,
     labels: Mapping[str, str] | None = None,
+    uid: str = "",
+    machine: str = "",
 ) -> None:
-    """A worker pod as kubelet and the operator leave it; ``states``: of its Slurm node."""
+    """A worker pod as kubelet and the operator leave it; ``states``: of its Slurm node, ``uid``: of its NodeSet."""
     kept = {names.LABEL_POD_INDEX: "0", names.LABEL_SCALING_MODE: "StatefulSet"} if labels is None else dict(labels)
-    reference = {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": owner, "uid": f"of-{owner}", "controller": True}
+    reference = {
+        "apiVersion": names.API_VERSION,
+        "kind": "NodeSet",
+        "name": owner,
+        "uid": uid or f"of-{owner}",
+        "controller": True,
+    }
     meta = {"name": name, "labels": kept, "ownerReferences": [reference]}
-    spec = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
+    spec: dict[str, Any] = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
+    spec |= {"nodeName": machine} if machine else {}
     done(call(api, "POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
     now = "2026-01-01T00:00:00Z"
     state: dict[str, Any] = {"running": {"startedAt": now}} if runs else {"waiting": {"reason": "CrashLoopBackOff"}}

@@ -8,11 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from slinky_iac import names, ownership
+from slinky_iac.config.load import load
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import NodeSet, ObjectMeta
+from tests.api_server import ApiServer
 from tests.clusters import MUNGE, STACKS, recorded
-from tests.stacks import form
+from tests.stacks import form, minimal
+from tests.unit.config.rule_cases_adopted import RECORD, UID
 from tests.unit.drain.made import nodeset
 
 OURS = {ownership.MANAGED_BY: ownership.US, names.LABEL_CLUSTER: "slurm"}
@@ -57,6 +60,53 @@ def test_a_release_that_helm_has_a_record_of_is_refused_with_the_one_command_tha
     assert "pending-install" in said
     assert "operator.install: false" in said
     assert ownership.release_taken((), "slinky", "slurm-operator") is None
+
+
+ADOPTED = {
+    "cluster": {"name": "atlas", "createNamespace": False},
+    "keys": {
+        "source": "existing",
+        "slurmKeyFrom": {"secret": "slurm-auth-slurm"},
+        "jwtKeyFrom": {"secret": "slurm-auth-jwt"},
+    },
+    "adopted": {"release": "slurm", "record": RECORD, "objects": {"RestApi slurm": {"uid": UID}}},
+}
+
+
+def taken_over(folder: Path, uid: str, owner: str = ownership.US) -> str | None:
+    """What stops a stack that takes over a RestApi; ``uid`` of the one that is there, ``owner``: label of Helm's record."""
+    labels = {"owner": owner, "name": "slurm", "status": "deployed"}
+    with ApiServer() as server:
+        record = {"metadata": {"name": RECORD, "uid": RECORD, "labels": labels}}
+        server.objects[f"/api/v1/namespaces/slurm/secrets/{RECORD}"] = record
+        if uid:
+            path = f"/apis/{names.API_VERSION}/namespaces/slurm/restapis/slurm"
+            server.objects[path] = {"metadata": {"name": "slurm", "uid": uid}}
+        config = load(minimal(**ADOPTED, kubernetes={"kubeconfig": server.kubeconfig(folder)}))
+        question = ownership.adopted(config)
+        assert question is not None
+        return ownership.refusal(config, question, {}, folder, preview=True)
+
+
+def test_what_helm_has_let_go_is_taken_over(tmp_path: Path) -> None:
+    assert taken_over(tmp_path, UID) is None
+
+
+def test_what_helm_still_has_is_not_taken_over(tmp_path: Path) -> None:
+    said = taken_over(tmp_path, UID, "helm") or ""
+    assert "Helm still has release slurm in namespace slurm" in said
+    assert "slinky adopt --let-go" in said
+
+
+@pytest.mark.parametrize(("uid", "how"), [("another", "is another object now (UID another)"), ("", "isn't in Kubernetes")])
+def test_another_object_than_the_one_that_was_seen_is_not_taken_over(tmp_path: Path, uid: str, how: str) -> None:
+    said = taken_over(tmp_path, uid) or ""
+    assert f"RestApi slurm in namespace slurm {how}" in said
+    assert 'remove "RestApi slurm" from adopted.objects' in said
+
+
+def test_a_stack_that_takes_over_nothing_asks_nothing() -> None:
+    assert ownership.adopted(form("all-in-kubernetes")) is None
 
 
 def ask(raised: Exception, *, preview: bool) -> str | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from slinky_iac.commands.adopt.model import KINDS, Live, Release, release_of
+from slinky_iac.commands.adopt.model import Live, Release, release_of
+from slinky_iac.config.adopted import KINDS
 from slinky_iac.errors import KubeNotFound, ProjectError
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.objects import Listed, ObjectMeta, Wire
+from slinky_iac.kube.objects import Listed, PartlyListed, Wire, WrittenMeta
 from slinky_iac.kube.requests import place
 from slinky_iac.names import GROUP
-from slinky_iac.ownership import HELM_RECORD
+from slinky_iac.ownership import HELM_RECORD, LET_GO
 
 ENTRY: Final = "release"
 DEPLOYED: Final = "deployed"
@@ -23,9 +25,14 @@ class _Object(Wire, frozen=True):
     spec: dict[str, Any] = {}
 
 
+class _Record(Wire, frozen=True):
+    metadata: WrittenMeta
+
+
 def release(kube: KubeClient, space: str, name: str) -> Release:
-    """The release. Raises :class:`ProjectError` where Helm has no record of it, or is in the middle of changing it."""
-    records = sorted(marks.secrets(kube, space, HELM_RECORD | {"name": name}), key=_revision)
+    """The release, also one that Helm has let go. Raises :class:`ProjectError` where there is no record of it, and where
+    Helm is in the middle of changing it."""
+    records = records_of(kube, space, HELM_RECORD, name) or records_of(kube, space, LET_GO, name)
     if not records:
         raise ProjectError(
             f"Helm has no record of release {name} in namespace {space}. Nothing was written. `helm list -A` shows all."
@@ -39,10 +46,18 @@ def release(kube: KubeClient, space: str, name: str) -> Release:
             f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
         )
     data = kube.secret_data(space, newest.name)
-    return release_of(data.get(ENTRY, b""), name, space)
+    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name)
 
 
-def _revision(record: ObjectMeta) -> int:
+def records_of(kube: KubeClient, space: str, owner: Mapping[str, str], name: str) -> list[WrittenMeta]:
+    """Helm's records of a release by the label of their owner, the newest last: never what they hold."""
+    selector = ",".join(f"{key}={value}" for key, value in {**owner, "name": name}.items())
+    params, headers = {"labelSelector": selector}, {"accept": marks.METADATA_OF_ALL}
+    found = kube.listed(place("Secret", space), PartlyListed[_Record], f"Secrets of {space}", params, headers)
+    return sorted((each.metadata for each in found), key=_revision)
+
+
+def _revision(record: WrittenMeta) -> int:
     number = record.labels.get("version", "")
     return int(number) if number.isascii() and number.isdecimal() else 0
 
@@ -71,6 +86,7 @@ def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:
         Live(
             kind=kind,
             name=each.metadata.name,
+            uid=each.metadata.uid,
             spec=each.spec,
             labels=each.metadata.labels,
             annotations=each.metadata.annotations,

@@ -1,5 +1,5 @@
 """`slinky adopt`: reads a living release of Slinky's chart, writes the stack's file, and shows what the stack's first update
-would change. It writes nothing to Kubernetes, Helm or a stack's state."""
+would change. With --let-go it takes the release from Helm. `pulumi up` then takes the objects over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from typing import Any, Final
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, verdict
+from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
+from slinky_iac.commands.adopt.let_go import let_go
 from slinky_iac.commands.adopt.model import Release
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.import_chart import WIDTH, wrapped, write
@@ -24,12 +25,14 @@ from slinky_iac.config.chart import as_yaml, masked
 from slinky_iac.config.chart_release import Read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import examined
-from slinky_iac.config.stack_file import Place
+from slinky_iac.config.stack_file import Place, project_of, text_of
+from slinky_iac.errors import ProjectError
+from slinky_iac.ownership import LET_GO
 
 CODES = (
-    "exit codes: 0 written, and nothing lies between release and stack; 1 something can't be read or written, or Helm is"
-    " changing the release; 2 wrong arguments; 3 written, and what is shown lies between them; 6 written, and `check` finds"
-    " errors in it"
+    "exit codes: 0 written, and `pulumi up` restarts no pod of the release; or let go; 1 something can't be read or written,"
+    " or Helm is changing the release; 2 wrong arguments; 3 written, and what is shown has to be decided; or not let go,"
+    " since others write the release; 6 written, and `check` finds errors in it"
 )
 LONGEST: Final = 40
 """Columns of a value in the table."""
@@ -39,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("--release", default="slurm", help="name of the Helm release (default %(default)s)")
     parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
-    parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--out", metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
+    away = "take the release from Helm, for the stack of this file: `helm uninstall` finds it no longer; nothing is deleted"
+    what.add_argument("--let-go", metavar="FILE", help=away)
     parser.add_argument("--kubeconfig", metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
     parser.add_argument("--context", help="context of the kubeconfig; by default its current one")
     output.add_json(parser)
@@ -47,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, translate, compare, write. Raises :class:`slinky_iac.errors.SlinkyError`; returns the exit code."""
-    with KubeConnection(kube_source(arguments.kubeconfig, arguments.context), env=os.environ, home=Path.home()) as way:
+    if arguments.let_go:
+        return _let_go(arguments)
+    with _connection(arguments.kubeconfig, arguments.context) as way:
         kube = way.kube()
         release = ask.release(kube, arguments.namespace, arguments.release)
         found_in = str(release.values.get("namespaceOverride") or release.namespace)
@@ -57,9 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
     reached = {key: value for key in ("kubeconfig", "context") if (value := getattr(arguments, key))}
     if reached:
         own["kubernetes"] = reached
+    config = examined(own)[0]
+    if config is not None:
+        own["adopted"] = taken_over(config, living, release)
+        config = examined(own)[0]
     text = f"# Made by `slinky adopt` from Helm release {release.name}.\nconfig:\n" + textwrap.indent(as_yaml(own), "  ")
     places = judge(text)[1]
-    config = examined(own)[0]
     between = None if config is None else verdict(config, living)
     errors = between is None or any(place.finding.level is Level.ERROR for place in places)
     code = FOUND if errors else WAITS if found.taken.left or (between and between.in_the_way) else 0
@@ -70,6 +81,40 @@ def run(arguments: argparse.Namespace) -> int:
         return code
     colour, width = terminal(WIDTH)
     print("\n".join(_report(arguments.out, release, found, places, between, Paint(colour), width)), file=out)
+    return code
+
+
+def _connection(kubeconfig: str | None, context: str | None) -> KubeConnection:
+    return KubeConnection(kube_source(kubeconfig, context), env=os.environ, home=Path.home())
+
+
+def _let_go(arguments: argparse.Namespace) -> int:
+    file = Path(arguments.let_go)
+    config = judge(text_of(file), project_of(file))[0]
+    if config is None or config.adopted is None:
+        raise ProjectError(
+            f"{arguments.let_go} has errors, or no section `adopted`. Nothing was changed. `slinky check` shows errors, and"
+            " `slinky adopt --out` writes the section"
+        )
+    own, space, said = config.kubernetes, config.cluster.namespace, list[str]()
+    with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
+        kube = way.kube()
+        writers = verdict(config, ask.living(kube, space)).writers
+        if not writers:
+            let_go(kube, config.adopted, space, said.append if arguments.json else print)
+    code = WAITS if writers else 0
+    if arguments.json:
+        print(output.as_json({"file": arguments.let_go, "exitCode": code, "writers": list(writers), "done": said}))
+        return code
+    held, name = config.adopted.namespace or space, config.adopted.release
+    back = f"kubectl label secret -n {held} -l owner={LET_GO['owner']},name={name} owner=helm --overwrite"
+    rows = (
+        (*writers, "Nothing was changed: Helm keeps the release until these have stopped. Then run this again")
+        if writers
+        else (f"Helm has no release {name} any more. The way back, before the first `pulumi up`: {back}",
+              "Next: pulumi preview, which shows imports and updates and nothing else; then pulumi up")
+    )  # fmt: skip
+    print("\n".join(line for row in rows for line in wrapped(row, terminal(WIDTH)[1])))
     return code
 
 
@@ -86,14 +131,14 @@ def _report(
     yield from ("", *as_text(Path(out), places, paint, width))
     if between is not None:
         yield from _between(between, paint, width)
-    yield from ("", *wrapped(_next(between), width))
+    yield from ("", *wrapped(_next(out, between), width))
 
 
 def _between(between: Verdict, paint: Paint, width: int) -> Iterator[str]:
     for title, rows in (
         ("Other writers. Stop each before the first `pulumi up`:", between.writers),
         ("Objects that only one side has:", between.missing),
-        ("Fields that are there and that the stack doesn't set:", between.kept),
+        ("Fields that stay as they are, since the stack doesn't set them:", between.kept),
     ):
         if rows:
             yield from ("", paint(title, "bold"))
@@ -128,15 +173,19 @@ def _without_values(value: object) -> object:
     return value
 
 
-def _next(between: Verdict | None) -> str:
+def _next(out: str, between: Verdict | None) -> str:
     if between is None:
         return "Next: correct the errors. The release wasn't compared with the stack, since the file isn't one yet"
-    if not between.in_the_way:
-        return "Next: slinky docs chart 'A cluster that runs'"
-    pods = f" It would replace the pods of {', '.join(between.restarting)}." if between.restarting else ""
+    if between.writers:
+        return "Next: stop the other writers, then run this again. `slinky docs chart 'A cluster that runs'` says how"
+    if between.restarting:
+        return (
+            f"The first `pulumi up` would replace the pods of {', '.join(between.restarting)}, and can't keep them: correct"
+            " the file, or wait until no job needs them. Next: slinky docs chart 'A cluster that runs'"
+        )
     return (
-        f"This release can't be taken over as it runs: `pulumi up` refuses resources that this program hasn't made.{pods}"
-        " Next: slinky docs chart 'A cluster that runs', which has the steps with a stop of the pods"
+        "The first `pulumi up` takes these objects over and restarts none of their pods. Next: slinky adopt --let-go"
+        f" {out}, then pulumi preview, pulumi up"
     )
 
 

@@ -1,17 +1,19 @@
 """From a living release to a stack's settings, and what the stack's first update would change in it. Pure.
 
 slurm-operator gives labels and annotations of Controller, Accounting, RestApi and LoginSet to their pods, which restart for
-them (``internal/builder``, ``*_app.go``, 1.0 to 1.2). It compares pods of a NodeSet by its spec (``nodeset_history.go``).
+them (``internal/builder``, ``*_app.go``, 1.1 and 1.2). It compares pods of a NodeSet by its spec (``nodeset_history.go``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Final
 
 from slinky_iac.blueprint.objects import objects
-from slinky_iac.commands.adopt.model import KINDS, Live, Release
+from slinky_iac.commands.adopt.model import Live, Release
+from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
 from slinky_iac.config.chart_release import Read, ordered, read
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.stack import StackConfig
@@ -70,11 +72,13 @@ class Difference:
     stack: object
     restarts: bool
     """Whether the object's pods are replaced for it."""
+    place: str = ""
+    """What to write into ``adopted`` so that it stays as it is; empty where that can't be."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What lies between the release and the stack. With all empty nothing does."""
+    """What lies between the release and the stack."""
 
     writers: tuple[str, ...]
     """Other programs that write the release's objects."""
@@ -87,7 +91,7 @@ class Verdict:
     @property
     def in_the_way(self) -> bool:
         """Whether something has to be decided before a stack can take the release over."""
-        return bool(self.writers or self.missing or self.differences)
+        return bool(self.writers or self.missing or self.restarting)
 
     @property
     def restarting(self) -> tuple[str, ...]:
@@ -196,6 +200,21 @@ def _pod(part: dict[str, Any], found: Live) -> None:
         part["pod"] = {**part.get("pod", {}), **carried}
 
 
+def taken_over(config: StackConfig, living: Sequence[Live], release: Release) -> dict[str, Any]:
+    """Section ``adopted``: the objects that the stack takes over, and of each what would restart its pods."""
+    live = {f"{each.kind} {each.name}": each for each in living}
+    differences = verdict(config, living).differences
+    objects: dict[str, Any] = {}
+    for called in (f"{each.kind} {each.name}" for each in rendered(config)):
+        if called in live:
+            places = {each.place for each in differences if each.of == called and each.restarts and each.place}
+            # With labels go annotations: the stack has some of its own, which reach the pods in the same way.
+            places |= {ANNOTATIONS} if LABELS in places else set()
+            objects[called] = {"uid": live[called].uid, **({"keep": sorted(places)} if places else {})}
+    space = {} if release.namespace == config.cluster.namespace else {"namespace": release.namespace}
+    return {"release": release.name, "record": release.record, **space, "objects": objects}
+
+
 def rendered(config: StackConfig) -> tuple[Object, ...]:
     """The custom resources that the stack registers, in the order of :data:`KINDS`."""
     return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
@@ -234,41 +253,52 @@ def _writers(living: Sequence[Live]) -> tuple[str, ...]:
 
 
 def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Difference]:
-    called = f"{live.kind} {live.name}"
-    for key, value in {**labels(config), **made.labels}.items():
+    called, own = f"{live.kind} {live.name}", None if config.adopted is None else config.adopted.object(live.kind, live.name)
+    reach_pods = live.kind != "NodeSet" and not live.spec.get("external") and config.operator_version.copies_metadata
+    for key, value in {} if own is not None and LABELS in own.keep else {**labels(config), **made.labels}.items():
         if live.labels.get(key) != value:
-            restarts = live.kind != "NodeSet"
-            yield Difference(called, f"metadata.labels.{key}", live.labels.get(key, NONE), value, restarts)
+            yield Difference(called, f"metadata.labels.{key}", live.labels.get(key, NONE), value, reach_pods, LABELS)
     for path, there, ours in _changed(_clean(live.spec), _clean(made.body["spec"])):
         # A NodeSet is registered with 0: its gate writes the number, which the settings have from the living one.
         if (live.kind, path) == ("NodeSet", ("replicas",)):
             continue
-        restarts = _restarts(config, live.kind, path[0])
+        restarts = _restarts(config, live, path[0])
         if (live.kind, path) == ("Controller", ("extraConf",)):
             yield from _lines(called, there, ours, restarts=restarts)
             continue
-        yield Difference(called, f"spec.{'.'.join(path)}", there, ours, restarts)
+        yield Difference(called, f"spec.{'.'.join(path)}", there, ours, restarts, _place(path))
+
+
+def _place(path: Sequence[str]) -> str:
+    """Of a field's path what ``adopted`` can name: down to the first key that is data, as a label's name."""
+    fields = takewhile(lambda key: key.isascii() and key.isalnum() and key[0].isalpha(), path)
+    return ".".join(("spec", *fields))
 
 
 def _lines(called: str, live: object, stack: object, *, restarts: bool) -> Iterator[Difference]:
-    """Lines of slurm.conf that only one side has, by their parameters."""
+    """Lines of slurm.conf that only one side has, by their parameters; then their order."""
     there, ours = ([] if text is NONE else str(text).strip().splitlines() for text in (live, stack))
     for line in there:
         if line not in ours:
             yield Difference(called, _parameter(line), line.partition("=")[2], NONE, restarts)
     for line in ours:
         if line not in there:
-            yield Difference(called, _parameter(line), NONE, line.partition("=")[2], restarts)
+            place = LINES + OWN_LINE if line.startswith(f"{OWN_LINE}=") else ""
+            yield Difference(called, _parameter(line), NONE, line.partition("=")[2], restarts, place)
+    if sorted(there) == sorted(ours) and there != ours:
+        yield Difference(called, "slurm.conf", "the same lines", "in another order", restarts)
 
 
 def _parameter(line: str) -> str:
     return f"slurm.conf {line.partition('=')[0]}"
 
 
-def _restarts(config: StackConfig, kind: str, field: str) -> bool:
-    if kind == "NodeSet":
+def _restarts(config: StackConfig, live: Live, field: str) -> bool:
+    if live.spec.get("external"):
+        return False
+    if live.kind == "NodeSet":
         return field in _NODESET_PODS
-    if kind == "Controller" and field == "extraConf":
+    if live.kind == "Controller" and field == "extraConf":
         return config.operator_version.prunes_slurm_conf
     return field not in _NO_PODS
 

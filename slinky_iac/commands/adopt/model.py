@@ -15,8 +15,6 @@ from slinky_iac.errors import ProjectError
 LARGEST: Final = 64 << 20
 """Bytes of an unpacked record: a Secret holds 1 MiB, and text packs ten times."""
 CHART: Final = "slurm"
-KINDS: Final = ("Controller", "Accounting", "RestApi", "NodeSet", "LoginSet")
-"""Custom resources that a release makes, in the order in which they are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +23,7 @@ class Live:
 
     kind: str
     name: str
+    uid: str = ""
     spec: Mapping[str, Any] = field(repr=False)
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -42,6 +41,8 @@ class Release:
     namespace: str
     version: str
     """Of the chart, which is also the operator's."""
+    record: str = ""
+    """Name of its Secret."""
     values: Mapping[str, Any] = field(repr=False)
     """What the user gave, without the chart's defaults."""
 

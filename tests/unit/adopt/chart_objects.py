@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from slinky_iac.commands.adopt.model import Live
-from tests.api_server import ApiServer
+from tests.api_server import ApiServer, status
 
 Json = dict[str, Any]
 HELM = {"app.kubernetes.io/managed-by": "Helm", "app.kubernetes.io/part-of": "slurm", "helm.sh/chart": "slurm-1.2.1"}
@@ -17,6 +19,15 @@ VALUES: Json = {
     "clusterName": "atlas",
     "nodesets": {"gpu": {"replicas": 2, "slurmd": {"env": [{"name": "SITE_MODE", "value": "hunter2hunter2"}]}}},
 }
+RECORDS = "/api/v1/namespaces/slurm/secrets"
+MADE: Json = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+MARKS: Json = {"f:meta.helm.sh/release-name": {}, "f:meta.helm.sh/release-namespace": {}}
+CLAIMS: list[Json] = [
+    {"manager": "helm", "operation": "Update", "fieldsV1": {"f:metadata": {"f:annotations": MARKS}, "f:spec": {}}},
+    {"manager": "kubectl-edit", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+    {"manager": "slurm-operator", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}},
+]
+"""Who has set what of a living object: Helm, a person, the operator."""
 REPOSITORY = "ghcr.io/slinkyproject"
 
 
@@ -70,21 +81,64 @@ NODESET: Json = {
 def living(**more: Any) -> tuple[Live, ...]:
     """Controller, RestApi and the NodeSet ``gpu``; ``more``: annotations, labels or managers of each."""
     specs = (("Controller", "slurm", CONTROLLER), ("RestApi", "slurm", RESTAPI), ("NodeSet", "slurm-worker-gpu", NODESET))
-    return tuple(Live(kind=kind, name=name, spec=spec, **{"labels": HELM, **more}) for kind, name, spec in specs)
+    return tuple(
+        Live(kind=kind, name=name, uid=uid(number), spec=spec, **{"labels": HELM, **more})
+        for number, (kind, name, spec) in enumerate(specs)
+    )
 
 
-def served(server: ApiServer, values: Json, *, status: str = "deployed", packed: bytes | None = None) -> None:
+def uid(number: int) -> str:
+    """The UID of one of them."""
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+class Release(ApiServer):
+    """One that merges labels and claims, selects Secrets by labels, and can go away in the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patched: list[str] = []
+        """Paths of the writes that were answered."""
+        self.breaks_after: int | None = None
+        """Writes that are answered; None: all."""
+
+    def _answer(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        path, asked = urlsplit(url).path, parse_qs(urlsplit(url).query)
+        if method == "PATCH":
+            if self.breaks_after is not None and len(self.patched) >= self.breaks_after:
+                return 503, status(503)
+            meta, change = self.objects[path]["metadata"], json.loads(body)["metadata"]
+            answer = super()._answer(method, url, body, headers)
+            meta["labels"] = {**meta["labels"], **change.get("labels", {})}
+            meta["managedFields"] = change.get("managedFields", meta.get("managedFields", []))
+            self.patched.append(path)
+            return answer
+        if path == RECORDS:
+            wanted = [each.split("=") for each in asked["labelSelector"][0].split(",")]
+            items = self.objects[path]["items"]
+            kept = [each for each in items if all(each["metadata"]["labels"].get(key) == value for key, value in wanted)]
+            return 200, json.dumps({"items": kept}).encode()
+        return super()._answer(method, url, body, headers)
+
+
+def served(server: ApiServer, values: Json, *, state: str = "deployed", packed: bytes | None = None) -> None:
     """Let an API server have the release, of which an older revision is superseded."""
     at, secrets = "2026-01-01T00:00:00Z", []
-    for number, state, held in ((9, "superseded", record({})), (10, status, packed or record(values))):
+    for number, was, held in ((9, "superseded", record({})), (10, state, packed or record(values))):
         name = f"sh.helm.release.v1.slurm.v{number}"
         server.put(name, {"release": held}, at)
-        labels = {"owner": "helm", "name": "slurm", "version": str(number), "status": state}
-        secrets.append({"metadata": {"name": name, "uid": name, "labels": labels}})
-    server.objects["/api/v1/namespaces/slurm/secrets"] = {"items": secrets}
+        labels = {"owner": "helm", "name": "slurm", "version": str(number), "status": was}
+        meta = {"name": name, "uid": name, "labels": labels, "resourceVersion": "1", **MADE}
+        server.objects[f"{RECORDS}/{name}"]["metadata"] = meta
+        secrets.append({"metadata": meta})
+    server.objects[RECORDS] = {"items": secrets}
     kinds: dict[str, list[Json]] = {"controllers": [], "restapis": [], "nodesets": [], "accountings": []}
     for each in living():
-        meta = {"name": each.name, "uid": each.name, "labels": dict(each.labels)}
+        meta = {"name": each.name, "uid": each.uid, "labels": dict(each.labels), "resourceVersion": "7", **MADE}
+        meta["managedFields"] = CLAIMS
+        server.objects[f"/apis/slinky.slurm.net/v1beta1/namespaces/slurm/{each.kind.lower()}s/{each.name}"] = {
+            "metadata": meta
+        }
         kinds[f"{each.kind.lower()}s"].append({"metadata": meta, "spec": each.spec})
     server.objects["/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers"] = {"items": []}
     for plural, items in kinds.items():

@@ -13,22 +13,30 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.adopt.cli import shown
-from slinky_iac.commands.adopt.compare import Verdict, rendered, settings, verdict
+from slinky_iac.commands.adopt.compare import Verdict, rendered, settings, taken_over, verdict
 from slinky_iac.commands.adopt.model import Live, Release, release_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import ProjectError
 from slinky_iac.specs.shared import labels
 from tests.api_server import ApiServer
 from tests.stacks import read_yaml
-from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served
+from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served, uid
 
 
 def release(values: dict[str, Any] | None = None) -> Release:
-    return Release(name="slurm", namespace="slurm", version="1.2.1", values=VALUES if values is None else values)
+    given = VALUES if values is None else values
+    return Release(name="slurm", namespace="slurm", version="1.2.1", record="sh.helm.release.v1.slurm.v1", values=given)
 
 
 def judged(live: tuple[Live, ...], values: dict[str, Any] | None = None) -> Verdict:
     return verdict(load(settings(release(values), live).taken.settings), live)
+
+
+def taken(live: tuple[Live, ...], values: dict[str, Any] | None = None) -> tuple[dict[str, Any], Verdict]:
+    """Section `adopted` of the release, and what lies between with it."""
+    own = settings(release(values), live).taken.settings
+    section = taken_over(load(own), live, release(values))
+    return section, verdict(load({**own, "adopted": section}), live)
 
 
 def test_what_runs_becomes_settings() -> None:
@@ -56,6 +64,47 @@ def test_a_label_of_a_daemons_resource_restarts_its_pod() -> None:
     assert found.restarting == ("Controller slurm", "RestApi slurm")
     fields = {each.field for each in found.differences if each.of == "Controller slurm"}
     assert "metadata.labels.app.kubernetes.io/managed-by" in fields
+
+
+def test_what_would_restart_pods_is_kept_and_nothing_restarts() -> None:
+    section, left = taken(living())
+    assert left.restarting == ()
+    assert section["objects"]["NodeSet slurm-worker-gpu"] == {"uid": uid(2)}
+    daemon = ["metadata.annotations", "metadata.labels"]
+    assert section["objects"]["Controller slurm"]["keep"] == [*daemon, "spec.extraConf.ReturnToService"]
+    assert section["objects"]["RestApi slurm"]["keep"] == [*daemon, "spec.slurmrestd.env"]
+    assert {each.field for each in left.differences if each.of.startswith("NodeSet")} >= {"spec.updateStrategy.type"}
+
+
+def test_a_key_that_is_data_ends_a_kept_place() -> None:
+    noted = {"metadata": {"annotations": {"example.org/a": "1"}}}
+    own = settings(release(), living()).taken.settings
+    own["nodesets"]["gpu"]["pod"] = {"annotations": {"example.org/a": "2"}}
+    live = tuple(replace(each, spec={**each.spec, "template": noted}) for each in living())
+    section = taken_over(load(own), live, release())
+    assert "spec.template.metadata.annotations" in section["objects"]["NodeSet slurm-worker-gpu"]["keep"]
+
+
+def test_labels_reach_no_pod_with_operator_1_0() -> None:
+    own = settings(release(), living()).taken.settings
+    own["operator"]["version"] = "1.0.1"
+    objects = taken_over(load(own), living(), release())["objects"]
+    assert "metadata.labels" not in objects["Controller slurm"].get("keep", [])
+
+
+def test_what_cant_be_kept_is_a_restart() -> None:
+    """Lines of slurm.conf that are settings, in another order."""
+    values = {**VALUES, "controller": {"extraConfMap": {"MinJobAge": 2, "DebugFlags": "Power"}}}
+    conf = tuple(
+        replace(each, spec={**each.spec, "extraConf": "DebugFlags=Power\nMinJobAge=2"})
+        if each.kind == "Controller"
+        else each
+        for each in living()
+    )
+    section, left = taken(conf, values)
+    assert left.restarting == ("Controller slurm",)
+    assert [each.field for each in left.differences if each.of == "Controller slurm" and each.restarts] == ["slurm.conf"]
+    assert "spec.extraConf" not in section["objects"]["Controller slurm"]["keep"]
 
 
 def test_the_number_that_runs_counts_and_not_that_of_the_values() -> None:
@@ -190,12 +239,13 @@ def test_a_record_of_another_chart_is_refused() -> None:
 def test_the_command_writes_the_file_and_nothing_in_kubernetes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ApiServer() as server:
         served(server, VALUES)
-        assert cli.main(command(server, tmp_path)) == 3
+        assert cli.main(command(server, tmp_path)) == 0
         assert server.written == []
     said = capsys.readouterr().out
     config = read_yaml((tmp_path / "Pulumi.prod.yaml").read_text())["config"]
     assert config["slinky-iac:cluster"]["name"] == "atlas"
-    assert "It would replace the pods of Controller slurm, RestApi slurm." in " ".join(said.split())
+    assert config["slinky-iac:adopted"]["objects"].keys() == {f"{each.kind} {each.name}" for each in living()}
+    assert "takes these objects over and restarts none of their pods" in " ".join(said.split())
     assert "hunter2" not in said
 
 
@@ -209,13 +259,13 @@ def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     found = json.loads(capsys.readouterr().out)
     assert (found["chartVersion"], found["missing"]) == ("1.2.1", [])
     assert found["writers"] == ["HorizontalPodAutoscaler/queue writes the replicas of NodeSet slurm-worker-gpu"]
-    assert {each["pods"] for each in found["differences"]} == {"restart", "stay"}
+    assert {each["pods"] for each in found["differences"]} == {"stay"}
 
 
 @pytest.mark.parametrize("status", ["pending-upgrade", "failed", "uninstalling"])
 def test_a_release_that_helm_changes_is_left(status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ApiServer() as server:
-        served(server, VALUES, status=status)
+        served(server, VALUES, state=status)
         assert cli.main(command(server, tmp_path)) == 1
     assert f"is {status}, not deployed" in capsys.readouterr().err
     assert not (tmp_path / "Pulumi.prod.yaml").exists()

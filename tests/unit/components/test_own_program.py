@@ -71,7 +71,7 @@ def test_a_login_set_needs_its_cluster_and_its_own_settings() -> None:
     cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"))
     login = Login(sssd_conf_from=SecretReference(secret="sssd"))
     recording = run(lambda: LoginSet("login", LoginSetArgs(cluster=cluster, name="main", settings=login)))
-    assert recording.one(f"{CR}LoginSet").inputs["spec"] == loginset_spec(cluster, login)
+    assert recording.one(f"{CR}LoginSet").inputs["spec"] == loginset_spec(cluster, "main", login)
 
 
 def test_keys_slurmdbd_and_slurmrestd_need_their_cluster_alone() -> None:

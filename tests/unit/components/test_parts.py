@@ -39,7 +39,7 @@ def test_specs_reach_kubernetes_unchanged(stack: str) -> None:
         "slurm-slurm-controller": controller_spec(config),
         "slurm-slurm-accounting": accounting_spec(config),
         "slurm-slurm-restapi": restapi_spec(config),
-        "slurm-slurm-login-main-loginset": loginset_spec(config, config.logins["main"]),
+        "slurm-slurm-login-main-loginset": loginset_spec(config, "main", config.logins["main"]),
     } | {
         f"slurm-slurm-worker-{name}-nodeset": nodeset_spec(config, name, nodeset)
         for name, nodeset in config.nodesets.items()

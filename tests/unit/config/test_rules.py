@@ -12,6 +12,7 @@ from slinky_iac.config.rules import RULES, findings, require_sound
 from slinky_iac.errors import ConfigError
 from tests.stacks import ROOT, SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
+from tests.unit.config.rule_cases_adopted import ADOPTED, ADOPTED_TOLD
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
@@ -23,7 +24,7 @@ from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 FILES = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in FILES]
 """Each part has its own cases beside its tests: errors, and what is only told."""
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + ADOPTED
 ERRORS += [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
@@ -32,6 +33,7 @@ HINTS = (
     + CLIENTS_TOLD
     + IDENTITY_TOLD
     + FIELD_TOLD
+    + ADOPTED_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
 

@@ -60,10 +60,13 @@ def test_slurmd_and_logins_start_their_own_sssd() -> None:
     node = nodeset_spec(config, "gpu", config.nodesets["gpu"])
     assert node["template"] == {"metadata": NOTED, "spec": {"hostname": "gpu-", "volumes": [GIVEN]}}
     assert node["slurmd"]["volumeMounts"] == [FOLDER, CONF]
-    login = loginset_spec(config, LoginSet())
+    login = loginset_spec(config, "main", LoginSet())
     assert login["sssdConfRef"] == {"name": "slurm-sssd", "key": "sssd.conf"}
     assert login["login"]["volumeMounts"] == [FOLDER], "slurm-operator mounts sssd.conf itself"
-    assert loginset_spec(config, LoginSet(sssd_conf_from=SecretReference(secret="mine")))["sssdConfRef"]["name"] == "mine"
+    assert (
+        loginset_spec(config, "main", LoginSet(sssd_conf_from=SecretReference(secret="mine")))["sssdConfRef"]["name"]
+        == "mine"
+    )
 
 
 def test_with_ssh_in_worker_pods_sssd_conf_is_mounted_once() -> None:

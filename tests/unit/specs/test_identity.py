@@ -71,7 +71,7 @@ def test_every_daemon_that_looks_up_users_mounts_both_files_and_runs_the_sidecar
     for part, before, after in (
         ("slurmctld", controller_spec(plain), controller_spec(config)),
         ("slurmd", nodeset_spec(plain, "gpu", plain.nodesets["gpu"]), nodeset_spec(config, "gpu", config.nodesets["gpu"])),
-        ("login", loginset_spec(plain, login), loginset_spec(config, login)),
+        ("login", loginset_spec(plain, "main", login), loginset_spec(config, "main", login)),
     ):
         pod = after["template"]["spec"]
         (sidecar,) = pod.pop("initContainers")
@@ -92,7 +92,7 @@ def test_volumes_of_a_nodeset_and_a_login_set_stay_beside_the_users() -> None:
     login = LoginSet.model_validate({"sssdConfFrom": {"secret": "sssd"}, "volumes": [HOME]})
     for part, spec in (
         ("slurmd", nodeset_spec(config, "gpu", config.nodesets["gpu"])),
-        ("login", loginset_spec(config, login)),
+        ("login", loginset_spec(config, "main", login)),
     ):
         assert spec["template"]["spec"]["volumes"] == [own, *VOLUMES]
         assert spec[part]["volumeMounts"] == [mount, *MOUNTS]

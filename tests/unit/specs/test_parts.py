@@ -56,7 +56,7 @@ LOGIN = config(logins={"a": {"sssdConfFrom": {"secret": "s"}, "pod": {"hostNetwo
     [
         nodeset(pod={"hostNetwork": True})["template"]["spec"],
         restapi_spec(config(restapi={"pod": {"hostNetwork": True}}))["template"]["spec"],
-        loginset_spec(LOGIN, LOGIN.logins["a"])["template"]["spec"],
+        loginset_spec(LOGIN, "a", LOGIN.logins["a"])["template"]["spec"],
     ],
     ids=["NodeSet", "RestApi", "LoginSet"],
 )
@@ -197,7 +197,7 @@ def test_each_container_gets_the_resources_that_are_asked_for_it() -> None:
     assert [controller[name]["resources"] for name in ("reconfigure", "logfile")] == [sidecar, sidecar]
     assert accounting_spec(made)["slurmdbd"]["resources"] == FULL_SPEC
     assert restapi_spec(made)["slurmrestd"]["resources"] == FULL_SPEC
-    login = loginset_spec(made, made.logins["l"])
+    login = loginset_spec(made, "l", made.logins["l"])
     assert (login["login"]["resources"], login["initconf"]["resources"]) == (FULL_SPEC, sidecar)
     nodeset = nodeset_spec(made, "gpu", made.nodesets["gpu"])
     assert (nodeset["logfile"]["resources"], "resources" in nodeset["slurmd"]) == (sidecar, False)
@@ -221,7 +221,7 @@ def all_specs(**cluster: Any) -> list[Any]:
     )
     login, nodeset = made.logins["l"], made.nodesets["gpu"]
     daemons = [controller_spec(made), accounting_spec(made), restapi_spec(made)]
-    return [*daemons, loginset_spec(made, login), nodeset_spec(made, "gpu", nodeset)]
+    return [*daemons, loginset_spec(made, "l", login), nodeset_spec(made, "gpu", nodeset)]
 
 
 def test_with_defaults_no_container_asks_for_nothing() -> None:
@@ -266,7 +266,7 @@ def test_raw_pieces_of_a_daemon_and_of_its_service() -> None:
         "slurmctld": controller_spec(made),
         "slurmdbd": accounting_spec(made),
         "slurmrestd": restapi_spec(made),
-        "login": loginset_spec(made, made.logins["l"]),
+        "login": loginset_spec(made, "l", made.logins["l"]),
     }
     for name, spec in found.items():
         assert spec[name]["args"] == ["-v"]

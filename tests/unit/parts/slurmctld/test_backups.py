@@ -54,7 +54,7 @@ def lines(text: str, key: str) -> list[str]:
 
 
 def test_pods_ask_each_host_for_their_configuration() -> None:
-    worker, login = nodeset_spec(THREE, "gpu", THREE.nodesets["gpu"]), loginset_spec(THREE, THREE.logins["main"])
+    worker, login = nodeset_spec(THREE, "gpu", THREE.nodesets["gpu"]), loginset_spec(THREE, "main", THREE.logins["main"])
     assert variables(worker["slurmd"])["SLURM_CONF_SERVER"] == variables(login["login"])["SLURM_CONF_SERVER"] == SERVERS
     assert str(slurmctld_target(THREE)) == "ctl.example.org:6817", "the operator takes one host"
 

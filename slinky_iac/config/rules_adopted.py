@@ -1,0 +1,72 @@
+"""Rules about what a stack takes over from a Helm release: its objects are the stack's, and it writes what gates rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.stack import StackConfig
+
+_PROMISED: Final = frozenset(
+    {"replicas", "updateStrategy", "controllerRef", "accountingRef", "external", "externalConfig", "clusterName"}
+    | {"slurmKeyRef", "jwtKeyRef", "jwtHs256KeyRef", "jwksKeyRef", "workloadDisruptionProtection"}
+)
+"""Fields of a spec that gates, keys and names rely on."""
+
+
+def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Each object is one that the stack registers, its keys are those that are there, and kept fields are named."""
+    own = config.adopted
+    if own is None:
+        return
+    if not config.keys.of_others:
+        yield at("adopted").error(
+            "needs keys.source: existing. The daemons of the release run with keys that are there, and with others they"
+            " would refuse each other; `slinky adopt` names their Secrets"
+        )
+    if config.cluster.create_namespace:
+        yield at("adopted").error("needs cluster.createNamespace: false, since the release's namespace is there already")
+    made = tuple(_objects(config))
+    for called, each in own.objects.items():
+        if called not in made:
+            yield at("adopted.objects").error(
+                f"{called} is no object of this stack, which has {', '.join(made)}. Remove it, or add its section: the stack"
+                " would not take it over"
+            )
+        for field in each.keep:
+            yield from _kept(called, field)
+    kept = {called: each.keep for called, each in own.objects.items() if each.keep}
+    if kept:
+        fields = "; ".join(f"{called}: {', '.join(fields)}" for called, fields in kept.items())
+        yield at("adopted").info(
+            f"fields stay as the Helm release had them, and settings of them have no effect ({fields}). Remove one when its"
+            " pods may restart",
+            id="adopted-fields",
+        )
+
+
+def _kept(called: str, field: str) -> Iterator[Finding]:
+    place = "adopted.objects"
+    first, *rest = field.split(".")
+    if first == "spec" and rest[0] in _PROMISED:
+        yield at(place).error(f"{called} keeps {field}, which gates and daemons rely on: the stack must write it. Remove it")
+    elif first == "spec" and rest[0] == "extraConf" and called.startswith("Controller ") and field != LINES + OWN_LINE:
+        yield at(place).error(
+            f"{called} keeps {field}. Of slurm.conf only {LINES}{OWN_LINE} can stay out: its other lines are settings,"
+            " which a gate writes. Remove it"
+        )
+    elif called.startswith("NodeSet ") and field in (LABELS, ANNOTATIONS):
+        yield at(place).error(f"{called} keeps {field}, where gates leave notes, and which restarts no pod. Remove it")
+
+
+def _objects(config: StackConfig) -> Iterator[str]:
+    base = config.cluster.resource_name
+    yield from (f"{kind} {base}" for kind in KINDS[:3] if kind != "Accounting" or config.accounting.enabled)
+    yield from (f"NodeSet {names.nodeset_resource(base, name)}" for name in config.nodesets)
+    yield from (f"LoginSet {names.loginset_resource(base, name)}" for name in config.logins)
+
+
+RULES: Final = (adopted,)

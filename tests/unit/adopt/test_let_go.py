@@ -1,0 +1,109 @@
+"""`slinky adopt --let-go`: Helm finds the release no longer, nothing is deleted, and each run goes on where one ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slinky_iac.commands import cli
+from tests.unit.adopt.chart_objects import CLAIMS, MARKS, RECORDS, VALUES, Release, command, served
+
+OBJECTS = ("controllers/slurm", "restapis/slurm", "nodesets/slurm-worker-gpu")
+
+
+def at(name: str) -> str:
+    return f"/apis/slinky.slurm.net/v1beta1/namespaces/slurm/{name}"
+
+
+def let_go(server: Release, folder: Path) -> int:
+    file = folder / "Pulumi.prod.yaml"
+    if not file.exists():
+        assert cli.main(command(server, folder)) == 0
+    return cli.main(["adopt", "--kubeconfig", server.kubeconfig(folder), "--let-go", str(file)])
+
+
+def test_claims_go_first_and_the_newest_record_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert let_go(server, tmp_path) == 0
+        records = [f"{RECORDS}/sh.helm.release.v1.slurm.v{number}" for number in (9, 10)]
+        assert server.patched == [*map(at, OBJECTS), *records]
+        left: list[dict[str, Any]] = server.objects[at("controllers/slurm")]["metadata"]["managedFields"]
+    assert left == [{**CLAIMS[0], "fieldsV1": {"f:metadata": {"f:annotations": MARKS}}}, CLAIMS[2]]
+    assert "owner=slinky-iac,name=slurm owner=helm --overwrite" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert let_go(server, tmp_path) == 0
+        listed = server.objects[RECORDS]["items"]
+        assert {each["metadata"]["labels"]["owner"] for each in listed} == {"slinky-iac"}
+        server.patched.clear()
+        assert let_go(server, tmp_path) == 0
+        assert server.patched == []
+
+
+@pytest.mark.parametrize("done", [1, 3, 4])
+def test_a_run_that_was_cut_off_is_continued(done: int, tmp_path: Path) -> None:
+    """After one object, after all of them, after the older record."""
+    with Release() as server:
+        served(server, VALUES)
+        server.breaks_after = done
+        assert let_go(server, tmp_path) == 1
+        assert len(server.patched) == done
+        server.breaks_after = None
+        assert let_go(server, tmp_path) == 0
+        assert len(server.patched) == 5, "each once"
+
+
+def test_another_object_under_the_name_stops_before_the_first_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        server.objects[at("nodesets/slurm-worker-gpu")]["metadata"]["uid"] = "another"
+        assert let_go(server, tmp_path) == 1
+        assert server.patched == []
+    assert "NodeSet slurm-worker-gpu in namespace slurm is another object now (UID another)" in capsys.readouterr().err
+
+
+def test_an_object_that_is_gone_stops_before_the_first_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        del server.objects[at("restapis/slurm")]
+        assert let_go(server, tmp_path) == 1
+        assert server.patched == []
+    assert "RestApi slurm in namespace slurm isn't in Kubernetes" in capsys.readouterr().err
+
+
+def test_a_second_writer_keeps_the_release_with_helm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        items = server.objects[at("controllers")]["items"]
+        items[0]["metadata"]["annotations"] = {"argocd.argoproj.io/tracking-id": "slurm:x"}
+        assert let_go(server, tmp_path) == 3
+        assert server.patched == []
+    assert "Argo CD writes Controller slurm" in capsys.readouterr().out
+
+
+def test_a_release_that_helm_changes_is_left(tmp_path: Path) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        server.objects[RECORDS]["items"][-1]["metadata"]["labels"]["status"] = "pending-upgrade"
+        assert let_go(server, tmp_path) == 1
+        assert server.patched == []
+
+
+def test_a_file_without_the_section_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Pulumi.prod.yaml").write_text("config: {slinky-iac:cluster: {name: atlas}}\n")
+    with Release() as server:
+        assert let_go(server, tmp_path) == 1
+        assert server.asked == []
+    assert "no section `adopted`" in capsys.readouterr().err
