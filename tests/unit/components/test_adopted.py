@@ -64,8 +64,9 @@ def test_each_kind_can_keep_a_field(kind: str) -> None:
     more = {"accounting": {"database": {"host": "db"}}, "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}}}}
     name = {"NodeSet": "slurm-worker-gpu", "LoginSet": "slurm-login-main"}.get(kind, "slurm")
     section = {"release": "slurm", "record": RECORD, "objects": {f"{kind} {name}": {"uid": UID, "keep": ["spec.template"]}}}
-    nodesets = {"gpu": {"replicas": 1, "pod": {"labels": {"team": "a"}}}}
-    daemons = {each: {"pod": {"labels": {"team": "a"}}} for each in ("controller", "restapi")}
+    labelled = {"pod": {"labels": {"team": "a"}}}
+    nodesets = {"gpu": {"replicas": 1, **labelled}}
+    daemons = dict.fromkeys(("controller", "restapi"), labelled)
     whole = merged(minimal(**{**SOUND, **more, **daemons, "nodesets": nodesets}), {"accounting": {"enabled": True}})
     whole = merged(
         whole, {"accounting": {"pod": {"labels": {"team": "a"}}}, "logins": {"main": {"pod": {"labels": {"a": "b"}}}}}
