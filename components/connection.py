@@ -36,7 +36,7 @@ class ClusterProvider(Provider):
         # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
         shells: list[pulumi.ResourceTransformation] = [_without_kubeconfig] if access.kubeconfig is None else []
         has_clients = isinstance(config, StackConfig) and bool(config.clients)
-        in_place = config.keys.has_token_keys or config.slurmrestd.files_change
+        in_place = config.signing.own_keys or config.slurmrestd.files_change
         super().__init__(
             name,
             kubeconfig=access.kubeconfig,

@@ -18,7 +18,7 @@ from slinky_iac.blueprint.document import facts, guards
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import reach_props
-from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
+from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.keys.jwks import kids
 
 from .gates import gate_props, outside_props
@@ -62,9 +62,9 @@ def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs and not others}
         row |= {"fingerprint": found["fingerprints"].get(key.config, ""), "since": found["since"].get(key.config, "")}
         rows.append(row)
-    if config.keys.has_token_keys:
-        place = config.secret_of(TOKENS)
-        row = {"name": TOKENS.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
+    for key in config.signing.own_keys:
+        place = config.secret_of(key)
+        row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
         public = sorted(kids(token_set.encode())) if token_set is not None else []
         rows.append(row | {"beside": names.token_key_set(config.cluster.resource_name), "public": public})
     return rows

@@ -9,19 +9,17 @@ from slinky_iac import names
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.keys.catalogue import JWT, TOKENS
 
 
 def reach(config: ClusterConfig) -> Reach:
     """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
-    rsa = config.keys.tokens == names.RS256
-    place = config.secret_of(TOKENS if rsa else JWT)
+    place = config.secret_of(config.signing.key)
     return Reach(
         namespace=config.cluster.namespace,
         restapi_service=names.restapi_service(config.cluster.resource_name),
         jwt_secret=place.name,
         jwt_entry=place.entry,
-        tokens=names.RS256 if rsa else names.HS256,
+        tokens=config.signing.algorithm,
         kubeconfig=config.kubernetes.kubeconfig,
         context=config.kubernetes.context,
         url=config.slurmrest.url,

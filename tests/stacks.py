@@ -94,5 +94,5 @@ def form(name: str, **over: Any) -> StackConfig:
     ask for the address of whatever host is laid over it; :func:`networks` has them."""
     example = sections(ROOT / "examples" / f"Pulumi.{name}.yaml")
     config = load(merged(without_networks(example), over))
-    require_sound(findings(config, SECRETS | {"tokenKey"} if config.keys.has_token_keys else SECRETS))
+    require_sound(findings(config, SECRETS | {"tokenKey"} if config.signing.own_keys else SECRETS))
     return config

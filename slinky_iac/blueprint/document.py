@@ -15,7 +15,7 @@ from slinky_iac.blueprint import objects
 from slinky_iac.cluster.pulumi_state import SECRET, custom, dynamic
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, Key
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import nodeset_spec
@@ -110,8 +110,8 @@ def _keys(config: ClusterConfig, name: str = "") -> Iterator[Json]:
     for key in DAEMON_KEYS:
         beside = names.slurm_jwks_secret(base) if key is SLURM and config.keys.jwks else ""
         yield _key(config, key, beside, [*_holders(f"{name}-keys-{key.logical}")] if name else [])
-    if config.keys.has_token_keys:
-        yield _key(config, TOKENS, names.token_key_set(base), [])
+    for key in config.signing.own_keys:
+        yield _key(config, key, names.token_key_set(base), [])
 
 
 def _key(config: ClusterConfig, key: Key, beside: str, holders: list[list[str]]) -> Json:

@@ -78,7 +78,7 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     given = config.identity.oidc
     if given is None:
         return
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         yield at("identity.oidc").error(
             "needs keys.tokens: rs256 or prepared: with hs256 slurmctld reads no set of public keys"
             " (`slinky docs token-keys` says how to change over)"

@@ -193,11 +193,6 @@ class Keys(Section):
         """Whether somebody else makes the Secrets."""
         return self.source in ("existing", "external")
 
-    @property
-    def has_token_keys(self) -> bool:
-        """Whether daemons get a set of public keys (jwks.json)."""
-        return self.tokens != "hs256"
-
 
 class ExternalHost(Section):
     """A daemon outside Kubernetes."""

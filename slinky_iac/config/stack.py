@@ -42,6 +42,7 @@ from slinky_iac.parts.slurmdbd.place import Slurmdbd, slurmdbd_of
 from slinky_iac.parts.slurmdbd.settings import Accounting
 from slinky_iac.parts.slurmrestd.place import Slurmrestd, slurmrestd_of
 from slinky_iac.parts.slurmrestd.settings import RestApi
+from slinky_iac.parts.tokens.signing import Signing, signing_of
 from slinky_iac.releases import OperatorVersion, release_numbers
 
 PROJECT = "slinky-iac"
@@ -125,6 +126,11 @@ class ClusterConfig(Section):
         return auth_of(self.keys, self.munge)
 
     @property
+    def signing(self) -> Signing:
+        """What signs the tokens of gates and commands."""
+        return signing_of(self.keys)
+
+    @property
     def slurmctld(self) -> Slurmctld:
         """slurmctld, in Kubernetes or outside."""
         return slurmctld_of(self.controller, self.cluster)
@@ -147,7 +153,7 @@ class ClusterConfig(Section):
     @property
     def publishes_keys(self) -> bool:
         """Whether daemons read a set of public keys (jwks.json) that the stack makes."""
-        return self.keys.has_token_keys and self.auth.makes_daemons
+        return bool(self.signing.own_keys) and self.auth.makes_daemons
 
     @property
     def operator_version(self) -> OperatorVersion:

@@ -101,7 +101,7 @@ def _used(config: StackConfig) -> tuple[str, ...]:
     own = tuple(key.config for key in config.auth.keys) if config.keys.source == "imported" else ()
     if not config.auth.makes_daemons:
         return own
-    return (*own, *ROTATION_SECRETS, *(TOKEN_SECRETS if config.keys.has_token_keys else ()))
+    return (*own, *ROTATION_SECRETS, *config.signing.secrets)
 
 
 def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:

@@ -23,7 +23,7 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     SlurmrestVersionError,
 )
-from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
@@ -178,12 +178,12 @@ def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) ->
     place = config.secret_of(JWT)
     kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
     found: dict[str, Keys] = {}
-    if config.keys.has_token_keys:
-        own = config.secret_of(TOKENS)
+    for key in config.signing.own_keys:
+        own = config.secret_of(key)
         with suppress(KubeNotFound):  # the setting is new: this very update makes it
             rsa = held(kube, namespace, own.name, own.entry, RS256)
             found[TOKEN_IN_SECRET] = tuple(rsa)
-    if not found or config.keys.tokens != RS256:  # else who runs this needs no right to read the JWT key
+    if not found or config.signing.key is JWT:  # else who runs this needs no right to read the JWT key
         found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
 
     connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)

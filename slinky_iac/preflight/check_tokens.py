@@ -10,6 +10,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.jwks import difference
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
@@ -25,7 +26,7 @@ _AT: Final = "in slurm.conf and slurmdbd.conf, then restart slurmdbd and run `sc
 
 def _taken(config: StackConfig, facts: Facts) -> Answers:
     """A token of the RSA key is taken in a call that checks it, by slurmctld and by slurmdbd."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return
     slurm = facts.slurm
     asked = [source for source in SOURCES if source in slurm.tokens]
@@ -48,7 +49,7 @@ def _verdict(config: StackConfig, verdict: Token, trouble: str) -> Answer:
         return unknown(f"not known: {trouble or 'slurmctld was not asked'}")
     lines = ("pulumi stack output tokenKeySet > jwks.json", line("AuthAltParameters", config))
     at = f"the file on its host; the line {_AT}"
-    if config.keys.tokens == "rs256":
+    if config.signing.key is TOKENS:
         said = "refused a fresh token, and gates and commands sign with this key: nothing can drain"
         return problem(said, _MAKE, *lines, at=at)
     said = "refused a fresh token; the JWT key still signs (keys.tokens: prepared)"
@@ -57,7 +58,7 @@ def _verdict(config: StackConfig, verdict: Token, trouble: str) -> Answer:
 
 def _named(config: StackConfig, facts: Facts) -> Answers:
     """AuthAltParameters names the set, and the JWT key beside it."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return
     conf = facts.slurm.conf
     if conf is None or conf.AuthAltParameters is None:
@@ -87,7 +88,7 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
 def _public_set(config: StackConfig, facts: Facts) -> Answers:
     """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
     any user."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return
     yield from of(_set_held(facts), about=f"ConfigMap {names.token_key_set(config.cluster.resource_name)}")
 

@@ -61,7 +61,7 @@ def key_references(config: ClusterConfig) -> Spec:
 
 def token_set_reference(config: ClusterConfig) -> Spec:
     """``jwksKeyRef``: the set of public keys of a daemon in Kubernetes; nothing where the stack has none."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return {}
     return {"jwksKeyRef": {"name": names.token_key_set(config.cluster.resource_name), "key": names.JWKS_FILE}}
 

@@ -114,7 +114,7 @@ def auth_alt_parameters(config: StackConfig) -> str:
     ``jwks=`` alone would switch HS256 off, and with it the operator's tokens.
     """
     found = [f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"]
-    if config.keys.has_token_keys:
+    if config.signing.own_keys:
         found.append(f"jwks=/etc/slurm/{names.JWKS_FILE}")
     return ",".join([*found, *_user_claim(config)])
 

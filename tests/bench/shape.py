@@ -42,7 +42,7 @@ QUESTIONS: Final = {
     "auth/munge, of the settings": r"auth/munge|\.keys\.auth\b",
     "a yes or no of auth": r"makes_daemons",
     "whose keys?": r"keys\.source\b|of_others",
-    "which tokens?": r"has_token_keys|keys\.tokens\b",
+    "which tokens?": r"has_token_keys|keys\.tokens\b|signing\.own_keys|signing\.key is",
     "a daemon's port, by its constant": r"\bSLURM(CTLD|DBD|D|RESTD)_PORT\b",
     "specs and names, of the state's resources": (
         r"custom\(\"|\bstate\.(first|of_keys?)\(|\bstate\.all\((SECRET|RELEASE|PROVIDER)\b|\.part\(\"data\"\)"

@@ -294,7 +294,7 @@ RULES = re.compile(r"(rules(_\w+)?|files|load|reader|slurm_reach|values)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
 SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
-SETTINGS = {"auth", "place", "settings"}
+SETTINGS = {"auth", "place", "settings", "signing"}
 """Modules of a part of parts/ that the stack's configuration is made of."""
 
 
@@ -465,6 +465,8 @@ CHOOSING = {
     ("accounting", "external"),
     ("section", "external"),
     ("keys", "auth"),
+    ("keys", "tokens"),
+    ("section", "tokens"),
     ("restapi", "tls"),
     ("section", "tls"),
 }
@@ -483,6 +485,7 @@ def test_where_a_daemon_is_is_read_by_the_function_that_chooses_its_place() -> N
         "slinky_iac/parts/slurmrestd/part.py",
         "slinky_iac/parts/slurmrestd/place.py",
         "slinky_iac/parts/slurmrestd/rules.py",
+        "slinky_iac/parts/tokens/signing.py",
     }
 
 

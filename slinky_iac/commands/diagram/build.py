@@ -102,7 +102,7 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     if not config.auth.makes_daemons:
         yield from _clients(config)
         return
-    signs = {"hs256": ("jwt",), "prepared": ("jwt", "tokens"), "rs256": ("tokens",)}[config.keys.tokens]
+    signs = tuple(key.name for key in config.signing.at_hand)
     yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", signs, 0, 2)
     replicas = config.restapi.replicas
     pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
@@ -319,13 +319,13 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     namespace, how = config.cluster.namespace, source[config.keys.source]
     slurm, jwt = config.secret_of(SLURM), config.secret_of(JWT)
     yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm.name}, {how}: every daemon proves itself with it")
-    rs256 = config.keys.tokens == names.RS256
-    signs = "the operator's tokens for slurmrestd" if rs256 else "the tokens for slurmrestd"
+    of_operator = config.signing.key is not JWT
+    signs = "the operator's tokens for slurmrestd" if of_operator else "the tokens for slurmrestd"
     yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt.name}, {how}: signs {signs}")
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return
     base = config.cluster.resource_name
-    what = "signs this stack's own tokens" if rs256 else "will sign this stack's own tokens, and signs nothing yet"
+    what = "signs this stack's own tokens" if of_operator else "will sign this stack's own tokens, and signs nothing yet"
     yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
     where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
     text = f"{where}, outside by the hand-off: the token key's public half, which signs nothing"

@@ -73,7 +73,7 @@ def known(
 
 def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner | None) -> tuple[Values | None, str]:
     """The configuration with its keys, where some are needed that aren't at hand; or why they can't be had."""
-    needed = (held is None and values.config.keys.source == "imported") or values.config.keys.has_token_keys
+    needed = (held is None and values.config.keys.source == "imported") or values.config.signing.own_keys
     if run is None or not needed:
         return None, ""
     try:
@@ -84,7 +84,7 @@ def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner
 
 def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> str | None:
     """jwks.json: of the keys that are set, else as the last `pulumi up` exported it."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return None
     if full is None:
         said = outputs.get("tokenKeySet")

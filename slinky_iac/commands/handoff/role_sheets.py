@@ -77,7 +77,7 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
         }
         yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
-    if config.keys.has_token_keys and known.token_set is None:
+    if config.signing.own_keys and known.token_set is None:
         yield (
             "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"
             " after `pulumi up`"

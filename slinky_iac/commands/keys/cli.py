@@ -185,7 +185,7 @@ def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
         config = snapshot.config
         rows: list[Agreement] = [*report.jwt_agreements(jwt.facts_of(snapshot))]
         rows += report.slurm_agreements(slurm.facts_of(snapshot), jwks=config.keys.jwks, silent=_silent(snapshot))
-        if TOKENS.config in snapshot.keys.rsa and config.keys.has_token_keys:
+        if TOKENS.config in snapshot.keys.rsa and config.signing.own_keys:
             rows += report.token_agreements(tokens.facts_of(snapshot))
             rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]

@@ -166,7 +166,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
 
 def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None, str]:
     """The public set as the cluster has it, and why it isn't known."""
-    if not config.keys.has_token_keys:
+    if not config.signing.own_keys:
         return None, ""
     name = names.token_key_set(config.cluster.resource_name)
     try:

@@ -127,7 +127,7 @@ def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tu
         return configured(stack, with_keys=True), ""
     except StateError as error:
         values = configured(stack)
-        needed = values.config.keys.source == "imported" or values.config.keys.has_token_keys
+        needed = values.config.keys.source == "imported" or values.config.signing.own_keys
         return values, str(error) if needed else ""
 
 

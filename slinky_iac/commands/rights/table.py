@@ -58,7 +58,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
-            if not config.keys.has_token_keys:
+            if not config.signing.own_keys:
                 own = (config.secret_of(TOKENS).name,)
                 why = "keys verify: whether a key that signs tokens is left"
                 found.append(Right(CORE, "secrets", ("get",), why, own, config.cluster.namespace))
@@ -111,7 +111,7 @@ def _status(config: StackConfig) -> Iterator[Right]:
     if config.operator.install:
         own = ("slurm-operator",)
         yield Right("apps", "deployments", ("get",), "its release", own, config.operator.namespace)
-    if config.keys.tokens == names.RS256:
+    if config.signing.key is TOKENS:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
 
@@ -163,7 +163,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
             yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
-    if config.keys.has_token_keys:
+    if config.signing.own_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
 

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from slinky_iac import external_keys, names
+from slinky_iac import external_keys
 from slinky_iac.cluster.blueprint import blueprint, standing
 from slinky_iac.commands.rotation import host_scripts, planned_stop
 from slinky_iac.commands.rotation.cluster import Snapshot, kubectl_run
@@ -86,7 +86,7 @@ class PlannedStop(KeyRotation):
                 f" ({config.keys.made_by or 'keys.madeBy says who makes it'}), then run this at once: a pod that starts"
                 " between the two has the new key alone. Nothing was changed"
             )
-        if self.key is JWT and config.keys.tokens != names.RS256:
+        if self.key is JWT and config.signing.key is JWT:
             raise RotationError(
                 f"gates sign with the key in {where}, and slurmctld has the one from before: it would refuse their tokens,"
                 " and nothing could be drained. Jobs never see this key, so bring it to the daemons instead: on the hosts of"

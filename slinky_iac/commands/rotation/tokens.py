@@ -197,9 +197,9 @@ class TokenRotation(KeyRotation):
 
     def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises for a stack whose tokens the JWT key signs, or that lacks its key."""
-        if values.config.keys.tokens != names.RS256:
+        if values.config.signing.key is not TOKENS:
             raise RotationError(
-                f"keys.tokens is {values.config.keys.tokens}: no RSA key signs this stack's tokens, so there is none to"
+                f"keys.tokens is {values.config.signing.setting}: no RSA key signs this stack's tokens, so there is none to"
                 " replace (`slinky docs token-keys` says how to change over). `keys rotate jwt` replaces the JWT key."
                 " Nothing was changed"
             )

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from slinky_iac import names
 from slinky_iac.commands.rotation.planned_stop import REMOVE, UP, StopFacts, plan_of, reason
 from slinky_iac.commands.status.facts import Facts, KeyPlace
 from slinky_iac.commands.status.model import (
@@ -234,7 +233,7 @@ def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
     """Whose tokens a key signs. The operator's are always the JWT key's."""
     signing = found.signing
     if not signing and seen.config is not None:  # a stack without a gate: its commands go by the configuration
-        signing = TOKENS.label if seen.config.keys.tokens == names.RS256 else JWT.label
+        signing = seen.config.signing.key.label
     own = ("this stack",) if place.name == signing else ()
     if place.name == JWT.label:
         return ("operator", *own)

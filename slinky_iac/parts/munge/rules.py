@@ -27,7 +27,7 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from _section(config, secrets)
     if config.auth.makes_daemons:
         return
-    if config.keys.has_token_keys:
+    if config.signing.own_keys:
         yield at("keys.tokens").warning(
             "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens",
             id="tokens-ignored",
