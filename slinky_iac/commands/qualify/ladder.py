@@ -95,7 +95,7 @@ class Ladder:
     def destroy(self, count: int) -> Step:
         """Destroy the rung's stack."""
         with self._measured("destroy", count) as done:
-            self._finish(self.updates.destroy(), "destroy", count)
+            self.finish(self.updates.destroy(), "destroy", count)
         self.stands = False
         self._jobs.clear()
         return done()
@@ -126,7 +126,7 @@ class Ladder:
 
     def _update(self, name: str, settings: Mapping[str, object], count: int) -> Step:
         with self._measured(name, count) as done:
-            self._finish(self._begin(settings), name, count)
+            self.finish(self._begin(settings), name, count)
         return done()
 
     def _fill(self, name: str, connection: Connection, count: int) -> Step:
@@ -147,7 +147,7 @@ class Ladder:
 
             def drained() -> set[str]:
                 if run is not None and run.poll() not in (None, 0):
-                    self._finish(run, name, count)
+                    self.finish(run, name, count)
                 nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
                 return {node for node, each in nodes.items() if each.drained_or_draining}
 
@@ -162,7 +162,7 @@ class Ladder:
             self._await(f"{count - half} pods", lambda: _pods(connection) == count - half)
             after = self.now() - ended
             if run is not None:
-                self._finish(run, name, count)
+                self.finish(run, name, count)
             took = self.now() - began
             gone += lost(slurm.jobs().jobs, self._jobs)
         found = done(seconds=took, drained_s=drained_s, after_jobs_s=after, lost=gone)
@@ -177,7 +177,7 @@ class Ladder:
         self._run = self.updates.up()
         return self._run
 
-    def _finish(self, run: Run, name: str, count: int) -> None:
+    def finish(self, run: Run, name: str, count: int) -> None:
         """Wait for the end of an update. Raises :class:`QualifyRefused` where it failed."""
         self._run = run
         code = run.wait()

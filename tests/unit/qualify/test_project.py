@@ -1,0 +1,103 @@
+"""The project of a ladder: the site's own stays as it is, a failed update is quoted, an interrupted one ends in order."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.commands.qualify.ladder import Ladder
+from slinky_iac.commands.qualify.project import FOLDER, Project
+from slinky_iac.errors import QualifyRefused, StateError
+from slinky_iac.kube import tally
+from tests.unit.qualify.test_qualify import Cluster
+from tests.unit.slurmrest.fake import FakeSlurm
+
+PULUMI = """#!/bin/sh
+echo "$@" >> "$SEEN"
+env | grep -E '^(PULUMI_|SLINKY_)' | sort >> "$SEEN"
+case $1 in
+  up) echo "  error: no room"; exit 3;;
+  destroy) trap 'echo ended in order; exit 130' INT; echo begun; while :; do sleep 0.05; done;;
+esac
+"""
+REACH = Reach("slinky-qualify", "qualify-restapi", "jwt", "jwt.key")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A site's project, and a `pulumi` that writes down how it was called."""
+    tools, folder = tmp_path / "bin", tmp_path / "site"
+    tools.mkdir()
+    (folder / "charts").mkdir(parents=True)
+    for name in ("Pulumi.yaml", "Pulumi.prod.yaml", "__main__.py"):
+        (folder / name).write_text(name)
+    (tools / "pulumi").write_text(PULUMI)
+    (tools / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setenv("SEEN", str(tmp_path / "seen"))
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "the-sites-own")
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://the-sites-own")
+    return folder
+
+
+def seen(site: Path) -> str:
+    return (site.parent / "seen").read_text()
+
+
+def test_the_sites_stacks_state_and_passphrase_stay_out(site: Path) -> None:
+    project = Project(site)
+    project.make()
+    assert sorted(path.name for path in (site / FOLDER / "project").iterdir()) == ["Pulumi.yaml", "__main__.py", "charts"]
+    assert "stack init qualify" in seen(site)
+    assert f"PULUMI_BACKEND_URL=file://{site}/{FOLDER}/state" in seen(site)
+    assert "the-sites-own" not in seen(site)
+    secret = site / FOLDER / "passphrase"
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert secret.read_text() not in seen(site)
+    assert project.exists
+    project.remove()
+    assert sorted(path.name for path in site.iterdir()) == ["Pulumi.prod.yaml", "Pulumi.yaml", "__main__.py", "charts"]
+
+
+def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None:
+    project = Project(site)
+    project.make()
+    ladder = Ladder(project, Cluster().fleet(), REACH, lambda line: None)
+    with pytest.raises(QualifyRefused, match=r"(?s)rung of 4.*destroy failed.*no room.*What the rung had made is removed"):
+        ladder.finish(project.up(), "destroy", 4)
+
+
+def test_an_update_that_is_stopped_ends_in_order(site: Path) -> None:
+    project = Project(site)
+    project.make()
+    run = project.destroy()
+    ends = time.monotonic() + 20
+    while "begun" not in project.said() and time.monotonic() < ends:
+        os.sched_yield()
+    project.stop(run)
+    assert run.returncode == 130
+    assert project.said().splitlines() == ["begun", "ended in order"]
+    project.stop(run)  # one that has ended is left alone
+
+
+def test_without_pulumi_it_says_so(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(site))
+    with pytest.raises(StateError, match="Install Pulumi and put it on PATH"):
+        Project(site).make()
+
+
+def test_requests_to_slurmrestd_are_counted_each_try(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project(site)
+    project.make()
+    monkeypatch.setenv(tally.FILE, str(site / FOLDER / "requests.log"))
+    slurm = FakeSlurm()
+    with slurm.client() as client:
+        client.nodes(allow_none=True)
+    counted = project.tally()
+    assert counted.of(tally.SLURMRESTD) == len(slurm.asked)
+    assert counted.of(tally.KUBERNETES) == 0
+    assert project.tally().requests.total() == 0, "a tally is of what came since the last one"
