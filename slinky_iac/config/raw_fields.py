@@ -113,7 +113,10 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         "epilogScriptRefs": (_SET, "controller.epilog"),
         "prologSlurmctldScriptRefs": (_NONE, _SCRIPTS),
         "epilogSlurmctldScriptRefs": (_NONE, _SCRIPTS),
-        "ha": (_NONE, "isn't opened: gates and the outside know one slurmctld"),
+        "ha": (
+            _NONE,
+            "isn't opened: gates go by one slurmctld in Kubernetes (backups of an outside one: controller.external.backups)",
+        ),
         "inplaceReconfigure": (_NONE, "isn't opened: slurmctld's pod is what makes new files known to daemons"),
         "metrics.enabled": (_SET, "controller.metrics"),
         "metrics.serviceMonitor.enabled": (_SET, "monitoring.slurmctld"),
