@@ -121,7 +121,8 @@ def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_e
     gated: Gated, slurm: Slurm, world: World
 ) -> None:
     """docs/operations.md, "Without slurmrestd"; the jobs live, the bare-metal hosts block nothing."""
-    gated.reset({"deadline": "5s"})
+    gated.reset()
+    gated.up(3, {"deadline": "5s"})
     jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "2", seconds=60) for node in NODES]
     slurm.await_running(*jobs)
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")  # else it brings slurmrestd back
