@@ -6,7 +6,7 @@ from pathlib import Path
 
 LOCKS = Path(__file__).with_name("toolchain")
 """A folder a Go build: go.mod, go.sum and, where there is one, main.go."""
-KUBERNETES = "1.34.4"
+KUBERNETES = "1.35.4"
 PULUMI = "3.255.0"
 PULUMI_KUBERNETES = "4.25.0"
 COREDNS = "1.12.4"

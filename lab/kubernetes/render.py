@@ -91,6 +91,7 @@ def kubelet_config(home: Home, node: Node) -> str:
             "containerRuntimeEndpoint": f"unix://{home.socket(node)}",
             "enforceNodeAllocatable": [],
             "evictionHard": {},
+            "failCgroupV1": False,
             "failSwapOn": False,
             "healthzBindAddress": str(node.address),
             "healthzPort": layout.KUBELET_HEALTH_PORT,
