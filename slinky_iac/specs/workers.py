@@ -189,7 +189,7 @@ def loginset_spec(config: ClusterConfig, name: str, login: LoginSet) -> Spec:
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether a LoginSet that goes from ``old`` to ``new``, both whole inputs, ends pods that it has. slurm-operator gives
-    them its labels and annotations, too (``login_app.go``, 1.0 to 1.2)."""
+    them its annotations, and from 1.1 on its labels too (``login_app.go``)."""
     before, after = dict(old.get("spec") or {}), dict(new.get("spec") or {})
     fewer = (before.pop("replicas", 0) or 0) > (after.pop("replicas", 0) or 0)
     for spec in (before, after):
