@@ -13,6 +13,7 @@ ABILITIES = (
     "has_jwks",
     "has_ssh",
     "has_scaling_mode",
+    "copies_metadata",
     "needs_service_monitor_crd",
     "binding_webhook_is_cluster_wide",
     "has_node_ports",
@@ -36,6 +37,7 @@ TABLE = {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
+        "copies_metadata",
         "binding_webhook_is_cluster_wide",
         "drops_empty_values",
         "has_topology",
@@ -45,6 +47,7 @@ TABLE = {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
+        "copies_metadata",
         "has_node_ports",
         "drops_empty_values",
         "has_topology",
@@ -54,6 +57,7 @@ TABLE = {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
+        "copies_metadata",
         "has_node_ports",
         "prunes_slurm_conf",
         "leaves_records",
@@ -66,6 +70,7 @@ TABLE = {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
+        "copies_metadata",
         "has_node_ports",
         "prunes_slurm_conf",
         "leaves_records",
@@ -77,6 +82,7 @@ TABLE = {
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
+        "copies_metadata",
         "has_node_ports",
         "prunes_slurm_conf",
         "leaves_records",
@@ -97,7 +103,7 @@ def test_the_table_covers_every_ability() -> None:
     flags = {
         name for name, value in vars(OperatorVersion).items() if isinstance(value, property) and name.split("_")[0] != "line"
     }
-    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag", "seen"}
+    assert flags - set(ABILITIES) == {"jwt_ref_field", "slurm_release", "image_tag", "seen", "webhooks"}
 
 
 @pytest.mark.parametrize(

@@ -167,9 +167,11 @@ def _sizes(text: str) -> tuple[int, ...]:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """SIGTERM ends like Ctrl-C does, so that a CI job that is cancelled removes what it has made."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """SIGTERM ends like Ctrl-C does, so that a CI job that is cancelled removes what it has made. SIGINT, too, where a shell
+    that began this in the background ignores it: `pulumi` would inherit that, and could only be killed."""
+    before = {each: signal.signal(each, signal.default_int_handler) for each in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,15 @@ def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None
         ladder.finish(project.up(), "destroy", 4)
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C is no signal that is ignored, as it is in a job that a shell began in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_an_update_that_is_stopped_ends_in_order(site: Path) -> None:
     project = Project(site)
     project.make()
