@@ -4,8 +4,8 @@ Helm finds a release by the label ``owner: helm`` of its records (Helm 3, ``pkg/
 `helm uninstall` says that there is no such release. The label written back is the way back, so nothing is lost.
 
 The claims (``metadata.managedFields``) would make the API server refuse the stack's later changes of the same fields. Those
-of kubectl go too: pulumi-kubernetes takes such fields for its own, and removes those that the program doesn't name
-(``await.go``, fixCSAFieldManagers).
+of kubectl, and of a Helm that ran in pulumi-kubernetes, would do worse: pulumi-kubernetes takes such fields for its own, and
+removes those that the program doesn't name (``await.go``, fixCSAFieldManagers), labels of running pods among them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from slinky_iac.kube.objects import Wire, WrittenMeta
 from slinky_iac.kube.requests import place
 from slinky_iac.ownership import HELM_RECORD, LET_GO, adopted_lost
 
-_HELM: Final = "helm"
+_HELM: Final = ("helm", "pulumi-resource-kubernetes")
+"""How names of field managers begin that are Helm's: Helm takes the name of the program that it runs in, which is
+pulumi-kubernetes' own where its ``helm.v3.Release`` deployed the chart."""
 _GONE: Final = ("kubectl", "before-first-apply")
 """How names of field managers begin whose claims go whole."""
 _MARK: Final = "f:meta.helm.sh/"
@@ -84,6 +86,6 @@ def _left(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
         found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
         marks = {key: value for key, value in found.items() if key.startswith(_MARK)} if isinstance(found, dict) else {}
         if marks:
-            yield {**claim, "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
+            yield {**claim, "manager": _HELM[0], "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
     elif not manager.startswith(_GONE):
         yield claim

@@ -35,6 +35,18 @@ def test_claims_go_first_and_the_newest_record_last(tmp_path: Path, capsys: pyte
     assert "owner=slinky-iac,name=slurm owner=helm --overwrite" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize("manager", ["helm", "pulumi-resource-kubernetes"])
+def test_a_helm_in_another_program_leaves_no_claim_of_that_programs_name(manager: str, tmp_path: Path) -> None:
+    """pulumi-kubernetes would take what has its own name, and remove labels that pods have from Controller and others."""
+    with Release() as server:
+        served(server, VALUES)
+        for path in map(at, OBJECTS):
+            server.objects[path]["metadata"]["managedFields"] = [{**CLAIMS[0], "manager": manager}, *CLAIMS[1:]]
+        assert let_go(server, tmp_path) == 0
+        left = [claim["manager"] for path in map(at, OBJECTS) for claim in server.objects[path]["metadata"]["managedFields"]]
+    assert set(left) == {"helm", "slurm-operator"}
+
+
 def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
     with Release() as server:
         served(server, VALUES)
