@@ -123,7 +123,7 @@ def waiting_line(
     then: str,
     of: str = "nodes",
 ) -> str:
-    """``[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 18:40 UTC (in 9 min); when all are free, replicas
+    """``[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 18:40 UTC (in 9 min); once free, replicas
     go from 4 to 2``
 
     Where the deadline comes before that end, what the policy does at the deadline.
@@ -142,4 +142,4 @@ def waiting_line(
             parts.append(
                 f"at the deadline, {until(goal.deadline_at, now, UTC_ZONE)}, {_AT_DEADLINE[goal.policy.on_deadline]}"
             )
-    return "; ".join([*parts, f"when all are free, {then}"])
+    return "; ".join([*parts, f"once free, {then}"])

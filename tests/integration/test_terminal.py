@@ -75,7 +75,7 @@ def test_a_long_drain_shows_a_bar_the_last_job_and_what_comes_next_and_then_what
             "the line has a bar and a count", lambda: up.text.count("[..........] 0 of 1 nodes are free; last: job") == 2
         )
         line = next(each for each in up.text.splitlines() if "job 981 of bob, ends by" in each)
-        assert "min); then" in line, "and what comes next"
+        assert "min); once free" in line, "and what comes next"
         watch.type(f"clear; {sys.executable} -m slinky_iac drain watch --stack test")
         eventually("the second terminal has both bars", lambda: watch.text.count("] 0 of 1 nodes are free") == 2)
         assert "the last is 971 of alice" in watch.text

@@ -30,7 +30,7 @@ def test_the_line_names_the_job_that_ends_last_with_its_user_and_what_comes_next
     found = line(job(41, 1, end=NOW + 720, user_name="alice"), job(42, 2, end=NOW + 60, user_name="bob"))
     assert (
         found == "[#####.....] 1 of 2 nodes are free; last: job 41 of alice, ends by 08:12 UTC (in 12 min);"
-        " when all are free, it ends"
+        " once free, it ends"
     )
 
 
@@ -38,7 +38,7 @@ def test_a_job_without_an_end_is_the_last_and_the_deadline_says_what_follows():
     found = line(job(41, 1, end=None), job(42, 2), policy=DrainPolicy(on_deadline="requeue"), deadline_at=NOW + 600)
     assert (
         "last: job 41 of alice, of no known end; at the deadline, 08:10 UTC (in 10 min), the jobs are requeued;"
-        " when all are free," in found
+        " once free," in found
     )
 
 
@@ -49,7 +49,7 @@ def test_a_deadline_after_the_last_job_is_not_named():
 
 def test_the_last_job_of_none_is_none():
     assert last_job(()) is None
-    assert line(free=0) == "[..........] 0 of 2 nodes are free; when all are free, it ends"
+    assert line(free=0) == "[..........] 0 of 2 nodes are free; once free, it ends"
 
 
 def test_a_user_who_is_not_to_be_shown_is_in_no_line_of_a_wait():
@@ -58,7 +58,7 @@ def test_a_user_who_is_not_to_be_shown_is_in_no_line_of_a_wait():
     step = next_step(look, goal(3, 1))
     assert isinstance(step, Wait)
     assert "job 41 of user-" in step.why
-    assert "when all are free, replicas go from 3 to 1" in step.why
+    assert "once free, replicas go from 3 to 1" in step.why
     assert "alice" not in " ".join([step.why, *step.progress])
 
 
