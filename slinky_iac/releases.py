@@ -33,7 +33,12 @@ LINES: Final = {
     0: Line(6, "25.11", "25.11-ubuntu24.04"),
     1: Line(2, "25.11", "25.11-ubuntu24.04"),
     2: Line(2, "26.05", "26.05-ubuntu26.04"),
-    3: Line(0, "26.05", "26.05-ubuntu26.04", seen="the sources of 20 August 2026 (1.3.0-rc1) alone, read and not run"),
+    3: Line(
+        0,
+        "26.05",
+        "26.05-ubuntu26.04",
+        seen="a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+    ),
 }
 """By minor number. A release that comes out is a row or a number here, once its sources were read."""
 NEWEST: Final = f"1.{max(LINES)}"

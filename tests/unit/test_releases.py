@@ -140,8 +140,14 @@ def test_an_unknown_release_is_refused_with_a_way_out(version: str, way_out: str
         ("1.0.6", ""),
         ("1.2.2", ""),
         ("1.2.3", "1.2.2 and older"),
-        ("1.3.0", "the sources of 20 August 2026 (1.3.0-rc1) alone, read and not run"),
-        ("1.3.0-rc1", "the sources of 20 August 2026 (1.3.0-rc1) alone, read and not run"),
+        (
+            "1.3.0",
+            "a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+        ),
+        (
+            "1.3.0-rc1",
+            "a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+        ),
         ("1.3.1", "1.3.0 and older"),
     ],
 )
