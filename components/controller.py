@@ -15,7 +15,7 @@ from slinky_iac.specs.daemons import restarts_slurmctld
 from .connection import Component
 from .first_look import Lost, first_look, look_before, none_lost, require_there
 from .gates import policy_of
-from .resources import child, custom_resource, register_object
+from .resources import GATED, child, custom_resource, register_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class Controller(Component):
         self.resource = custom_resource(
             config,
             objects.controller(config),
-            child(self, *files, hooks=hooks, ignore_changes=["spec.extraConf"]),
+            child(self, *files, hooks=hooks, ignore_changes=[f"spec.{GATED['Controller']}"]),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         require_there(self.resource, "controllers", args.lost)

@@ -20,7 +20,7 @@ from .blueprint import Blueprint
 from .connection import Component, given
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import child, custom_resource, nodeset_object
+from .resources import GATED, child, custom_resource, nodeset_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class NodeSet(Component):
         kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", made.logical
         mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
         hooks.before_create = first_look(kube, cluster, newer(cluster, kube), mends).before_create
-        options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
+        options = child(self, ignore_changes=[f"spec.{GATED['NodeSet']}"], hooks=hooks)
         self.resource = custom_resource(cluster, made, options, noted)
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:

@@ -1,4 +1,4 @@
-"""Parts are apart: who looks into the folder of one is listed, and those into whose folders nobody looks can be deleted."""
+"""Who imports from the folder of a part is listed here. The folders that nobody imports from can be deleted."""
 
 from __future__ import annotations
 

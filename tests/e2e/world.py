@@ -203,6 +203,13 @@ def steps(preview: subprocess.CompletedProcess[str]) -> list[tuple[str, str]]:
     return [(step["op"], step["urn"].rsplit("::", 1)[1]) for step in report["steps"] if step["op"] != "same"]
 
 
+def gate_plan(preview: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """The plan of the one NodeSet's gate in a `preview --json`."""
+    rows = json.loads(preview.stdout)["steps"]
+    (found,) = [step["newState"]["inputs"]["plan"] for step in rows if step["urn"].endswith("-scale")]
+    return dict(found)
+
+
 def names(rows: Iterable[tuple[str, str]]) -> set[str]:
     """Logical names of steps."""
     return {name for _, name in rows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from lab.stacks import Stack
 from slinky_iac.releases import OperatorVersion
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
-from tests.e2e.world import Settings, World, dev_settings, encrypted
+from tests.e2e.world import Settings, World, dev_settings, encrypted, gate_plan
 from tests.faults.inside_parts import bring_login, database, pairs, queue_volume
 from tests.integration import leaks
 
@@ -133,9 +132,7 @@ class Inside:
 
     def plan(self) -> dict[str, Any]:
         """The gate's plan in a preview of the settings that are written."""
-        report = json.loads(self.stack.pulumi("preview", "--json").stdout)
-        (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale")]
-        return dict(found)
+        return gate_plan(self.stack.pulumi("preview", "--json"))
 
 
 @contextmanager

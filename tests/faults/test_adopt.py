@@ -3,7 +3,6 @@ it over and no pod restarts; from then on a scale-in waits for jobs."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -19,8 +18,8 @@ from lab import charts, paths
 from lab.slurm import conf
 from lab.stacks import Stack
 from tests.e2e.slurm import HELD, await_true
-from tests.e2e.test_two_stacks import hybrid
-from tests.e2e.world import World, dev_settings, ready, steps
+from tests.e2e.test_two_stacks import hybrid, started
+from tests.e2e.world import World, dev_settings, gate_plan, ready, steps
 
 SPACE, RELEASE = "charted", "charted-slurm"
 WORKERS = ("solo-0", "solo-1")
@@ -155,11 +154,8 @@ def test_a_release_with_jobs_is_taken_over_and_no_pod_restarts(charted: Charted,
     document = yaml.safe_load(stack.config_file.read_text())
     document["config"]["slinky-iac:nodesets"]["solo"]["replicas"] = 1
     stack.config_file.write_text(yaml.safe_dump(document))
-    (gone,) = {node["node"] for node in plan(stack)["nodes"]}
-    run = subprocess.Popen(
-        ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", stack.name],
-        cwd=stack.folder, env=stack.environment("up"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
+    (gone,) = {node["node"] for node in gate_plan(stack.pulumi("preview", "--json"))["nodes"]}
+    run = started(stack, "up", "--skip-preview")
     await_true(
         f"{gone} is drained by the gate",
         lambda: "slinky-iac:adopted/solo" in charted.slurm("scontrol", "-o", "show", "node", gone),
@@ -173,10 +169,3 @@ def test_a_release_with_jobs_is_taken_over_and_no_pod_restarts(charted: Charted,
     (kept,) = set(WORKERS) - {gone}
     assert charted.job(jobs[kept]) == running[kept]
     assert charted.pods() == {name: uid for name, uid in before.items() if not name.endswith(gone)}
-
-
-def plan(stack: Stack) -> dict[str, Any]:
-    """The gate's plan in a preview."""
-    report = json.loads(stack.pulumi("preview", "--json").stdout)
-    (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale")]
-    return dict(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -27,10 +28,16 @@ ON_DELETE: dict[str, Any] = {"updateStrategy": {"type": "OnDelete"}}
 
 @pytest.fixture(scope="module")
 def old(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
-    """Three pods behind gates, of the earlier operator."""
+    with of_earlier(world, slurm, "upgraded") as gated:
+        yield gated
+
+
+@contextmanager
+def of_earlier(world: World, slurm: Slurm, name: str, **more: Any) -> Iterator[Gated]:
+    """Three pods behind gates, of the earlier operator; gone in the end."""
     later_operator.load(KUBERNETES)
-    gated = Gated(world, slurm, world.named("upgraded"))
-    gated.up(3, operator=BEFORE)
+    gated = Gated(world, slurm, world.named(name))
+    gated.up(3, operator=BEFORE, **more)
     apply_lines_of(gated.stack)
     slurm.await_registered(*NODES)
     yield gated

@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 
-from lab import later_operator
-from lab.demo import apply_lines_of
-from lab.kubernetes.cluster import LAB as KUBERNETES
-from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated
+from tests.e2e.gated import NAMESPACE, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 from tests.faults.later_operator import LATER, release_of
-from tests.faults.test_operator_upgrade import AFTER, BEFORE, ON_DELETE, documented, image_of, label, running
+from tests.faults.test_operator_upgrade import AFTER, BEFORE, ON_DELETE, documented, image_of, label, of_earlier, running
 from tests.faults.test_operator_upgrade import pods as uids
 
 REASON = "bad DIMM"
@@ -27,14 +24,8 @@ REASON = "bad DIMM"
 @pytest.fixture(scope="module")
 def earlier(ground: None, world: World, slurm: Slurm) -> Iterator[Gated]:
     """Three pods behind gates, of the earlier operator."""
-    later_operator.load(KUBERNETES)
-    gated = Gated(world, slurm, world.named("upgraded-drains"))
-    gated.up(3, nodeset=ON_DELETE, operator=BEFORE)
-    apply_lines_of(gated.stack)
-    slurm.await_registered(*NODES)
-    yield gated
-    slurm.cancel_all()
-    world.vacate()
+    with of_earlier(world, slurm, "upgraded-drains", nodeset=ON_DELETE) as gated:
+        yield gated
 
 
 def take_report(world: World, node: str) -> None:
