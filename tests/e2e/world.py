@@ -86,9 +86,8 @@ class World:
         return [item for item in found if item["metadata"].get("namespace") != HEARTBEATS]
 
     def identities(self) -> set[str]:
-        """`KIND NAMESPACE/NAME` of every object: two of these sets are compared before and after a stack's life."""
-        metas = [(item["kind"], item["metadata"]) for item in self.everything()]
-        return {f"{kind} {meta.get('namespace', '')}/{meta['name']}" for kind, meta in metas}
+        """Of every object: two of these sets are compared before and after a stack's life."""
+        return {identity(item) for item in self.everything()}
 
     def take_the_fence_away(self) -> None:
         """What docs/fence.md says for an emergency: nothing is refused from then on, until a refresh makes it again."""
@@ -181,6 +180,11 @@ def _rewrite(stack: Stack, settings: Settings) -> None:
     """Other settings for a stack that this process has made: secrets and salt stay, without three calls of pulumi."""
     document = yaml.safe_load(stack.config_file.read_text())
     stack.config_file.write_text(yaml.safe_dump({**document, "config": {**settings, **encrypted(stack)}}))
+
+
+def identity(item: dict[str, Any]) -> str:
+    """`KIND NAMESPACE/NAME` of an object."""
+    return f"{item['kind']} {item['metadata'].get('namespace', '')}/{item['metadata']['name']}"
 
 
 def ready(pod: dict[str, Any]) -> bool:
