@@ -45,6 +45,8 @@ def parser() -> argparse.ArgumentParser:
 def _given(command: argparse.ArgumentParser) -> None:
     meaning = "a source tree of slurm-operator with its manager built in it, in place of the lab's own operator"
     command.add_argument("--operator-source", metavar="DIR", help=meaning)
+    meaning = "a folder with the programs of another release of Kubernetes, and containerd, in place of the lab's own"
+    command.add_argument("--kubernetes", metavar="DIR", help=meaning)
     _language_host(command)
 
 

@@ -16,6 +16,7 @@ from lab import (
     docs_site,
     engine,
     forwarding,
+    given_kubernetes,
     given_operator,
     images,
     inotify,
@@ -53,7 +54,7 @@ def run(asked: argparse.Namespace) -> int:
             logs(asked.name, follow=asked.follow)
         case "env":
             wanted = engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))
-            print(engine.exports(wanted | SOURCE.exported() | HOST.exported()), end="")
+            print(engine.exports(wanted | SOURCE.exported() | HOST.exported() | given_kubernetes.FOLDER.exported()), end="")
         case "docs":
             print(docs_site.build(asked.out))
         case "tools":
@@ -68,6 +69,7 @@ def run(asked: argparse.Namespace) -> int:
 
 def _take(asked: argparse.Namespace) -> None:
     SOURCE.take(asked.operator_source)
+    given_kubernetes.FOLDER.take(asked.kubernetes)
     HOST.take(asked.language_host)
 
 
@@ -101,7 +103,7 @@ def up(only: str | None) -> None:
             halves.append(pool.submit(slurm.up, say=say))
         if only != "slurm":
             inotify.enough()
-            programs = tools()
+            programs = tools() | given_kubernetes.programs()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
                 given = given_operator.given()
                 theirs = [] if given is None else own_images.of_tree(given.folder, given.images)

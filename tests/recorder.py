@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import given_operator, paths, tools
+from lab import given_kubernetes, given_operator, paths, tools
 from lab.given_host import HOST
 from lab.slurm import rootfs
 from tests import ledger, runs, settings_used
@@ -86,7 +86,7 @@ class Recorder:
             tests=self._collected[module],
             seconds=round(self._seconds[module], 1),
             operator=(tools.OPERATOR if given is None else given.version) if cluster else None,
-            kubernetes=tools.KUBERNETES if cluster else None,
+            kubernetes=given_kubernetes.version() if cluster else None,
             slurm=slurm() if cluster else None,
             host=("official" if HOST.named() else "stand-in") if cluster or folder == ENGINE else None,
             settings=sorted(self._settings[module]) if cluster else [],

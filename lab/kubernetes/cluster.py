@@ -12,6 +12,7 @@ from time import monotonic
 
 from lab import images, paths, supervise
 from lab.errors import LabError
+from lab.given_kubernetes import CONTAINERD
 from lab.images import Image
 from lab.kubernetes import layout, machine, network, pki, render
 from lab.kubernetes.layout import Home, Node
@@ -145,8 +146,11 @@ class Kubernetes:
         (folder / "kube-proxy.json").write_text(render.kube_proxy_config(pki.kubeconfig(home, "kube-proxy"), node))
         containerd, socket = f"{node.name}-containerd", home.socket(node)
         inside = self._inside
+        program = str(binaries.get(CONTAINERD, CONTAINERD))
         supervise.start(
-            containerd, inside(node, ["containerd", "--config", str(folder / "containerd.toml")]), env=render.ONE_THREAD
+            containerd,
+            inside(node, [program, "--config", str(folder / "containerd.toml")]),
+            env=render.ONE_THREAD,
         )
         supervise.await_true(f"{containerd} answers", lambda: images.answers(socket), 30, log=containerd)
         for image in self._missing_images(node, wanted):
