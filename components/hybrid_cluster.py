@@ -82,20 +82,35 @@ class HybridCluster(Component):
     """
 
     slurmrestd_url: pulumi.Output[str]
+    """Address of slurmrestd inside Kubernetes."""
     slurmrestd_ca: pulumi.Output[str]
+    """PEM of who signed slurmrestd's certificate, where this stack did."""
     slurmd_join: pulumi.Output[str]
+    """Options of slurmd for a host outside that joins this cluster."""
     sackd_join: pulumi.Output[str]
+    """Options of sackd for a login host outside that joins this cluster."""
     slurm_key_fingerprint: pulumi.Output[str]
+    """Fingerprint of slurm.key, to compare with the file on hosts by eye; no secret."""
     jwt_key_fingerprint: pulumi.Output[str]
+    """Fingerprint of the key that slurmctld verifies tokens with."""
     outside_slurm_conf: pulumi.Output[str]
+    """Lines that the slurm.conf of an outside slurmctld needs."""
     nodesets: pulumi.Output[dict[str, int]]
+    """Replicas of each NodeSet, by its name in Slurm."""
     scale_in_plans: pulumi.Output[dict[str, Any]]
+    """By NodeSet, what its last scale-in was to drain, and whose jobs were on it."""
     findings: pulumi.Output[list[str]]
+    """Warnings and notes about the settings."""
     munge_key_fingerprint: pulumi.Output[str]
+    """Fingerprint of munge.key, with `keys.auth: auth/munge`."""
     munge_client_pod: pulumi.Output[dict[str, Any]]
+    """What a pod needs to submit to a cluster with auth/munge: containers, volumes, environment."""
     client_pods: pulumi.Output[dict[str, Any]]
+    """By client, what its pod needs: containers, volumes, environment."""
     token_key_set: pulumi.Output[str]
+    """The public half of the key that signs this stack's tokens, as a JSON Web Key Set, which slurmctld reads."""
     keys_since: pulumi.Output[dict[str, Any]]
+    """By key, when it was written or its Secret was made, as Kubernetes or its source says it."""
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         settings, config = args.settings, args.settings.config

@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 # What a library has to say is its caller's to show: without this, Python prints it to stderr, amid pulumi's own lines.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-_PROGRAM = {
+FOR_PROGRAMS = {
     "HybridCluster": "program_parts",
     "NodeSet": "program_parts",
     "address": "inputs",
@@ -33,8 +33,8 @@ _PROGRAM = {
 
 def __getattr__(name: str) -> object:
     """The parts for programs, imported when a program asks for them: no command needs the Pulumi SDK's resources."""
-    if name not in _PROGRAM:
+    if name not in FOR_PROGRAMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # docs/adr/0014: in a checkout they are a folder beside this one.
     home = "slinky_iac.components" if find_spec("slinky_iac.components") else "components"
-    return getattr(import_module(f"{home}.{_PROGRAM[name]}"), name)
+    return getattr(import_module(f"{home}.{FOR_PROGRAMS[name]}"), name)

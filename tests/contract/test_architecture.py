@@ -116,6 +116,7 @@ _PARTS = {
     "__main__": "commands.cli",
     "commands": "",
     "commands.children": "",
+    "commands.api_page": "",
     "commands.command_page": "",
     "commands.host_shell": "",
     "commands.output": "",
@@ -170,8 +171,8 @@ _PARTS = {
         "commands.verify_state config errors keys kube names parts preflight cluster_access slurmrest specs text"
     ),
     "commands.cli": (
-        "commands.adopt commands.check commands.client commands.command_page commands.diagram commands.docs "
-        "commands.drain commands.drift "
+        "commands.adopt commands.api_page commands.check commands.client commands.command_page commands.diagram "
+        "commands.docs commands.drain commands.drift "
         "commands.handoff commands.import_chart commands.init commands.keys commands.listing commands.monitoring "
         "commands.new commands.output commands.plan "
         "commands.policies "

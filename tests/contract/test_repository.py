@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import inspect
 import os
 import re
 import shlex
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import slinky_iac
 from components.hybrid_cluster import EXPORTS
 from lab import __main__ as lab_entry
-from slinky_iac.commands import cli
+from slinky_iac.commands import api_page, cli
 from slinky_iac.config.reference import findings_page, reference
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT, read_yaml
@@ -89,6 +91,14 @@ def test_the_reference_is_current() -> None:
 def test_the_page_of_findings_is_current() -> None:
     made = (ROOT / "docs" / "findings.md").read_text()
     assert made == findings_page(), "run `venv/bin/python -m slinky_iac reference findings > docs/findings.md`"
+
+
+def test_the_python_reference_is_current_and_has_every_argument_and_output() -> None:
+    made = (ROOT / "docs" / "api.md").read_text()
+    assert made == api_page.page(), "run `venv/bin/python -m slinky_iac reference api > docs/api.md`"
+    arguments = inspect.signature(slinky_iac.HybridCluster.__init__).parameters
+    assert {name for name in arguments if name != "self" and f"    {name}: " not in made} == set()
+    assert {output for output in EXPORTS if f"| `{output}` | " not in made} == set()
 
 
 def test_every_setting_is_in_the_reference() -> None:
@@ -198,7 +208,7 @@ def test_no_chart_crd_or_binary_is_vendored() -> None:
 def test_files_that_documents_tell_to_write_into_the_project_are_not_committed_by_accident() -> None:
     """Some hold keys; all are of one site, of one moment."""
     written = {hit for page in PAGES for hit in re.findall(r"(?:--out|--file|[^-]>) ([\w./-]+)", shell_blocks(TEXTS[page]))}
-    kept = {"docs/cli.md", "docs/configuration.md", "docs/stack.schema.json"}
+    kept = {"docs/api.md", "docs/cli.md", "docs/configuration.md", "docs/stack.schema.json"}
     ours = sorted(path for path in written - kept if not path.startswith("/"))
     done = subprocess.run(["git", "check-ignore", "--", *ours], cwd=ROOT, capture_output=True, text=True, check=False)
     assert "slurm.key" in ours
