@@ -9,20 +9,29 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-FILES: Final = {
-    "slurm.conf": ("src/common/read_config.c", "slurm_conf_options"),
-    "PartitionName": ("src/common/read_config.c", "_partition_options"),
-    "NodeName": ("src/common/read_config.c", "_nodename_options"),
-    "slurmdbd.conf": ("src/slurmdbd/read_config.c", "options"),
-    "cgroup.conf": ("src/interfaces/cgroup.c", "options"),
-    "gres.conf": ("src/interfaces/gres.c", "_gres_options"),
-}
-"""Each kind of line: the source file, and the table of its parameters there."""
 CONF: Final = "src/common/read_config.c"
+_TOPOLOGY: Final = "src/plugins/topology"
+FILES: Final = {
+    "slurm.conf": ((CONF, "slurm_conf_options"),),
+    "PartitionName": ((CONF, "_partition_options"),),
+    "NodeName": ((CONF, "_nodename_options"),),
+    "slurmdbd.conf": (("src/slurmdbd/read_config.c", "options"),),
+    "cgroup.conf": (("src/interfaces/cgroup.c", "options"),),
+    "gres.conf": (("src/interfaces/gres.c", "_gres_conf_options"), ("src/interfaces/gres.c", "_gres_options")),
+    "topology.conf": (
+        (f"{_TOPOLOGY}/tree/switch_record.c", "switch_options"),
+        (f"{_TOPOLOGY}/tree/switch_record.c", "_switch_options"),
+        (f"{_TOPOLOGY}/block/block_record.c", "block_options"),
+        (f"{_TOPOLOGY}/block/block_record.c", "_block_options"),
+        (f"{_TOPOLOGY}/ring/ring_record.c", "ring_options"),
+    ),
+}
+"""Each kind of line: the source files, and the tables of its parameters there: of what begins a line, and of the rest. That
+of a plugin is left out where a release lacks the plugin."""
 DEFS: Final = "src/common/slurm_protocol_defs.c"
 FUNCTIONS: Final = {
     "AccountingStorageEnforce": (CONF, "_validate_accounting_storage_enforce"),
@@ -47,7 +56,7 @@ _COMPARED: Final = re.compile(r'xstrn?casecmp\(\s*\w+,\s*"([^"]+)"')
 
 def table(tree: Path) -> dict[str, Any]:
     """What one release's sources say."""
-    found: dict[str, Any] = {name: dict(_parameters(tree / file, each)) for name, (file, each) in FILES.items()}
+    found: dict[str, Any] = {name: _parameters(tree, places) for name, places in FILES.items()}
     words = {key: _compared(_function(tree / file, name)) for key, (file, name) in FUNCTIONS.items()}
     words[LIMITS[1]] = re.findall(r'RLIMIT_\w+,\s*"(\w+)"', (tree / LIMITS[0]).read_text())
     text = (tree / CONF).read_text()
@@ -59,16 +68,19 @@ def table(tree: Path) -> dict[str, Any]:
     return found
 
 
-def _parameters(file: Path, name: str) -> Iterator[tuple[str, str]]:
+def _parameters(tree: Path, places: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Names by kind of value, the kinds in order."""
-    text = file.read_text()
-    declared = re.search(rf"s_p_options_t {name}\[\] = \{{(.*?)\{{\s*NULL", text, re.DOTALL)
-    if declared is None:
-        raise SystemExit(f"{file} has no table {name}: is that Slurm's source tree, of the release that was named?")
-    kinds: dict[str, list[str]] = {}
-    for key, kind in _ROW.findall(declared[1]):
-        kinds.setdefault(_KINDS.get(kind, "text"), []).append(key)
-    yield from ((kind, " ".join(sorted(set(kinds[kind]), key=str.lower))) for kind in sorted(kinds))
+    kinds: dict[str, set[str]] = {}
+    for place, name in places:
+        file = tree / place
+        if place.startswith("src/plugins") and not file.exists():
+            continue
+        declared = re.search(rf"s_p_options_t {name}\[\] = \{{(.*?)\{{\s*NULL", file.read_text(), re.DOTALL)
+        if declared is None:
+            raise SystemExit(f"{file} has no table {name}: is that Slurm's source tree, of the release that was named?")
+        for key, kind in _ROW.findall(declared[1]):
+            kinds.setdefault(_KINDS.get(kind, "text"), set()).add(key)
+    return {kind: " ".join(sorted(kinds[kind], key=str.lower)) for kind in sorted(kinds)}
 
 
 def _function(file: Path, name: str) -> str:

@@ -27,6 +27,8 @@ _USER_CLAIM: Final = re.compile(
 )
 _STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
+_LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
+_LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
 
 
@@ -128,7 +130,8 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name in MADE["texts"]:
         yield "isn't as this program writes it"
     elif name.endswith(".lua"):
-        yield from (f"runs {word}" for word in _TABLE["lua"] if word in text)
+        names = {f".{each}." for each in _LUA_NAME.findall(_LUA_COMMENT.sub("", text))}
+        yield from (f"runs {word}" for word in _TABLE["lua"] if any(f".{word}." in each for each in names))
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):

@@ -205,6 +205,15 @@ def as_text(
         counts.append(f"{accepted} acknowledged")
     can = any(place.finding.instead is not None for place in places)
     yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` writes a mended file" if can else "")
+    if any(_own_files(sections or {})):
+        yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"
+
+
+def _own_files(sections: Mapping[str, object]) -> Iterator[str]:
+    """Names of files whose contents only the daemons can judge."""
+    controller = sections.get("controller")
+    files = controller.get("configFiles") if isinstance(controller, Mapping) else None
+    yield from files if isinstance(files, Mapping) else ()
 
 
 def _wrapped(text: str, width: int, paint: Paint | None = None, shade: str = "") -> list[str]:

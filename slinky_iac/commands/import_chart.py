@@ -17,10 +17,11 @@ from slinky_iac.commands import output
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart import as_yaml, merged
-from slinky_iac.config.chart_release import Read, read
+from slinky_iac.config.chart_release import Read, of_subchart, read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.sections import Operator
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack_file import Place
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import OperatorVersion
@@ -62,8 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
         version = OperatorVersion.parse(arguments.chart_version)
     except ValueError as wrong:
         raise ProjectError(f"--chart-version: {wrong}") from None
-    values = layered([arguments.values, *arguments.more])
+    values, below = of_subchart(layered([arguments.values, *arguments.more]))
     found = read(values, release=arguments.release, namespace=arguments.namespace, line=(version.major, version.minor))
+    if below:
+        found.notes.append(
+            f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"
+        )
     operator = operator_settings(layered(arguments.operator), arguments.chart_version)
     found.taken.settings = _first(found.taken.settings, operator)
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))

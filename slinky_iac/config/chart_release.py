@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.config.chart import Taken, merged, translate
+from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
 from slinky_iac.config.paths import value_at
 
 _SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
@@ -71,10 +71,10 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     if line == (1, 0):  # there the NodeSet has a partition of its own
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
     implied = _IMPLIED if line == (1, 0) else merged(_IMPLIED, _FROM_1_1)
-    whole = merged(merged(implied, old), values)
     notes: list[str] = []
-    whole = _named(whole, release, namespace, notes)
     left: list[tuple[str, str]] = []
+    whole = merged(merged(implied, old), _shaped(values, (), left))
+    whole = _named(whole, release, namespace, notes)
     for sets, defaults in _SETS.items():
         common = whole.pop(defaults, None) or {}
         given = whole.get(sets) or {}
@@ -96,6 +96,30 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
     return Read(taken, notes)
+
+
+def of_subchart(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The chart's own values, and the key that they are below in a chart that has it as a dependency; empty for none."""
+    inside = [key for key, each in values.items() if isinstance(each, Mapping) and len(MARKS & each.keys()) > 1]
+    if len(inside) == 1 and not MARKS & values.keys():
+        return values[inside[0]], str(inside[0])
+    return values, ""
+
+
+def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -> dict[str, Any]:
+    """Values without those that aren't mappings where the chart has them. Lists of sets, as in chart 0.x, are read."""
+    found: dict[str, Any] = {}
+    for key, each in value.items():
+        here = (*path, str(key))
+        if isinstance(each, list) and len(here) == 1 and key in _SETS and all(isinstance(one, Mapping) for one in each):
+            each = {str(one.get("name", number)): merged(one, {"name": None}) for number, one in enumerate(each)}  # noqa: PLW2901
+        if isinstance(each, Mapping):
+            found[key] = _shaped(each, here, left)
+        elif each is None or not any(True for _ in rows_below(here)) or (len(here) > 1 and row_of(here) is not None):
+            found[key] = each
+        else:
+            left.append((".".join(here), NO_MAPPING))
+    return found
 
 
 def ordered(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,11 +155,11 @@ def _set(
 def _volumes(at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]]) -> dict[str, Any]:
     """Volumes of the pod and mounts of the container as entries of ``volumes``."""
     pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
-    sources = {each.get("name"): each for each in pod.pop("volumes", None) or () if isinstance(each, Mapping)}
-    mounts = [each for each in inner.pop("volumeMounts", None) or () if isinstance(each, Mapping)]
+    sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
+    mounts = _listed(inner.pop("volumeMounts", None))
     made: list[dict[str, Any]] = []
     for mount in mounts:
-        name, place = mount.get("name"), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
+        name, place = str(mount.get("name")), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
         source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
         more = sorted(mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT})
         if more:
@@ -147,9 +171,13 @@ def _volumes(at: str, found: dict[str, Any], container: str, left: list[tuple[st
             entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
             entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
-    mounted = {mount.get("name") for mount in mounts}
+    mounted = {str(mount.get("name")) for mount in mounts}
     left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)
     return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
+
+
+def _listed(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _switched(whole: dict[str, Any], notes: list[str], left: list[tuple[str, str]]) -> None:

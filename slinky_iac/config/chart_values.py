@@ -227,7 +227,8 @@ def _pairs(rows: list[str]) -> dict[str, str]:
             raise Left("a line that isn't Key=Value can't be said here")
         if key in found:
             raise Left(f"{key} occurs twice: a mapping has each parameter once")
-        found[key.strip()] = value.strip()
+        text = value.strip()
+        found[key.strip()] = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
     return found
 
 

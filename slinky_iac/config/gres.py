@@ -13,7 +13,8 @@ from typing import Final
 SHARED: Final = frozenset({"mps", "shard"})
 """Types that divide GPUs: without gpu beside them in GresTypes slurmctld ends (gres.c, ``gres_is_shared_name``)."""
 _NAME: Final = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
-_ITEM: Final = re.compile(rf"({_NAME})(:(?!no_consume|[0-9]+$){_NAME})?(:no_consume)?(:[0-9]+[KMGTP]?)?")
+_TYPE: Final = r"[A-Za-z0-9_][A-Za-z0-9_.+-]*"
+_ITEM: Final = re.compile(rf"({_NAME})(:(?!no_consume|[0-9]+$){_TYPE})?(:no_consume)?(:[0-9]+[KMGTP]?)?")
 _UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
 
 

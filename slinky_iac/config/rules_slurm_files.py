@@ -13,11 +13,12 @@ from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm_reach import LUA_COMMENT, LUA_NAME
 from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
 
 _PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
-_KNOWN: Final = ("cgroup.conf", "gres.conf")
+_KNOWN: Final = ("cgroup.conf", "gres.conf", "topology.conf")
 """Files whose parameters the table has."""
 _NEEDED: Final = (
     ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
@@ -34,12 +35,25 @@ _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
 _UNITS: Final = {"tree": "SwitchName", "block": "BlockName"}
 """What topology.conf must name for a plugin: without one, slurmctld ends."""
+_FUNCTIONS: Final = {
+    "job_submit.lua": ("slurm_job_submit", "slurm_job_modify"),
+    "cli_filter.lua": ("slurm_cli_setup_defaults", "slurm_cli_pre_submit", "slurm_cli_post_submit"),
+    "jobcomp.lua": ("slurm_jobcomp_log_record",),
+}
+"""What a script must define, or its plugin isn't loaded (``req_fxns`` of each)."""
+_SHEBANG: Final = re.compile(r"#![^\r\n]*(\n|\Z)")
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of a file of Slurm's by number, without comments and without the sign that a line goes on."""
+    for number, line in enumerate(text.splitlines(), 1):
+        yield number, re.sub(r"(?<!\\)#.*", "", line).strip().removesuffix("\\")
 
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
-    """Line, name and value of each parameter of a file of Slurm's; comments are left out."""
-    for number, line in enumerate(text.splitlines(), 1):
-        for found in _PAIR.finditer(re.sub(r"(?<!\\)#.*", "", line)):
+    """Line, name and value of each parameter of a file of Slurm's."""
+    for number, line in _lines(text):
+        for found in _PAIR.finditer(line):
             yield number, found[1], found[2].strip('"')
 
 
@@ -48,19 +62,23 @@ def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     controller = config.slurmctld
     for kind, files in (("prolog", controller.prolog), ("epilog", controller.epilog)):
         for name, text in files.items():
-            if not text.startswith("#!"):
+            if not _SHEBANG.match(text):
+                what = "has a carriage return behind" if text.startswith("#!") else "doesn't begin with"
                 yield at(f"controller.{kind}.{name}").error(
-                    "doesn't begin with #!, so slurmd can't run it: the first job of every node would fail there, and the"
-                    " node be drained. Begin with #!/bin/sh"
+                    f"{what} #!, so slurmd can't run it: the first job of every node would fail there, and the node be"
+                    " drained. Begin with #!/bin/sh and a line feed"
                 )
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values of the files that slurmctld and slurmd read."""
     for name in _KNOWN:
-        words = slurm_words.words(config.slurm_release, name)
-        for line, key, value in pairs(config.slurmctld.config_files.get(name, "")):
-            where = at(f"controller.configFiles.{name}")
+        words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
+        where = at(f"controller.configFiles.{name}")
+        for line, rest in ((line, _PAIR.sub("", each)) for line, each in _lines(text)):
+            if rest.strip() and not rest.lower().startswith("include "):
+                yield where.error(f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file")
+        for line, key, value in pairs(text):
             if key not in words:
                 yield where.error(
                     f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: slurmctld"
@@ -68,7 +86,8 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif fault := words.fault(key, value):
                 yield where.error(
-                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}, and daemons end over another"
+                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}, and daemons don't start with another"
+                    " or pass it over"
                 )
 
 
@@ -80,16 +99,21 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         named = {word.rpartition("/")[2] for word in conf.words(parameter)}
         key = next((each for each in own if each.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
-            more = f" with a {_UNITS[plugin]}=" if plugin in _UNITS else ""
+            inside = [f"{_UNITS[plugin]}="] if plugin in _UNITS else _FUNCTIONS.get(needed[0], ())
+            more = f" with {' and '.join(inside)}" if inside else ""
             yield at(f"controller.extraConf.{key}").error(
-                f"has {plugin}, which reads {' or '.join(needed)}: without it{more} {ends}. Add it to controller.configFiles"
+                f"has {plugin}, which reads {' or '.join(needed)}{more}: {ends} without. Add it to controller.configFiles"
             )
 
 
 def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
     """Whether a file is there and says what the plugin needs."""
-    unit = _UNITS.get(plugin) if file == "topology.conf" else None
-    return file in files and (unit is None or any(key.lower() == unit.lower() for _, key, _ in pairs(files[file])))
+    text = files.get(file)
+    if text is None:
+        return False
+    if file == "topology.conf":
+        return any(key.lower() == _UNITS[plugin].lower() for _, key, _ in pairs(text))
+    return set(LUA_NAME.findall(LUA_COMMENT.sub("", text))).issuperset(_FUNCTIONS.get(file, ()))
 
 
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

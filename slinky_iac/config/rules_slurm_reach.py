@@ -76,7 +76,10 @@ def _bound(key: str, text: str, value: str) -> Fault | None:
 def of_file(name: str, text: str) -> Iterator[Fault]:
     """What the lines of a file of /etc/slurm reach."""
     if name.endswith(".lua"):
-        yield from ((RUNS, f"has {word}: slurmctld runs or loads what it says") for word in tables.LUA if word in text)
+        names = {f".{each}." for each in tables.LUA_NAME.findall(tables.LUA_COMMENT.sub("", text))}
+        for word in tables.LUA:
+            if any(f".{word}." in each for each in names):
+                yield RUNS, f"has {word}: slurmctld runs or loads what it says"
     elif name == "plugstack.conf":
         for number, line in enumerate(map(str.strip, text.splitlines()), 1):
             match = _SPANK.match(line)

@@ -8,6 +8,7 @@ Source: slurm.conf(5), slurmdbd.conf(5), plugstack.conf(5) of 26.05.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from slinky_iac.config import slurm_words
@@ -37,7 +38,11 @@ unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir p
 PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
 """Where an image has its programs and libraries."""
 _OWN_FOLDERS: Final = ("/var/spool", "/run", "/var/run", "/var/lib")
-FILE_FOLDERS: Final = ("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/scratch", "/local", "/dev/null")
+FILE_FOLDERS: Final = (
+    *("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/dev/null"),
+    *("/scratch", "/local", "/localscratch", "/lscratch", "/var/nvme", "/nvme", "/raid", "/mnt", "/data"),
+)
+"""Where daemons may write: the system's folders for it, and what sites call the local disks of their nodes."""
 FILES: Final = {
     **dict.fromkeys(_words("slurmctldpidfile slurmdpidfile slurmdspooldir pidfile"), _OWN_FOLDERS),
     **dict.fromkeys(
@@ -51,7 +56,7 @@ accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass 
 backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
 jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
 jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
-certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype federationparameters
+certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype
 prepplugins prepparameters slurmdport
 """)
 """Parameters by which another host gets data or is believed, or that take what is the operator's."""
@@ -73,8 +78,12 @@ LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5
 """The lowest number with which no job is lost for a slow answer; 0 is never, where Slurm says so."""
 LEAST_PURGED_HOURS: Final = 720
 """Records of jobs are kept for a month at the least (slurmdbd.conf(5), Purge…After)."""
-LUA: Final = ("os.execute", "io.popen", "os.remove", "package.", "loadlib", "dofile", "loadfile", "require")
-"""Words by which a script of Lua runs or loads something else."""
+LUA: Final = ("os.execute", "io.popen", "os.remove", "package", "loadlib", "dofile", "loadfile", "require")
+"""Names by which a script of Lua runs or loads something else."""
+LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
+"""A line that is a comment wherever it stands: nothing in it could end a text that began on a line above."""
+LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+"""A name, with those that lead to it."""
 DEVICES: Final = (
     *("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/infiniband/", "/dev/fuse", "/dev/shm", "/dev/accel", "/dev/neuron"),
     *("/dev/davinci", "/dev/xpu", "/dev/vfio/", "/dev/fpga", "/dev/null", "/sys/fs/cgroup"),

@@ -128,8 +128,9 @@ def _table() -> dict[str, dict[str, dict[str, str]]]:
 
 @cache
 def words(release: str, file: str) -> Words:
-    """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, cgroup.conf, gres.conf, or a PartitionName or NodeName
-    line of slurm.conf. Of releases that the table lacks, the nearest before it counts, else the oldest."""
+    """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, cgroup.conf, gres.conf, topology.conf, or a
+    PartitionName or NodeName line of slurm.conf. Of releases that the table lacks, the nearest before it counts, else the
+    oldest."""
     older = [each for each in _table() if release_numbers(each) <= release_numbers(release)]
     of_release = _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
     kinds = {name.lower(): kind for kind, names in of_release[file].items() for name in names.split()}
@@ -140,8 +141,9 @@ def words(release: str, file: str) -> Words:
     lists |= dict.fromkeys(_IN_CAPITALS, frozenset({"ALL", "NONE", *limits, *(f"RLIMIT_{each}" for each in limits)}))
     if file != "slurm.conf":
         lists = {key: known for key, known in lists.items() if key in (*_LEVELS, "debugflags")}
-    lists |= _OF_LINES.get(file, {})
     plugins = {kind: frozenset(names.split()) for kind, names in of_release["plugins"].items()}
+    cgroups = frozenset({"autodetect", "disabled", *(f"cgroup/{each}" for each in plugins["cgroup"])})
+    lists |= _OF_LINES.get(file, {}) | ({"cgroupplugin": cgroups} if file == "cgroup.conf" else {})
     return Words(kinds, lists, plugins if file == "slurm.conf" else {})
 
 
@@ -149,6 +151,7 @@ _OF_LINES: Final = {
     "PartitionName": {
         "state": frozenset({"up", "down", "drain", "inactive"}),
         "selecttypeparameters": frozenset({"cr_core", "cr_core_memory", "cr_socket", "cr_socket_memory"}),
-    }
+    },
+    "gres.conf": {"autodetect": frozenset({"full", "nrt", "nvidia", "nvml", "off", "oneapi", "rsmi"})},
 }
-"""Lists of a line that are others than slurm.conf's of the same name (``_parse_partitionname``)."""
+"""Lists of one file or kind of line (``_parse_partitionname``, ``_handle_autodetect_flags``)."""

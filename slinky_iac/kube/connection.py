@@ -24,7 +24,8 @@ from pathlib import Path
 import httpx
 
 from slinky_iac.errors import KubeUnreachable
-from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess
+from slinky_iac.kube.exec_plugin import ExecPlugin
+from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.proxies import proxy_of
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import Clock, quote

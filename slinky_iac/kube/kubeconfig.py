@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from slinky_iac import safe_yaml
 from slinky_iac.errors import KubeUnreachable
+from slinky_iac.kube.exec_plugin import Exec, ExecPlugin
 
 _LONGEST_PATH = 255
 """Characters of the longest path that is shown: a kubeconfig in base64, or a ServiceAccount's token, has more."""
@@ -41,18 +42,6 @@ class KubeSource:
     content: str | None = field(default=None, repr=False)
     path: Path | None = None
     context: str | None = None
-
-
-@dataclass(frozen=True)
-class ExecPlugin:
-    """A command that prints an ExecCredential (client-go credential plugins)."""
-
-    command: str
-    args: tuple[str, ...]
-    env: tuple[tuple[str, str], ...] = field(repr=False)
-    api_version: str
-    interactive_always: bool
-    provide_cluster_info: bool
 
 
 @dataclass(frozen=True)
@@ -111,20 +100,6 @@ class _Cluster(_Strict):
     """Answers aren't asked for in compressed form in any case."""
 
 
-class _EnvVar(_Raw):
-    name: str
-    value: str
-
-
-class _Exec(_Raw):
-    command: str
-    args: list[str] | None = None
-    env: list[_EnvVar] | None = None
-    api_version: str = Field("client.authentication.k8s.io/v1", alias="apiVersion")
-    interactive_mode: str = Field("IfAvailable", alias="interactiveMode")
-    provide_cluster_info: bool = Field(default=False, alias="provideClusterInfo")
-
-
 class _User(_Strict):
     token: str | None = None
     token_file: str | None = Field(None, alias="tokenFile")
@@ -134,7 +109,7 @@ class _User(_Strict):
     key_file: str | None = Field(None, alias="client-key")
     username: str | None = None
     password: str | None = None
-    exec: _Exec | None = None
+    exec: Exec | None = None
     auth_provider: object = Field(None, alias="auth-provider")
     acts_as: str | None = Field(None, alias="as")
     acts_as_uid: str | None = Field(None, alias="as-uid")
@@ -313,6 +288,12 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
             f"{where}: the server of cluster {_named(context.cluster, repr)} has a user or a password in its address (not"
             " shown). Put them under users"
         )
+    ca = _material(cluster.ca_data, cluster.ca_file, cluster_doc, "certificate-authority")
+    if ca is not None and cluster.insecure:
+        raise KubeUnreachable(
+            f"{where}: cluster {_named(context.cluster, repr)} has a certificate-authority and"
+            " insecure-skip-tls-verify, which kubectl refuses together. Remove the latter"
+        )
     user = KubeUser()
     if context.user:
         users = [(u, d) for d in docs for u in d.raw.users or ()]
@@ -320,7 +301,7 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
         user = _user(named.user or _User.model_validate({}), user_doc, context.user)
     return KubeAccess(
         server=cluster.server.rstrip("/"),
-        ca=_material(cluster.ca_data, cluster.ca_file, cluster_doc, "certificate-authority"),
+        ca=ca,
         insecure=cluster.insecure,
         tls_server_name=cluster.tls_server_name or None,
         proxy_url=cluster.proxy_url or None,
@@ -339,22 +320,10 @@ def _require_read(part: _Strict, where: str) -> None:
 
 
 def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
-    _require_read(raw, f"{doc.name}: user {_named(name, repr)}")
+    where = f"{doc.name}: user {_named(name, repr)}"
+    _require_read(raw, where)
     if raw.auth_provider is not None:
-        raise KubeUnreachable(
-            f"{doc.name}: user {_named(name, repr)} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin"
-        )
-    plugin = None
-    if raw.exec is not None:
-        relative = "/" in raw.exec.command and not raw.exec.command.startswith("/")
-        plugin = ExecPlugin(
-            command=str(doc.folder / raw.exec.command) if relative else raw.exec.command,
-            args=tuple(raw.exec.args or ()),
-            env=tuple((e.name, e.value) for e in raw.exec.env or ()),
-            api_version=raw.exec.api_version,
-            interactive_always=raw.exec.interactive_mode == "Always",
-            provide_cluster_info=raw.exec.provide_cluster_info,
-        )
+        raise KubeUnreachable(f"{where} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin")
     return KubeUser(
         token=raw.token or None,
         token_file=doc.folder / raw.token_file if raw.token_file else None,
@@ -362,8 +331,8 @@ def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
         client_key=_material(raw.key_data, raw.key_file, doc, "client-key"),
         username=raw.username or None,
         password=raw.password or None,
-        exec=plugin,
-        impersonation=tuple(_impersonation(raw, f"{doc.name}: user {_named(name, repr)}")),
+        exec=raw.exec.plugin(doc.folder, where) if raw.exec is not None else None,
+        impersonation=tuple(_impersonation(raw, where)),
     )
 
 

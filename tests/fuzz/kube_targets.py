@@ -23,7 +23,8 @@ from slinky_iac.drain.tags import Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
-from slinky_iac.kube.kubeconfig import ExecPlugin, KubeSource, load
+from slinky_iac.kube.exec_plugin import ExecPlugin
+from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
@@ -47,7 +48,17 @@ KUBECONFIG: dict[str, Any] = {
     "users": [
         {"name": "u", "user": {"token": SECRET, "client-key-data": base64.b64encode(SECRET.encode()).decode()}},
         {"name": "p", "user": {"username": "a", "password": SECRET}},
-        {"name": "q", "user": {"exec": {"command": "./get", "args": [SECRET], "env": [{"name": "T", "value": SECRET}]}}},
+        {
+            "name": "q",
+            "user": {
+                "exec": {
+                    "apiVersion": "client.authentication.k8s.io/v1beta1",
+                    "command": "./get",
+                    "args": [SECRET],
+                    "env": [{"name": "T", "value": SECRET}],
+                }
+            },
+        },
     ],
 }
 STATUS = (200, 200, 200, 200, 200, 200, 200, 400, 401, 403, 404, 409, 500, 503)

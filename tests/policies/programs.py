@@ -31,7 +31,11 @@ PLACED = {
 }
 OUTSIDE = {"external": {"slurmdHosts": [{"name": "metal-1", "config": {"CPUs": 64}}]}}
 TLS = {"source": "generated", "since": "2026-11-22"}
-FILES = {"configFiles": {"cgroup.conf": "x"}, "prolog": {"10-p.sh": "#!/bin/sh\n"}, "epilog": {"10-e.sh": "#!/bin/sh\n"}}
+FILES = {
+    "configFiles": {"cgroup.conf": "IgnoreSystemd=yes"},
+    "prolog": {"10-p.sh": "#!/bin/sh\n"},
+    "epilog": {"10-e.sh": "#!/bin/sh\n"},
+}
 TOPOLOGY = {"table": [{"names": ["w-[1-2]"], "features": ["ib"]}], "topologies": {"t": {"flat": True, "default": True}}}
 
 ANYWHERE: dict[str, dict[str, Any]] = {

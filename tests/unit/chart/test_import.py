@@ -7,6 +7,7 @@ DigitalOcean's with NFS, Oracle's with SR-IOV, a flow-style one for k3s, Slinky'
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -363,3 +364,48 @@ def test_a_nodeset_has_a_partition_of_its_own_where_the_chart_gives_it_one(
     """1.0's CRD has true where the chart says nothing, later ones false; so has 1.2's nodesetDefaults."""
     settings, _ = taken("{clusterName: a, nodesets: {gpu: {replicas: 1}}}", line)
     assert settings["nodesets"]["gpu"].get("partition") == own
+
+
+def test_values_of_a_chart_that_has_slinkys_as_a_dependency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "values.yaml", tmp_path / "Pulumi.a.yaml"
+    file.write_text("slurm: {clusterName: atlas, nodesets: {gpu: {replicas: 2}}}\nmariadb: {storage: {size: 2Gi}}\n")
+    assert run(str(file), "--out", str(out)) == 0
+    assert "values are below slurm:" in capsys.readouterr().out
+    config, _ = judge(out.read_text())
+    assert config is not None
+    assert (config.cluster.name, list(config.nodesets)) == ("atlas", ["gpu"])
+
+
+def test_lists_of_earlier_charts_are_read_by_name_or_told() -> None:
+    settings, left = taken("nodesets: [{name: gpu, replicas: 2}]\nloginsets: none\ncontroller: later\n", line=(1, 0))
+    assert settings["nodesets"]["gpu"]["replicas"] == 2
+    assert left == {key: "is a mapping in the chart, and isn't one here" for key in ("loginsets", "controller")}
+
+
+def test_a_quoted_value_loses_its_quotes_and_a_comment_goes() -> None:
+    text = (
+        'controller:\n  extraConf: |\n    InteractiveStepOptions="--interactive --pty $SHELL"\n    DefMemPerCPU=2  # MiB\n'
+    )
+    settings, _ = taken(text)
+    assert settings["controller"]["extraConf"] == {
+        "InteractiveStepOptions": "--interactive --pty $SHELL",
+        "DefMemPerCPU": "2",
+    }
+
+
+def _with_others(value: Any, path: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """``value`` with each of its parts, one at a time, as another kind of value."""
+    for other in (["x"], 1, {"x": "y"}):
+        yield other
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        for other in _with_others(each, (*path, key)):
+            changed = dict(value) if isinstance(value, dict) else list(value)
+            changed[key] = other
+            yield changed
+
+
+def test_no_kind_of_value_stops_the_command() -> None:
+    for value in _with_others(read_yaml(HYPERPOD)):
+        if isinstance(value, dict):
+            read(value, release="slurm", namespace="slurm", line=(1, 2))

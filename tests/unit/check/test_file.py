@@ -94,6 +94,17 @@ def test_a_section_in_one_text_is_json_as_pulumi_config_set_stores_it() -> None:
     assert config.cluster.name == "lab"
 
 
+def test_who_judges_the_contents_of_files_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(STACK.replace("26.05", '"26.05"').replace("      replica: 2\n", ""))
+    main(["check", str(file)])
+    assert "--try" not in capsys.readouterr().out
+    files = "  slinky-iac:controller: {configFiles: {topology.yaml: '- topology: a'}}\n"
+    file.write_text(f"config:\n  slinky-iac:cluster: {{name: c}}\n  slinky-iac:accounting: {{enabled: false}}\n{files}")
+    main(["check", str(file)])
+    assert "`slinky preflight --try`" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("text", ["12:30:00", "2026-11-22", "1:02"])
 def test_times_and_dates_stay_texts_as_pulumi_has_them(text: str) -> None:
     file = parse(f"config:\n  slinky-iac:partitions:\n    a:\n      config: {{MaxTime: {text}}}\n")

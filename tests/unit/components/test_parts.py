@@ -248,11 +248,12 @@ def test_pulumi_writes_the_number_of_no_nodeset_again() -> None:
 
 def test_scripts_and_files_become_config_maps_before_the_controller() -> None:
     recording = recorded(
-        "all-in-kubernetes", controller={"configFiles": {"cgroup.conf": "x"}, "prolog": {"p.sh": "#!/bin/sh\n"}}
+        "all-in-kubernetes",
+        controller={"configFiles": {"cgroup.conf": "IgnoreSystemd=yes"}, "prolog": {"p.sh": "#!/bin/sh\n"}},
     )
     maps = {r.inputs["metadata"]["name"]: r for r in recording.of("core/v1:ConfigMap")}
     assert {name: r.inputs["data"] for name, r in maps.items()} == {
-        "slurm-config-files": {"cgroup.conf": "x"},
+        "slurm-config-files": {"cgroup.conf": "IgnoreSystemd=yes"},
         "slurm-prolog": {"p.sh": "#!/bin/sh\n"},
     }
     assert {r.urn for r in maps.values()} <= recording.one(f"{CR}Controller").dependencies

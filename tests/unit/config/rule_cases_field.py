@@ -12,6 +12,14 @@ from tests.unit.config.rule_cases import Case, nodeset
 
 DBD = {"database": {"host": "db.example.org"}}
 SCRIPT = "#!/bin/sh\nexit 0\n"
+LUA = (
+    "-- Jobs require a limit of time\n"
+    "function slurm_job_submit(job, parts, uid)\n"
+    '  slurm.log_user("this partition requires a GPU")\n'
+    "  return slurm.SUCCESS\nend\n"
+    "  -- Required by Slurm; no dofile, no os.execute\n"
+    "slurm_job_modify = function(job, was, parts, uid) return slurm.SUCCESS end\n"
+)
 
 
 def conf(key: str, value: str, **more: Any) -> dict[str, Any]:
@@ -128,6 +136,46 @@ FIELD = [
         {"controller": {"prolog": {"p.sh": SCRIPT}}},
     ),
     Case(
+        "a prolog with line ends of Windows",
+        minimal(controller={"prolog": {"p.sh": "#!/bin/bash\r\nexit 0\r\n"}}),
+        "error",
+        "controller.prolog.p.sh",
+        ("carriage return", "drained"),
+        {"controller": {"prolog": {"p.sh": SCRIPT}}},
+    ),
+    Case(
+        "cgroup.conf with a line that can't be read",
+        minimal(**file("cgroup.conf", "CgroupPlugin=cgroup/v2\nConstrainCores yes\n")),
+        "error",
+        "controller.configFiles.cgroup.conf",
+        ("line 2", "Key=Value"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nConstrainCores=yes\n"),
+    ),
+    Case(
+        "a plugin of cgroups that Slurm doesn't have",
+        minimal(**file("cgroup.conf", "CgroupPlugin=systemd\n")),
+        "error",
+        "controller.configFiles.cgroup.conf",
+        ("CgroupPlugin", "cgroup/v2"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\n"),
+    ),
+    Case(
+        "a way to find GPUs that Slurm doesn't have",
+        minimal(**file("gres.conf", "AutoDetect=amdgpu\n")),
+        "error",
+        "controller.configFiles.gres.conf",
+        ("AutoDetect", "rsmi"),
+        file("gres.conf", "AutoDetect=rsmi\n"),
+    ),
+    Case(
+        "topology.conf with a parameter that Slurm doesn't read",
+        minimal(**file("topology.conf", "SwitchName=s1 Blocks=a-[0-3]\n")),
+        "error",
+        "controller.configFiles.topology.conf",
+        ("Blocks", "line 1"),
+        file("topology.conf", "SwitchName=s1 Nodes=a-[0-3] LinkSpeed=100\nSwitchName=s2 Switches=s1\n"),
+    ),
+    Case(
         "cgroup.conf with a parameter that was removed",
         minimal(**file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n# TaskAffinity\nTaskAffinity=no\n")),
         "error",
@@ -149,7 +197,23 @@ FIELD = [
         "error",
         "controller.extraConf.JobSubmitPlugins",
         ("job_submit.lua", "controller.configFiles"),
-        file("job_submit.lua", "function slurm_job_submit() return 0 end\n"),
+        file("job_submit.lua", LUA),
+    ),
+    Case(
+        "job_submit.lua without a function that slurmctld calls",
+        conf("JobSubmitPlugins", "lua")
+        | {
+            "controller": {
+                "extraConf": {"JobSubmitPlugins": "lua"},
+                "configFiles": {
+                    "job_submit.lua": LUA.replace("slurm_job_modify", "modify") + "-- slurm_job_modify: later\n"
+                },
+            }
+        },
+        "error",
+        "controller.extraConf.JobSubmitPlugins",
+        ("slurm_job_modify", "slurmctld ends"),
+        file("job_submit.lua", LUA),
     ),
     Case(
         "topology/tree with a file of comments only",
@@ -418,6 +482,25 @@ SOUND = {
             },
             "spec": {"minReadySeconds": 5},
         }
+    ),
+    "devices of nodes by their names": minimal(
+        **file("gres.conf", "NodeName=a-0 Name=gpu Type=1g.5gb Count=2 \\\n  File=/dev/nvidia[0-1]\nAutoDetect=NVML # all\n")
+    ),
+    "local disks of nodes": minimal(
+        controller={
+            "extraConf": {"TmpFS": "/localscratch"},
+            "configFiles": {
+                "job_container.conf": "AutoBasePath=true\nBasePath=/var/nvme/storage\n",
+                "acct_gather.conf": "ProfileHDF5Dir=/mnt/data/slurm/profile_data\n",
+            },
+        }
+    ),
+    "what clients of a federation show": conf("FederationParameters", "fed_display"),
+    "a part of a GPU with media engines": nodeset(
+        gres=["gpu:1g.10gb+me:1"], resources={"extended": {"nvidia.com/mig-1g.10gb.me": 1}}
+    ),
+    "a script of Lua with its words in comments and texts": minimal(
+        controller={"extraConf": {"JobSubmitPlugins": "lua"}, "configFiles": {"job_submit.lua": LUA}}
     ),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
     "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),

@@ -19,7 +19,8 @@ COUNTS = {
         "NodeName": 28,
         "slurmdbd.conf": 67,
         "cgroup.conf": 23,
-        "gres.conf": 12,
+        "gres.conf": 13,
+        "topology.conf": 6,
     },
     "26.05": {
         "slurm.conf": 248,
@@ -27,7 +28,8 @@ COUNTS = {
         "NodeName": 29,
         "slurmdbd.conf": 72,
         "cgroup.conf": 24,
-        "gres.conf": 12,
+        "gres.conf": 13,
+        "topology.conf": 7,
     },
 }
 
@@ -111,7 +113,11 @@ extern int parse_part_enforce_type(char *m)
     "src/common/slurm_rlimits_info.c": '{ RLIMIT_CPU,      "CPU", NOT_SET },\n',
     "src/slurmdbd/read_config.c": 's_p_options_t options[] = {\n{"DbdPort", S_P_UINT16},\n{NULL} };\n',
     "src/interfaces/cgroup.c": 's_p_options_t options[] = {\n{"MaxRAMPercent", S_P_FLOAT},\n{NULL} };\n',
-    "src/interfaces/gres.c": 's_p_options_t _gres_options[] = {\n{"Name",  S_P_STRING},\n{NULL} };\n',
+    "src/interfaces/gres.c": (
+        's_p_options_t _gres_options[] = {\n{"File",  S_P_STRING},\n{NULL} };\n'
+        '\tstatic s_p_options_t _gres_conf_options[] = {\n{"Name",  S_P_ARRAY, _parse_gres_config,  NULL},\n{NULL} };\n'
+    ),
+    "src/plugins/topology/ring/ring_record.c": 's_p_options_t ring_options[] = {\n{"RingName", S_P_ARRAY, a}, {NULL} };\n',
     "src/plugins/sched/backfill/backfill.c": "",
     "src/plugins/sched/common/common.c": "",
 }
@@ -128,7 +134,8 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
         "NodeName": {"16": "CPUs"},
         "slurmdbd.conf": {"16": "DbdPort"},
         "cgroup.conf": {"decimal": "MaxRAMPercent"},
-        "gres.conf": {"text": "Name"},
+        "gres.conf": {"text": "File Name"},
+        "topology.conf": {"text": "RingName"},
     }
     assert {key: words for key, words in found["words"].items() if words} == {
         "AccountingStorageEnforce": "all",
@@ -139,7 +146,7 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
         "SelectTypeParameters": "cr_lln",
         "SlurmctldDebug": "quiet",
     }
-    assert found["plugins"] == {"sched": "backfill"}
+    assert found["plugins"] == {"sched": "backfill", "topology": "ring"}
 
 
 def test_a_tree_that_is_not_slurms_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ import pytest
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Command, Credential, Credentials, KubeTransport, run_command, tls_context
-from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeUser
+from slinky_iac.kube.exec_plugin import ExecPlugin
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.wire import Clock, Retry
 
 TOKEN = "a-secret-bearer-token"

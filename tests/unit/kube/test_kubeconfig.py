@@ -18,6 +18,10 @@ from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
 SECRET = "c2VjcmV0LXRva2VuLW9mLW1pbmU"
 
 
+GROUP = "client.authentication.k8s.io"
+INSECURE = {"insecure-skip-tls-verify": True}
+
+
 def config(**user: object) -> dict[str, object]:
     return {
         "apiVersion": "v1",
@@ -122,7 +126,21 @@ def test_an_explicit_path_is_the_only_thing_tried(tmp_path: Path) -> None:
         ({"clusters": [{"name": "c", "cluster": {"server": "one:6443"}}]}, "no http.s. server"),
         ({"clusters": [{"name": "c", "cluster": {"server": "https://x", "certificate-authority-data": "%"}}]}, "base64"),
         ({"clusters": [{"name": "c", "cluster": {"server": "https://x", "certificate-authority": "/no"}}]}, "/no can't"),
+        (
+            {
+                "clusters": [
+                    {"name": "c", "cluster": {"server": "https://x", "certificate-authority-data": "Y2E="} | INSECURE}
+                ]
+            },
+            "insecure-skip-tls-verify, which kubectl refuses",
+        ),
         ({"users": [{"name": "u", "user": {"auth-provider": {"name": "gcp"}}}]}, "exec plugin"),
+        ({"users": [{"name": "u", "user": {"exec": {"command": "aws"}}}]}, "isn't client.authentication.k8s.io/v1 or"),
+        (
+            {"users": [{"name": "u", "user": {"exec": {"command": "aws", "apiVersion": f"{GROUP}/v1alpha1"}}}]},
+            "v1alpha1 was removed",
+        ),
+        ({"users": [{"name": "u", "user": {"exec": {"command": "scw", "apiVersion": f"{GROUP}/v1"}}}]}, "interactiveMode"),
         ({"users": [{"name": "u", "user": {"token": {"nested": SECRET}}}]}, r"users\.0\.user\.token"),
         ({"contexts": "one"}, "contexts"),
     ],
@@ -198,7 +216,8 @@ def test_exec_plugins_are_found_beside_the_file(tmp_path: Path) -> None:
     assert found.command == str(tmp_path / "bin" / "login")
     assert (found.args, found.env, found.provide_cluster_info) == (("--x",), (("A", "b"),), True)
     assert "'b'" not in repr(found)
-    file.write_text(yaml.safe_dump(config(exec={"command": "aws", "args": None, "env": None})))
+    version = "client.authentication.k8s.io/v1beta1"
+    file.write_text(yaml.safe_dump(config(exec={"command": "aws", "args": None, "env": None, "apiVersion": version})))
     bare = load(KubeSource(path=file), env={}, home=tmp_path).user.exec
     assert bare is not None
     assert bare.command == "aws"
