@@ -35,7 +35,6 @@ def watched(
         reach(config), kubeconfig=None, context=None, url=None, ca_file=None, client_cert_file=None, client_key_file=None
     )
     hosts = outside_props(config) | reach_props(way) if config.external.slurmd_hosts else None
-    rest = config.external.slurmrestd
     document: dict[str, Any] = {
         "schema": names.WATCHED_SCHEMA,
         "stack": pulumi.get_stack(),
@@ -44,7 +43,7 @@ def watched(
         "reach": reach_props(way),
         "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],
         "hosts": hosts,
-        "usersUrl": rest.url if rest is not None else "",
+        "usersUrl": config.external.users_url,
         **guards(config),
     }
     return pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since)).apply(

@@ -101,8 +101,8 @@ def flows(config: ClusterConfig) -> tuple[Flow, ...]:
 
 def users_port(config: ClusterConfig) -> int:
     """Port of the users' slurmrestd outside, from its URL."""
-    external = config.external.slurmrestd if isinstance(config, StackConfig) else None
-    return names.SLURMRESTD_PORT if external is None else address_of(external.url)[1]
+    url = config.external.users_url if isinstance(config, StackConfig) else ""
+    return address_of(url)[1] if url else names.SLURMRESTD_PORT
 
 
 def between(config: ClusterConfig, source: End, target: End) -> Flow | None:
@@ -183,8 +183,8 @@ def outside_hosts(config: StackConfig, part: Part) -> Iterator[OutsideHost]:
             yield from (_named("controller.external", each.host) for each in config.slurmctld.hosts)
         case "slurmdbd":
             yield from (_named("accounting.external", each.host) for each in config.slurmdbd.hosts)
-        case "slurmrestd" if external.slurmrestd is not None:
-            yield _named("external.slurmrestd", address_of(external.slurmrestd.url)[0])
+        case "slurmrestd" if external.users_url:
+            yield _named("external.slurmrestd", address_of(external.users_url)[0])
         case "slurmd":
             yield from (OutsideHost("external.slurmdHosts", e.name, e.address or e.name) for e in external.slurmd_hosts)
         case "login":
@@ -213,7 +213,7 @@ def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:
     if part not in parts(config):
         return ()
     external = config.external
-    hosts = bool(external.slurmd_hosts or external.login_hosts or external.slurmrestd)
+    hosts = bool(external.slurmd_hosts or external.login_hosts or external.users_url)
     match part:
         case "slurmctld" if hosts or config.controller.service.type != "ClusterIP" or config.slurmdbd.hosts:
             return (names.SLURMCTLD_PORT,)

@@ -45,7 +45,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from (key_secret(config, key) for key in (() if config.keys.of_others else DAEMON_KEYS))
     if config.keys.jwks:
         yield slurm_jwks(config)
-    if config.signing.own_keys:
+    if config.public_set is not None:
         yield token_key(config)
         yield token_key_set(config)
     yield from users(config)

@@ -39,8 +39,7 @@ def outside_places(config: StackConfig) -> Iterator[Place]:
     """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
     yield from (Place("controller.external", "slurmctld", each.host, each.port) for each in config.slurmctld.hosts)
     yield from (Place("accounting.external", "slurmdbd", each.host, each.port) for each in config.slurmdbd.hosts)
-    users = config.external.slurmrestd
-    for path, url in ((SLURMREST, config.slurmrest.url), (USERS, None if users is None else users.url)):
+    for path, url in ((SLURMREST, config.slurmrest.url), (USERS, config.external.users_url)):
         host, port = address_of(url or "")
         if host:
             yield Place(path, "slurmrestd", host, port)

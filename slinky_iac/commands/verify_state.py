@@ -34,7 +34,6 @@ from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.text import plain
 
 Json = Mapping[str, Any]
@@ -309,7 +308,7 @@ def known_of(settings: object) -> Settled:
 def _given(config: StackConfig) -> dict[str, frozenset[str]]:
     """Values that a resource of this configuration may have, by property. What a change of settings goes to and comes from
     is both there, where neither leads elsewhere."""
-    base, keys = config.cluster.resource_name, [config.secret_of(key) for key in (SLURM, JWT, TOKENS)]
+    base, keys = config.cluster.resource_name, config.key_entries
     found = {prop: {value, ""} for prop, value in reach_props(reach(config)).items()}
     found["tokens"] |= {names.HS256, names.RS256}
     found["restapiScheme"] |= {"https"}

@@ -32,8 +32,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " way to it.",
     "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
-    "fence-not-served": "The API server doesn't serve ValidatingAdmissionPolicy, so the stack can't have its"
-    " [fence](fence.md). Set `cluster.fence: false`, or use Kubernetes 1.30 or newer.",
     "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device, or for fewer. Acknowledge it"
     " if a device gets into the pod in another way; else set `resources.extended`.",
     "host-network": "Pods on the host network share all ports of their Kubernetes node, one pod of a kind fits on a node,"
@@ -42,8 +40,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " firewall does their work.",
     "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere. Run the `pulumi config rm`"
     " of the finding.",
-    "job-user-unknown": "slurmctld runs in Kubernetes, and its pod doesn't know a user of `jobs`, `smoke` or `tokens`. List"
-    " the user in `identity.passwd` ([identity.md](identity.md)). Acknowledge it if slurmctld's image knows the user.",
     "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm.",
     "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
     " against it. Replace the key by random bytes.",
@@ -73,8 +69,6 @@ GENERAL: Final[Mapping[str, str]] = {
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
-    "operator-namespace-unset": "Another stack installed slurm-operator, and the fence must know its namespace. Set"
-    " `operator.namespace`.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
     "plugin-unknown": "A plugin is named that Slurm's sources don't have. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
@@ -107,14 +101,6 @@ GENERAL: Final[Mapping[str, str]] = {
     " it's there.",
     "short-host-name": "An outside daemon has a host name without a domain, and the cluster's DNS completes it to names of"
     " Services only. Give the full name. Acknowledge it if it is the name of a Service.",
-    "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",
-    "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where an"
-    " expired token is noticed and its Secret deleted.",
-    "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
-    "tokens-outside-files": "Daemons outside Kubernetes must read jwks.json beside the JWT key. Acknowledge it once `slinky"
-    " preflight` says that they take a token of it.",
-    "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"
-    " afterwards.",
 }
 """Ids of warnings and notes about settings, and what docs/findings.md says of each. A part's own are its section's
 (:attr:`slinky_iac.config.base.Section.finding_ids`); :data:`slinky_iac.config.stack.KINDS` has all."""

@@ -1,4 +1,4 @@
-"""Rules about keys: whose they are, what signs tokens, and keys that are being replaced."""
+"""Rules about keys: whose they are, and keys that are being replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slinky_iac.parts.tokens.rules import tokens
 
 
 def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    """Findings about keys that daemons share, what signs tokens, and rotations."""
+    """Findings about keys that daemons share, and rotations."""
     keys = config.keys
     yield from tokens(config, secrets)
     yield from _named(config)

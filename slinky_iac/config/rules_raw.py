@@ -18,7 +18,6 @@ from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 
 _OPERATORS: Final = "nothing: it is the operator's own"
 _ENDS_JOBS: Final = "nothing: it ends pods with running jobs, which no gate drains"
@@ -135,7 +134,7 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _variables(part, f"{path}.container.env")
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
-        yield from _folders(part, f"{path}.pod.volumes", {config.secret_of(key).name for key in (SLURM, JWT, TOKENS)})
+        yield from _folders(part, f"{path}.pod.volumes", {each.name for each in config.key_entries})
         yield from _mounts(part, path)
 
 

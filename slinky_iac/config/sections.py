@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -47,6 +48,11 @@ class Images(Section):
 
 class Cluster(Section):
     """The Slurm cluster and the namespace that holds its Kubernetes half."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "fence-not-served": "The API server doesn't serve ValidatingAdmissionPolicy, so the stack can't have its"
+        " [fence](fence.md). Set `cluster.fence: false`, or use Kubernetes 1.30 or newer.",
+    }
 
     name: ClusterName
     """ClusterName: must equal the outside slurm.conf's. Can't change after the first `pulumi up`."""
@@ -115,6 +121,11 @@ class Webhook(Section):
 class Operator(Section):
     """slurm-operator: CRDs, chart, namespace. One a Kubernetes cluster; other stacks set `install: false`."""
 
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "operator-namespace-unset": "Another stack installed slurm-operator, and the fence must know its namespace. Set"
+        " `operator.namespace`.",
+    }
+
     install: bool = True
     """Whether this stack deploys the operator; false where another stack or team already has."""
     version: Version = "1.2.1"
@@ -148,6 +159,16 @@ class Operator(Section):
 class Keys(Section):
     """slurm.key and the JWT key. Values are given by `pulumi config set --secret slinky-iac:slurmKey` and
     `slinky-iac:jwtKey`, never here."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the"
+        " finding.",
+        "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
+        "tokens-outside-files": "Daemons outside Kubernetes must read jwks.json beside the JWT key. Acknowledge it once"
+        " `slinky preflight` says that they take a token of it.",
+        "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"
+        " afterwards.",
+    }
 
     source: Literal["generated", "imported", "existing", "external"] = "generated"
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the

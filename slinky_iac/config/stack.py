@@ -151,9 +151,23 @@ class ClusterConfig(Section):
         return self.operator.install and self.auth.makes_daemons
 
     @property
-    def publishes_keys(self) -> bool:
-        """Whether daemons read a set of public keys (jwks.json) that the stack makes."""
-        return bool(self.signing.own_keys) and self.auth.makes_daemons
+    def public_set(self) -> SecretEntry | None:
+        """The ConfigMap and its entry with the public keys by which daemons check tokens (jwks.json); None where the stack
+        makes none."""
+        if not self.signing.own_keys or not self.auth.makes_daemons:
+            return None
+        return SecretEntry(names.token_key_set(self.cluster.resource_name), names.JWKS_FILE)
+
+    @property
+    def in_configuration(self) -> tuple[Key, ...]:
+        """Keys whose values are the stack's secret configuration values."""
+        shared = self.auth.keys if self.keys.source == "imported" else ()
+        return (*shared, *(self.signing.own_keys if self.auth.makes_daemons else ()))
+
+    @property
+    def key_entries(self) -> tuple[SecretEntry, ...]:
+        """Where the keys are that daemons of Slinky's and this program can have, used or not."""
+        return tuple(self.secret_of(key) for key in ROTATING)
 
     @property
     def operator_version(self) -> OperatorVersion:

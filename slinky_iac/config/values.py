@@ -98,10 +98,9 @@ def values_as_they_are(own: Mapping[str, str]) -> Values:
 
 def _used(config: StackConfig) -> tuple[str, ...]:
     """Configuration values whose keys this configuration uses."""
-    own = tuple(key.config for key in config.auth.keys) if config.keys.source == "imported" else ()
-    if not config.auth.makes_daemons:
-        return own
-    return (*own, *ROTATION_SECRETS, *config.signing.secrets)
+    own = tuple(key.config for key in config.in_configuration)
+    rotating = (*ROTATION_SECRETS, *(name for key in config.signing.own_keys for name in key.rotation_secrets))
+    return (*own, *rotating) if config.auth.makes_daemons else own
 
 
 def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:

@@ -362,6 +362,11 @@ class External(Section):
     login_hosts: tuple[LoginHost, ...] = ()
     """Login hosts."""
 
+    @property
+    def users_url(self) -> str:
+        """Address of the slurmrestd for users; empty where there is none outside."""
+        return "" if self.slurmrestd is None else self.slurmrestd.url
+
     def expanded(self) -> External:
         """The same with a host for each name of a hostlist: so all that goes by hosts sees them."""
         every = tuple(host for number, each in enumerate(self.slurmd_hosts) for host in each.each(number))

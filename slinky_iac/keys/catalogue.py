@@ -52,6 +52,10 @@ class Key:
     """Annotation that changes with the key, and wakes who reads it."""
     logical: str = ""
     """How the logical names of its resources continue behind the component's."""
+    second: str = ""
+    """Where a second one shows while this one is being replaced, as `status` says it."""
+    is_pair: bool = False
+    """RSA: the stack signs with the private half, and daemons have the public one. Else raw bytes, which both have."""
 
     @property
     def rotation_secrets(self) -> tuple[str, ...]:
@@ -93,6 +97,7 @@ SLURM: Final = Key(
     previous="slurmKeyPrevious",
     annotation=names.ANNOTATION_SLURM_JWKS,
     logical="slurm-key",
+    second="slurm.jwks of the pods has another key",
 )
 """auth/slurm: all daemons prove themselves with it."""
 JWT: Final = Key(
@@ -105,6 +110,7 @@ JWT: Final = Key(
     next="jwtKeyNext",
     annotation=names.ANNOTATION_JWT_KEY,
     logical="jwt-key",
+    second="its Secret holds another key",
 )
 """HS256: the operator signs its tokens with it always, gates and commands unless ``keys.tokens`` is rs256."""
 TOKENS: Final = Key(
@@ -118,6 +124,8 @@ TOKENS: Final = Key(
     previous="tokenKeyPrevious",
     annotation=names.ANNOTATION_TOKEN_KEYS,
     logical="token-key",
+    second="the public set has another key",
+    is_pair=True,
 )
 """RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json)."""
 MUNGE: Final = Key(

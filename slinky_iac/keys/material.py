@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from slinky_iac.errors import ConfigError, KeyMaterialError
 from slinky_iac.keys import jwks, raw
-from slinky_iac.keys.catalogue import SLURM, TOKEN_SECRETS, TOKENS, Key
+from slinky_iac.keys.catalogue import SLURM, TOKEN_SECRETS, Key
 
 if TYPE_CHECKING:
     from slinky_iac.keys.rsa import TokenKey
@@ -98,8 +98,20 @@ def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_ne
 def generate(key: Key) -> bytes:
     """A new key: a PEM for RSA, else letters and digits, without a line break, so that no editor or shell can change it
     unseen."""
-    if key is TOKENS:
+    if key.is_pair:
         from slinky_iac.keys.rsa import generate as generate_rsa  # noqa: PLC0415
 
         return generate_rsa()
     return "".join(secrets.choice(_LETTERS) for _ in range(raw.GENERATED_LENGTH)).encode()
+
+
+def known_by(key: Key, where: str, own: bytes) -> str:
+    """What the key is known by: its kid, or its fingerprint. ``where``: of what a fault says that it isn't such a key.
+
+    Raises :class:`KeyMaterialError` for bytes that are no RSA key where the key is one.
+    """
+    if key.is_pair:
+        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
+
+        return parse(where, own).kid
+    return raw.fingerprint(own)

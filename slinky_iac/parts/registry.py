@@ -15,10 +15,12 @@ from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
 from slinky_iac.parts.part import Guard, Kinds, Part
 from slinky_iac.parts.slurmrestd.part import Slurmrestd
+from slinky_iac.parts.tokens.part import Tokens
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import Spec
 
 PARTS: Final[tuple[Part, ...]] = (
+    Tokens(),
     Autoscale(),
     Fence(),
     Jobs(),

@@ -29,9 +29,7 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.preflight import facts
-from slinky_iac.preflight.check_keys import IN_SECRET
-from slinky_iac.preflight.check_tokens import TOKEN_IN_SECRET
-from slinky_iac.preflight.facts import SlurmFacts, Token
+from slinky_iac.preflight.facts import IN_SECRET, TOKEN_IN_SECRET, SlurmFacts, Token
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
@@ -67,11 +65,11 @@ def endpoint_of_drains(config: StackConfig) -> RestEndpoint:
 
 def endpoint_of_users(config: StackConfig) -> RestEndpoint | None:
     """The one for users, outside Kubernetes; None where the stack has none."""
-    external = config.external.slurmrestd
-    if external is None:
+    users = config.external.slurmrestd
+    if users is None:
         return None
-    files = (external.ca_file, external.client_cert_file, external.client_key_file)
-    place = direct(external.url, *files, plain_http=external.allow_plain_http)
+    files = (users.ca_file, users.client_cert_file, users.client_key_file)
+    place = direct(users.url, *files, plain_http=users.allow_plain_http)
     return RestEndpoint(place, inside=False, needed=False, user=config.slurmrest.user)
 
 
@@ -183,7 +181,7 @@ def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) ->
         with suppress(KubeNotFound):  # the setting is new: this very update makes it
             rsa = held(kube, namespace, own.name, own.entry, RS256)
             found[TOKEN_IN_SECRET] = tuple(rsa)
-    if not found or config.signing.key is JWT:  # else who runs this needs no right to read the JWT key
+    if not found or JWT in config.signing.at_hand:  # else who runs this needs no right to read the JWT key
         found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
 
     connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)

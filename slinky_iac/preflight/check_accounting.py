@@ -14,6 +14,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answers, At, Expect, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
+from slinky_iac.slurmrest.level import ALWAYS
 
 _FATAL: Final = "slurmctld ends over it at its next start"
 
@@ -67,7 +68,24 @@ def _weights(config: StackConfig, facts: Facts) -> Answers:
             yield fine("slurmctld tracks what it names", about=path)
 
 
+def _admin_level(config: StackConfig, facts: Facts) -> Answers:
+    """AdminLevel of slurmrest.user. Gates ask it again before they drain."""
+    user, slurm = config.slurmrest.user, facts.slurm
+    if user in ALWAYS:
+        return
+    subject, modify = f"slurmrest.user {user}", f"sacctmgr modify user {user} set adminlevel=Admin"
+    if slurm.admin is None:
+        why = slurm.failed.get("admin") or slurm.trouble or "Slurm was not asked"
+        look = f"sacctmgr show user {user} format=user,adminlevel"
+        yield unknown(f"not known: {why}", "Look by hand", look, at=At.SLURMCTLD, about=subject)
+    elif slurm.admin:
+        yield problem(slurm.admin, "Give it the level", modify, at=At.SLURMCTLD, about=subject)
+    else:
+        yield fine("is an administrator of Slurm, which drains need", about=subject)
+
+
 EXPECTED: Final = (
     Expect("qos", "QOS of partitions", "slurmdbd", _qos),
     Expect("tres", "weights of partitions", "slurmctld", _weights, where=OUTSIDE),
 )
+LEVEL: Final = (Expect("admin-level", "slurmrest.user", "slurmdbd", _admin_level),)

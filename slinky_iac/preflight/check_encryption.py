@@ -95,9 +95,8 @@ def _database(config: StackConfig) -> Iterator[Hop]:
 
 
 def _users(config: StackConfig) -> Iterator[Hop]:
-    external = config.external.slurmrestd
-    if external is not None:
-        plain = urlsplit(external.url).scheme != "https"
+    if url := config.external.users_url:
+        plain = urlsplit(url).scheme != "https"
         change = "put a proxy with TLS before it and set external.slurmrestd.url to https://" if plain else ""
         how = "plain HTTP" if plain else "HTTPS"
         guard: Guard = "plain" if plain else "encrypted"

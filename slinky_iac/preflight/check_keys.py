@@ -22,13 +22,11 @@ from slinky_iac.preflight.check import (
     warning,
 )
 from slinky_iac.preflight.check_reach import LOST
-from slinky_iac.preflight.facts import Clock, Facts
+from slinky_iac.preflight.facts import IN_CONFIG, IN_SECRET, Clock, Facts
 
 if TYPE_CHECKING:
     from slinky_iac.kube.objects import Pod
 
-IN_CONFIG, IN_SECRET = "configuration", "Secret"
-"""Where a JWT key came from."""
 _NTP: Final = "timedatectl show -p NTPSynchronized"
 CLOCKS_AGREE_S: Final = 5
 REGISTERS_S: Final = 60

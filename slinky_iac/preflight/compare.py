@@ -17,7 +17,6 @@ from slinky_iac.preflight import (
     check_lines,
     check_reach,
     check_resources,
-    check_tokens,
     check_trial,
     check_versions,
 )
@@ -37,8 +36,8 @@ def expected() -> tuple[Expect, ...]:
         *check_reach.METRICS,
         *check_encryption.CERTIFICATES,
         *check_keys.EXPECTED,
-        *check_tokens.EXPECTED,
         *(row for part in PARTS for row in part.checks()),
+        *check_accounting.LEVEL,
         *check_versions.EXPECTED,
         *check_encryption.STATE,
         *check_trial.EXPECTED,

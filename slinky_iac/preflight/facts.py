@@ -145,6 +145,10 @@ class CertificateFacts:
 
 
 Token = Literal["accepted", "refused", "unknown"]
+IN_CONFIG, IN_SECRET = "configuration", "Secret"
+"""Where a JWT key came from that was tried."""
+TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
+"""The same of an RSA key."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from slinky_iac.keys.catalogue import JWT, SecretEntry
 from slinky_iac.parts.jobs.settings import UserToken
 from slinky_iac.parts.registry import pod_of, reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
+from slinky_iac.parts.tokens.conf import inside_auth_alt_parameters
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
@@ -36,7 +37,7 @@ from slinky_iac.specs.shared import (
     template,
     token_set_reference,
 )
-from slinky_iac.specs.slurm_conf import controller_extra_conf, inside_auth_alt_parameters, pair
+from slinky_iac.specs.slurm_conf import controller_extra_conf, pair
 
 DATABASE_PASSWORD_ENTRY = "password"
 TOKEN_ENTRY: Final = "token"

@@ -61,9 +61,7 @@ def key_references(config: ClusterConfig) -> Spec:
 
 def token_set_reference(config: ClusterConfig) -> Spec:
     """``jwksKeyRef``: the set of public keys of a daemon in Kubernetes; nothing where the stack has none."""
-    if not config.signing.own_keys:
-        return {}
-    return {"jwksKeyRef": {"name": names.token_key_set(config.cluster.resource_name), "key": names.JWKS_FILE}}
+    return {} if config.public_set is None else {"jwksKeyRef": config.public_set.reference}
 
 
 def slinky_image(config: ClusterConfig, name: str) -> str:

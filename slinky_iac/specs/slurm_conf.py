@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.config.adopted import OWN_LINE, keeps_line
 from slinky_iac.config.node_gres import types_of
 from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.sections import ExternalHost
-from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import reads_metrics
+from slinky_iac.parts.tokens.conf import auth_alt_parameters, inside_auth_alt_parameters
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 
@@ -106,31 +106,6 @@ def _gres_line(config: StackConfig) -> list[str]:
     if not set(types) - set(written) or _has(config.controller.extra_conf, "GresTypes"):
         return []
     return [f"GresTypes={','.join(sorted({*types, *written}))}"]
-
-
-def auth_alt_parameters(config: StackConfig) -> str:
-    """AuthAltParameters of an outside slurmctld or slurmdbd: the JWT key, and the set of public keys where there is one.
-
-    ``jwks=`` alone would switch HS256 off, and with it the operator's tokens.
-    """
-    found = [f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"]
-    if config.signing.own_keys:
-        found.append(f"jwks=/etc/slurm/{names.JWKS_FILE}")
-    return ",".join([*found, *_user_claim(config)])
-
-
-def _user_claim(config: ClusterConfig) -> list[str]:
-    provider = config.identity.oidc
-    return [] if provider is None or provider.user_claim is None else [f"userclaimfield={provider.user_claim}"]
-
-
-def inside_auth_alt_parameters(config: ClusterConfig) -> dict[str, str]:
-    """AuthAltParameters that slurmctld or slurmdbd in Kubernetes needs besides the operator's own; nothing where there are
-    none. From 1.2 on the operator adds them to its own; earlier ones write the line before, and of two the last holds."""
-    more = _user_claim(config)
-    if more and not config.operator_version.prunes_slurm_conf:
-        more = ["jwt_key=/etc/slurm/jwt.key", f"jwks=/etc/slurm/{names.JWKS_FILE}", *more]
-    return {"AuthAltParameters": ",".join(more)} if more else {}
 
 
 def _accounting(value: Callable[[ExternalHost], str]) -> Callable[[StackConfig], str]:

@@ -97,7 +97,7 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
+    "parts": "addresses auth_alt preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors keys names parts releases",

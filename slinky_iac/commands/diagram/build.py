@@ -217,13 +217,13 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         lines = (compress(host.name for host in external.login_hosts), config.auth.client_daemon)
         yield _external_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
-    if external.slurmrestd is not None:
-        yield _external_box("users-rest", "slurmrestd for users", (external.slurmrestd.url,), "daemon", _held(config), row)
+    if external.users_url:
+        yield _external_box("users-rest", "slurmrestd for users", (external.users_url,), "daemon", _held(config), row)
 
 
 def _judges(config: StackConfig) -> tuple[str, ...]:
     """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
-    own = ("public",) if config.publishes_keys else ()
+    own = ("public",) if config.public_set is not None else ()
     return (*_held(config), *own)
 
 
@@ -322,14 +322,13 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     of_operator = config.signing.key is not JWT
     signs = "the operator's tokens for slurmrestd" if of_operator else "the tokens for slurmrestd"
     yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt.name}, {how}: signs {signs}")
-    if not config.signing.own_keys:
+    if config.public_set is None:
         return
-    base = config.cluster.resource_name
     what = "signs this stack's own tokens" if of_operator else "will sign this stack's own tokens, and signs nothing yet"
     yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
-    where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
+    where = f"ConfigMap {namespace}/{config.public_set.name}"
     text = f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
-    yield Key("public", names.JWKS_FILE, text)
+    yield Key("public", config.public_set.entry, text)
 
 
 def _description(config: StackConfig) -> str:
@@ -341,7 +340,7 @@ def _description(config: StackConfig) -> str:
     inside += [f"NodeSet {name}" for name in config.nodesets] + [f"login pods {name}" for name in config.logins]
     hosts = ((config.external.slurmd_hosts, "bare-metal slurmd"), (config.external.login_hosts, "login"))
     external += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]
-    if config.external.slurmrestd is not None:
+    if config.external.users_url:
         external.append("a slurmrestd for users")
     beyond = f"Outside: {', '.join(external)}." if external else "Nothing of Slurm is outside."
     return f"Slurm cluster {config.cluster.name}. In Kubernetes: {', '.join(inside)}. {beyond}"

@@ -73,8 +73,8 @@ def known(
 
 def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner | None) -> tuple[Values | None, str]:
     """The configuration with its keys, where some are needed that aren't at hand; or why they can't be had."""
-    needed = (held is None and values.config.keys.source == "imported") or values.config.signing.own_keys
-    if run is None or not needed:
+    lacking = [key for key in values.config.in_configuration if key.file not in (held or {})]
+    if run is None or not lacking:
         return None, ""
     try:
         return configured(stack, run, with_keys=True), ""
@@ -84,7 +84,7 @@ def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner
 
 def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> str | None:
     """jwks.json: of the keys that are set, else as the last `pulumi up` exported it."""
-    if not config.signing.own_keys:
+    if config.public_set is None:
         return None
     if full is None:
         said = outputs.get("tokenKeySet")

@@ -27,7 +27,7 @@ def roles_of(config: StackConfig) -> tuple[Role, ...]:
     external = {
         Role.SLURMCTLD: bool(config.slurmctld.hosts),
         Role.SLURMDBD: bool(config.slurmdbd.hosts),
-        Role.SLURMRESTD: config.external.slurmrestd is not None,
+        Role.SLURMRESTD: bool(config.external.users_url),
         Role.SLURMD: True,
         Role.LOGIN: True,
     }
@@ -77,7 +77,7 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
         }
         yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
-    if config.signing.own_keys and known.token_set is None:
+    if config.public_set is not None and known.token_set is None:
         yield (
             "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"
             " after `pulumi up`"
@@ -180,9 +180,8 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
 
 
 def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
-    external = config.external.slurmrestd
-    assert external is not None
-    url = urlsplit(external.url)
+    address = config.external.users_url
+    url = urlsplit(address)
     port = users_port(config)
     host = url.hostname or ""
     plain = url.scheme == "http"
@@ -210,7 +209,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
     ]
     if not plain:
-        notes.append(f"TLS for {external.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
+        notes.append(f"TLS for {address} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
     return Sheet(
         role=Role.SLURMRESTD,
         service="slurmrestd",

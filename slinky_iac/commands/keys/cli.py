@@ -113,15 +113,15 @@ def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
 def _generate(arguments: argparse.Namespace) -> int:
     key, out = BY_NAME[arguments.which], arguments.out
     known_by = import_key.generate(key, out)
-    made = "RSA key, mode 0600, kid" if key is TOKENS else f"key of {GENERATED_LENGTH} characters, mode 0600,"
-    name = "kid" if key is TOKENS else "fingerprint"
+    made = "RSA key, mode 0600, kid" if key.is_pair else f"key of {GENERATED_LENGTH} characters, mode 0600,"
+    name = "kid" if key.is_pair else "fingerprint"
     print_result(arguments, {"file": str(out), name: known_by}, f"{out}: a new {made} {known_by}")
     return 0
 
 
 def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
     key, values = BY_NAME[arguments.which], context.read(context.engine)
-    if key is TOKENS:
+    if key.is_pair:
         if arguments.file is None:
             raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
         found = import_key.read_token_key(arguments.file)
@@ -247,11 +247,11 @@ def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
 def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotation:
     """How the key is replaced: in a planned stop where the caller says so, or where it can't be done under running jobs."""
     key = BY_NAME[arguments.which]
-    if key is TOKENS and (arguments.stop or arguments.confirm):
+    if key.is_pair and (arguments.stop or arguments.confirm):
         raise RotationError(
             "tokens: their key needs no stop, and hosts are tested with tokens: don't give --stop or --confirm"
         )
-    if key is TOKENS:
+    if key.is_pair:
         return TokenRotation(key, context)
     if arguments.stop or planned_stop.reason(context.read(context.engine).config, key) is not None:
         return PlannedStop(key, context, arguments.confirm)

@@ -11,9 +11,10 @@ from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.keys.material import generate as new_key
-from slinky_iac.keys.raw import check, fingerprint
+from slinky_iac.keys.material import known_by
+from slinky_iac.keys.raw import check
 from slinky_iac.keys.rsa import TokenKey, parse
 
 
@@ -22,7 +23,7 @@ def generate(key: Key, out: Path) -> str:
     made."""
     raw = new_key(key)
     write_new(out, raw)
-    return parse(str(out), raw).kid if key is TOKENS else fingerprint(raw)
+    return known_by(key, str(out), raw)
 
 
 def from_secret(values: Values, cluster: Cluster, place: str) -> bytes:
@@ -60,19 +61,15 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None]:
         raise RotationError(f"{name} is being rotated ({', '.join(rotating)} is set): end that first; nothing was imported")
     own = keys.secret(name)
-    if own is not None and _known_by(key, own) == _known_by(key, raw):
+    if own is not None and known_by(key, name, own) == known_by(key, name, raw):
         return
     if own is not None and not replace:
         raise RotationError(
-            f"{name}: this stack has another key, {_known_by(key, own)}, and running daemons may use it: the next"
+            f"{name}: this stack has another key, {known_by(key, name, own)}, and running daemons may use it: the next"
             " `pulumi up` would split the cluster, or make tokens that all refuse. Use `slinky keys rotate"
             f" {key.name}`; or give --replace, where nothing runs with it yet. Nothing was imported"
         )
     engine.set_key(name, raw)
-
-
-def _known_by(key: Key, raw: bytes) -> str:
-    return parse(key.config, raw).kid if key is TOKENS else fingerprint(raw)
 
 
 def write_new(file: Path, raw: bytes) -> None:

@@ -25,7 +25,7 @@ from slinky_iac.commands.preflight.pod import inside_places
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, ProjectError, SlinkyError, SlurmrestUnreachable
-from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX, Key
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
@@ -40,10 +40,19 @@ from slinky_iac.preflight.ask_slurm import (
     endpoint_of_users,
     preflight_clients,
 )
-from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
-from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.connectivity import attempts
-from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts, TrialFacts
+from slinky_iac.preflight.facts import (
+    IN_CONFIG,
+    IN_SECRET,
+    TOKEN_IN_CONFIG,
+    CertificateFacts,
+    Facts,
+    HostFacts,
+    KubeFacts,
+    Kubelet,
+    PodFacts,
+    TrialFacts,
+)
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.tls import Files, served_until
 from slinky_iac.text import printable
@@ -166,11 +175,10 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
 
 def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None, str]:
     """The public set as the cluster has it, and why it isn't known."""
-    if not config.signing.own_keys:
+    if (place := config.public_set) is None:
         return None, ""
-    name = names.token_key_set(config.cluster.resource_name)
     try:
-        return kube.config_map_data(config.cluster.namespace, name).get(names.JWKS_FILE, "").encode(), ""
+        return kube.config_map_data(config.cluster.namespace, place.name).get(place.entry, "").encode(), ""
     except KubeNotFound:
         return None, ""
     except KubeError as error:
@@ -237,8 +245,9 @@ def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys
         held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
         if held is not None and all(held[0] not in each for each in found.values()):
             found[IN_SECRET] = tuple(held)
-    if TOKENS.config in rsa:
-        found[TOKEN_IN_CONFIG] = (rsa[TOKENS.config],)
+    for key in values.config.signing.own_keys:
+        if key.config in rsa:
+            found[TOKEN_IN_CONFIG] = (rsa[key.config],)
     return found
 
 

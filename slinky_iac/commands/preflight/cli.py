@@ -127,8 +127,7 @@ def _values(stack: str | None, configured: Configured, *, with_keys: bool) -> tu
         return configured(stack, with_keys=True), ""
     except StateError as error:
         values = configured(stack)
-        needed = values.config.keys.source == "imported" or values.config.signing.own_keys
-        return values, str(error) if needed else ""
+        return values, str(error) if values.config.in_configuration else ""
 
 
 def _state(stack: str | None, look: Look) -> tuple[tuple[str, ...] | None, str]:

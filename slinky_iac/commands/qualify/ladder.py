@@ -15,7 +15,7 @@ from slinky_iac.commands.qualify import refusals
 from slinky_iac.commands.qualify.cluster import Nodes
 from slinky_iac.commands.qualify.fleet import Fleet, of_ladder
 from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step
-from slinky_iac.commands.qualify.settings import CLUSTER, NODESET, PARTITION, with_replicas, without_fence
+from slinky_iac.commands.qualify.settings import CLUSTER, NODESET, PARTITION, unguarded, with_replicas
 from slinky_iac.errors import KubeConflict, KubeNotFound, QualifyRefused, SlinkyError
 from slinky_iac.kube.tally import KUBERNETES, SLURMRESTD, Tally
 from slinky_iac.names import ANNOTATION_PERMIT, PERMIT_DELETE, nodeset_resource, permit_to_scale
@@ -79,7 +79,7 @@ class Ladder:
         self.nodes.make(count)
         self.stands = True
         full, less = with_replicas(settings, count), with_replicas(settings, count - half)
-        open_ = without_fence(full)
+        open_ = unguarded(full)
         with Fleet(self.reach):
             steps = [self._update("install", full, count)]
             with connected(self.reach) as connection:

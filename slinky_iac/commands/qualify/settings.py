@@ -68,7 +68,7 @@ def with_replicas(found: Mapping[str, Any], replicas: int) -> dict[str, object]:
     return {**found, "nodesets": {NODESET: nodeset}}
 
 
-def without_fence(found: Mapping[str, Any]) -> dict[str, object]:
+def unguarded(found: Mapping[str, Any]) -> dict[str, object]:
     """The same with nothing that refuses the operator a pod which it hasn't reported as drained: the operator alone."""
     return {**found, "cluster": {**found["cluster"], "fence": False}}
 

@@ -16,7 +16,7 @@ from slinky_iac.blueprint.objects import objects
 from slinky_iac.cluster.partition_closing import place
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM
 from slinky_iac.parts.node_table.table import named_nodes
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.operator import service_monitor_stub
@@ -58,10 +58,6 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
-            if not config.signing.own_keys:
-                own = (config.secret_of(TOKENS).name,)
-                why = "keys verify: whether a key that signs tokens is left"
-                found.append(Right(CORE, "secrets", ("get",), why, own, config.cluster.namespace))
             if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
@@ -101,7 +97,7 @@ def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | N
 
 def _status(config: StackConfig) -> Iterator[Right]:
     """What a look at the cluster reads that knows no state: of the keys the one that signs alone."""
-    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    namespace = config.cluster.namespace
     if not config.auth.makes_daemons:
         return
     way = reach(config)
@@ -111,9 +107,6 @@ def _status(config: StackConfig) -> Iterator[Right]:
     if config.operator.install:
         own = ("slurm-operator",)
         yield Right("apps", "deployments", ("get",), "its release", own, config.operator.namespace)
-    if config.signing.key is TOKENS:
-        sets = (names.token_key_set(base),)
-        yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
 
 
 def _workers(config: StackConfig) -> Iterator[Right]:
@@ -163,9 +156,6 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
             yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
-    if config.signing.own_keys:
-        sets = (names.token_key_set(base),)
-        yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
 
 
 def _first_look(config: StackConfig) -> Iterator[Right]:

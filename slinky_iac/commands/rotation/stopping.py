@@ -86,7 +86,7 @@ class PlannedStop(KeyRotation):
                 f" ({config.keys.made_by or 'keys.madeBy says who makes it'}), then run this at once: a pod that starts"
                 " between the two has the new key alone. Nothing was changed"
             )
-        if self.key is JWT and config.signing.key is JWT:
+        if self.key is config.signing.key:
             raise RotationError(
                 f"gates sign with the key in {where}, and slurmctld has the one from before: it would refuse their tokens,"
                 " and nothing could be drained. Jobs never see this key, so bring it to the daemons instead: on the hosts of"

@@ -25,7 +25,7 @@ from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
-from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
+from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
@@ -181,7 +181,7 @@ def _key(session: Connection, place: KeyPlace) -> SeenKey:
     raw = secret.data.get(place.entry)
     if raw is None:
         return SeenKey("", None)
-    if place.name == TOKENS.label:
+    if place.public is not None:
         return _token_key(session, place, raw, secret.written(place.entry))
     if place.record is not None:
         return _external(secret, place, raw, place.record)

@@ -31,7 +31,7 @@ from slinky_iac.commands.status.model import (
 from slinky_iac.commands.status.nodes import drains, groups
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys import catalogue
-from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS
+from slinky_iac.keys.catalogue import JWT, ROTATING
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.releases import of_protocol
 from slinky_iac.text import moment
@@ -201,7 +201,7 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
     made = live.made if live.made is not None else place.made
     if not live.fingerprint:
         return Key(place.name, where, known or _only(place), place.made, "differs", f"there is no Secret with {place.entry}")
-    if place.name == TOKENS.label:
+    if place.public is not None:
         agrees = live.fingerprint.removeprefix("kid ") in place.public
         text = live.text or ("" if agrees else "the stack has published another")
         return Key(place.name, where, live.fingerprint, made, "differs" if text else "same", text)
@@ -226,7 +226,7 @@ def _aged(key: Key, seen: Seen) -> Key:
 
 def _only(place: KeyPlace) -> str:
     """The token key by what is public, where that names one; while it is being replaced two are, and which is unknown."""
-    return f"kid {min(place.public)}" if len(place.public) == 1 else UNKNOWN
+    return f"kid {min(place.public)}" if place.public is not None and len(place.public) == 1 else UNKNOWN
 
 
 def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
@@ -237,14 +237,9 @@ def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
     own = ("this stack",) if place.name == signing else ()
     if place.name == JWT.label:
         return ("operator", *own)
-    return own or (("unknown",) if place.name == TOKENS.label and not signing else ())
+    return own or (("unknown",) if place.public is not None and not signing else ())
 
 
-_HANDED: Final[Mapping[str, str]] = {
-    SLURM.name: "slurm.jwks of the pods has another key",
-    JWT.name: "its Secret holds another key",
-    TOKENS.name: "the public set has another key",
-}
 _GENERATED: Final[Mapping[str, str]] = {
     REMOVE: "it isn't protected, as keys.protect wants: a stop has begun, or the next `pulumi up` sets it",
     UP: "the state has no such key: the next `pulumi up` makes one",
@@ -265,7 +260,7 @@ def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
     how = _how(key, config)
     signs = [f"{mark} is set" for mark in marks]
     if besides:
-        signs.append(_HANDED[key.name])
+        signs.append(key.second)
     if how == "planned stop" and config is not None:
         signs += _stopped(key, config, found, marked=bool(marks))
     if not signs:
@@ -275,7 +270,7 @@ def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
 
 
 def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
-    if key is TOKENS:
+    if key.is_pair:
         return "under running jobs"
     if config is None:
         return "unknown"

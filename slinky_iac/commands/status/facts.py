@@ -36,8 +36,8 @@ class KeyPlace:
     beside: str = ""
     """Object of the same namespace in which other keys are handed out while one is being replaced: for slurm.key the Secret
     with slurm.jwks, for the token key the ConfigMap with the public set. Empty where there is none."""
-    public: frozenset[str] = frozenset()
-    """Names (kid) of the keys in the public set, as the state has it."""
+    public: frozenset[str] | None = None
+    """Of an RSA key the names (kid) in the public set, as the state has it; None for a key that daemons have themselves."""
     record: Mapping[str, Any] | None = None
     """What the state knows of a key that somebody else makes (:mod:`slinky_iac.external_keys`); None for others."""
     read: bool = True
@@ -84,7 +84,7 @@ def signing(reach: Reach | None, keys: tuple[KeyPlace, ...]) -> str:
     keys leave it open (empty)."""
     if reach is not None:
         return TOKENS.label if reach.tokens == names.RS256 else JWT.label
-    return "" if any(place.name == TOKENS.label for place in keys) else JWT.label
+    return "" if any(place.public is not None for place in keys) else JWT.label
 
 
 OPERATOR: Final = "slurm-operator"

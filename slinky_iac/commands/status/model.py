@@ -248,9 +248,8 @@ class Seen:
     @property
     def users_url(self) -> str:
         """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
-        external = None if self.config is None else self.config.external.slurmrestd
         known = "" if self.configured.value is None else self.configured.value.users
-        return known if external is None else external.url
+        return known if self.config is None else self.config.external.users_url or known
 
     def troubles(self) -> tuple[str, ...]:
         """What could not be asked, each cause once."""

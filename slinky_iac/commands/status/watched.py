@@ -86,6 +86,6 @@ def _place(row: Mapping[str, Any], namespace: str) -> KeyPlace:
         fingerprint=str(row.get("fingerprint", "")),
         made=moment(row.get("since")),
         beside=str(row.get("beside", "")),
-        public=frozenset(map(str, row.get("public", ()))),
+        public=frozenset(map(str, row["public"])) if "public" in row else None,
         read=row["read"] is True,
     )

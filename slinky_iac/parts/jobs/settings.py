@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -99,6 +100,14 @@ class Smoke(Section):
 
 class UserToken(Section):
     """A token of slurmrestd that slurm-operator makes, keeps in a Secret and renews, for a program in Kubernetes."""
+
+    finding_ids: ClassVar[Mapping[str, str]] = {
+        "job-user-unknown": "slurmctld runs in Kubernetes, and its pod doesn't know a user of `jobs`, `smoke` or `tokens`."
+        " List the user in `identity.passwd` ([identity.md](identity.md)). Acknowledge it if slurmctld's image knows the"
+        " user.",
+        "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where"
+        " an expired token is noticed and its Secret deleted.",
+    }
 
     user: SlurmUser
     """Whom it is for: an ordinary user whom slurmctld's host knows. root and SlurmUser are refused."""

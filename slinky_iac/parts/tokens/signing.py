@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from slinky_iac.config.sections import Keys
-from slinky_iac.keys.catalogue import JWT, TOKEN_SECRETS, TOKENS, Key
+from slinky_iac.keys.catalogue import JWT, TOKENS, Key
 from slinky_iac.names import HS256, RS256, Tokens
 
 
@@ -23,8 +23,6 @@ class JwtKeySigns:
     """RSA keys of the stack, of which daemons read the public half (jwks.json)."""
     at_hand: ClassVar[tuple[Key, ...]] = (JWT,)
     """Keys with which gates and commands sign, or will."""
-    secrets: ClassVar[tuple[str, ...]] = ()
-    """Secret configuration values with these keys."""
 
 
 class Prepared:
@@ -35,7 +33,6 @@ class Prepared:
     algorithm: ClassVar[Tokens] = HS256
     own_keys: ClassVar[tuple[Key, ...]] = (TOKENS,)
     at_hand: ClassVar[tuple[Key, ...]] = (JWT, TOKENS)
-    secrets: ClassVar[tuple[str, ...]] = TOKEN_SECRETS
 
 
 class TokenKeySigns:
@@ -46,7 +43,6 @@ class TokenKeySigns:
     algorithm: ClassVar[Tokens] = RS256
     own_keys: ClassVar[tuple[Key, ...]] = (TOKENS,)
     at_hand: ClassVar[tuple[Key, ...]] = (TOKENS,)
-    secrets: ClassVar[tuple[str, ...]] = TOKEN_SECRETS
 
 
 Signing = JwtKeySigns | Prepared | TokenKeySigns

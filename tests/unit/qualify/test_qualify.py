@@ -209,7 +209,7 @@ def test_without_an_operator_the_rung_brings_its_own_and_takes_its_crds_along() 
 def test_only_the_operators_own_scale_in_has_no_fence() -> None:
     found = settings.settings(BASE, 4, operator_there=False, context=None)
     assert "fence" not in found["cluster"]  # type: ignore[operator]
-    assert settings.without_fence(found)["cluster"]["fence"] is False  # type: ignore[index]
+    assert settings.unguarded(found)["cluster"]["fence"] is False  # type: ignore[index]
     assert settings.with_replicas(found, 2)["nodesets"]["fake"]["replicas"] == 2  # type: ignore[index]
 
 

@@ -276,7 +276,7 @@ def key_of(place: KeyPlace, secrets: dict[str, dict[str, bytes]], maps: dict[str
     return ask._key(session, place)
 
 
-TOKEN = KeyPlace("token key", "slurm", "tokens", "token.pem", "", None, "public")
+TOKEN = KeyPlace("token key", "slurm", "tokens", "token.pem", "", None, "public", frozenset())
 OLD, NEW = b"o" * 64, b"n" * 64
 
 

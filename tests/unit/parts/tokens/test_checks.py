@@ -12,10 +12,9 @@ from msgspec import structs
 
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.keys.rsa import TokenKey
-from slinky_iac.preflight import check_tokens
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import judged
-from slinky_iac.preflight.facts import Facts, SlurmFacts
+from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, Facts, SlurmFacts
 from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.daemons import SlurmConf
 from tests.rsa_keys import token_key
@@ -24,7 +23,7 @@ from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask
 from tests.unit.slurmrest.fake import KEY, OTHER_KEY, Json, answer, error
 from tests.unit.slurmrest.test_rs256 import WithSet
 
-OWN = check_tokens.TOKEN_IN_CONFIG
+OWN = TOKEN_IN_CONFIG
 LINE = "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
 FINE = {"configuration": "accepted", OWN: "accepted"}
 NAMED = structs.replace(CONF, AuthAltParameters="jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json")

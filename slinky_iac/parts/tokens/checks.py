@@ -12,16 +12,16 @@ from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.jwks import difference
+from slinky_iac.parts.tokens.conf import auth_alt_parameters, user_claim
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
-from slinky_iac.preflight.facts import Facts, Token
-from slinky_iac.slurmrest.level import ALWAYS
-from slinky_iac.specs.slurm_conf import line, parameter
+from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, TOKEN_IN_SECRET, Facts, Token
 
-TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
-"""Where an RSA key came from, beside the JWT key's places."""
-SOURCES: Final = (TOKEN_IN_CONFIG, TOKEN_IN_SECRET)
 _MAKE: Final = "Place the set and name it; both daemons must have it. `slinky handoff --out DIR` makes both for the hosts"
 _AT: Final = "in slurm.conf and slurmdbd.conf, then restart slurmdbd and run `scontrol reconfigure`"
+
+
+def _line(config: StackConfig) -> str:
+    return f"AuthAltParameters={auth_alt_parameters(config)}"
 
 
 def _taken(config: StackConfig, facts: Facts) -> Answers:
@@ -29,7 +29,7 @@ def _taken(config: StackConfig, facts: Facts) -> Answers:
     if not config.signing.own_keys:
         return
     slurm = facts.slurm
-    asked = [source for source in SOURCES if source in slurm.tokens]
+    asked = [source for source in (TOKEN_IN_CONFIG, TOKEN_IN_SECRET) if source in slurm.tokens]
     for source in asked:
         subject = f"token key of the {source.removesuffix(' (RS256)')}"
         said = [("slurmctld", slurm.tokens[source], slurm.token_trouble)]
@@ -39,7 +39,7 @@ def _taken(config: StackConfig, facts: Facts) -> Answers:
             yield from of([_verdict(config, verdict, trouble)], about=subject, source=daemon)
     if not asked:
         why = slurm.token_trouble or "there is no slurmrestd to ask, or no key yet"
-        yield unknown(f"not known: {why}", "slurm.conf must have", line("AuthAltParameters", config), at=_AT)
+        yield unknown(f"not known: {why}", "slurm.conf must have", _line(config), at=_AT)
 
 
 def _verdict(config: StackConfig, verdict: Token, trouble: str) -> Answer:
@@ -47,7 +47,7 @@ def _verdict(config: StackConfig, verdict: Token, trouble: str) -> Answer:
         return fine("accepted a token made with it")
     if verdict == "unknown":
         return unknown(f"not known: {trouble or 'slurmctld was not asked'}")
-    lines = ("pulumi stack output tokenKeySet > jwks.json", line("AuthAltParameters", config))
+    lines = ("pulumi stack output tokenKeySet > jwks.json", _line(config))
     at = f"the file on its host; the line {_AT}"
     if config.signing.key is TOKENS:
         said = "refused a fresh token, and gates and commands sign with this key: nothing can drain"
@@ -64,12 +64,11 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
     if conf is None or conf.AuthAltParameters is None:
         why = facts.slurm.unknown("conf", "slurmctld doesn't tell it")
         show = "scontrol show config | grep -i '^AuthAltParameters '"
-        yield unknown(why, f"It must be {line('AuthAltParameters', config)}", show, at=At.SLURMCTLD)
+        yield unknown(why, f"It must be {_line(config)}", show, at=At.SLURMCTLD)
         return
     parts = conf.AuthAltParameters.split(",")
     lacking = [word for word in ("jwt_key=", "jwks=") if not any(part.startswith(word) for part in parts)]
-    provider = config.identity.oidc
-    claim = "" if provider is None or provider.user_claim is None else f"userclaimfield={provider.user_claim}"
+    claim = "".join(user_claim(config))
     if claim and claim not in parts:
         lacking.append("userclaimfield=")
     if not lacking:
@@ -81,16 +80,15 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
         "userclaimfield=": f"{claim}, so the provider's tokens name no user",
     }
     said = " and ".join(("names " if word == "jwks=" else "lacks ") + what[word] for word in lacking)
-    whole = completed(conf.AuthAltParameters, parameter("AuthAltParameters").value(config))
+    whole = completed(conf.AuthAltParameters, auth_alt_parameters(config))
     yield problem(said, "Set", f"AuthAltParameters={whole}", at=_AT)
 
 
 def _public_set(config: StackConfig, facts: Facts) -> Answers:
     """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
     any user."""
-    if not config.signing.own_keys:
-        return
-    yield from of(_set_held(facts), about=f"ConfigMap {names.token_key_set(config.cluster.resource_name)}")
+    if (place := config.public_set) is not None:
+        yield from of(_set_held(facts), about=f"ConfigMap {place.name}")
 
 
 def _set_held(facts: Facts) -> Answers:
@@ -115,25 +113,8 @@ def _set_held(facts: Facts) -> Answers:
         yield warning(found.words, "Write the stack's own", "pulumi up --refresh")
 
 
-def _admin_level(config: StackConfig, facts: Facts) -> Answers:
-    """AdminLevel of slurmrest.user. Gates ask it again before they drain."""
-    user, slurm = config.slurmrest.user, facts.slurm
-    if user in ALWAYS:
-        return
-    subject, modify = f"slurmrest.user {user}", f"sacctmgr modify user {user} set adminlevel=Admin"
-    if slurm.admin is None:
-        why = slurm.failed.get("admin") or slurm.trouble or "Slurm was not asked"
-        look = f"sacctmgr show user {user} format=user,adminlevel"
-        yield unknown(f"not known: {why}", "Look by hand", look, at=At.SLURMCTLD, about=subject)
-    elif slurm.admin:
-        yield problem(slurm.admin, "Give it the level", modify, at=At.SLURMCTLD, about=subject)
-    else:
-        yield fine("is an administrator of Slurm, which drains need", about=subject)
-
-
 EXPECTED: Final = (
     Expect("token-key", "token key", "slurmctld", _taken, Run.SHORT),
     Expect("token-set", "AuthAltParameters", "slurmctld", _named, Run.SHORT),
     Expect("public-set", "ConfigMap of public keys", "Kubernetes", _public_set),
-    Expect("admin-level", "slurmrest.user", "slurmdbd", _admin_level),
 )

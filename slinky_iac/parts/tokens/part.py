@@ -1,0 +1,37 @@
+"""What signs tokens, as a part: rows of preflight, rights. components/auth_keys.py makes its objects, config/rules_keys.py
+asks its rules, which are said before those of other keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.parts.part import Part
+from slinky_iac.specs.rights import CORE, Right, Use
+
+if TYPE_CHECKING:  # a program asks for no rows
+    from slinky_iac.preflight.check import Expect
+
+
+class Tokens(Part):
+    """The key that signs this stack's tokens, and its public half."""
+
+    name = "tokens"
+
+    def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
+        """The public set is compared with the stack's; a status in a pod compares the one of the key that signs."""
+        namespace, place = config.cluster.namespace, config.public_set
+        if place is not None and (use is not Use.STATUS or config.signing.key is TOKENS):
+            why = "the public set of token keys is the stack's"
+            yield Right(CORE, "configmaps", ("get",), why, (place.name,), namespace)
+        if place is None and use is Use.APPLY:
+            why = "keys verify: whether a key that signs tokens is left"
+            yield Right(CORE, "secrets", ("get",), why, (config.secret_of(TOKENS).name,), namespace)
+
+    def checks(self) -> tuple[Expect, ...]:
+        """Whether daemons take tokens of the key and have its public half."""
+        from slinky_iac.parts.tokens.checks import EXPECTED  # noqa: PLC0415 - a program asks for no rows
+
+        return EXPECTED
