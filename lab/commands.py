@@ -106,7 +106,7 @@ def up(only: str | None) -> None:
             programs = tools() | given_kubernetes.programs()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
                 given = given_operator.given()
-                theirs = [] if given is None else own_images.of_tree(given.folder, given.images)
+                theirs = [] if given is None else own_images.of_programs(given.binaries, given.images)
                 wanted = [*own_images.ensure(programs), *theirs, *slurm.images()]
                 seed = images.seed(wanted)
             halves.append(pool.submit(KUBERNETES.up, programs, wanted, seed, say=say))

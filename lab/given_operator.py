@@ -52,6 +52,11 @@ class GivenOperator:
         """Both, by the program in the tree that each starts."""
         return {MANAGER: self.image, WEBHOOK: self.webhook}
 
+    @property
+    def binaries(self) -> dict[str, Path]:
+        """The same two in the tree."""
+        return {program: self.folder / program for program in self.images}
+
     def in_settings(self, dev: str) -> str:
         """The text of Pulumi.dev.yaml with this operator in place of the lab's own."""
         own = tools.OPERATOR

@@ -21,12 +21,12 @@ EDITION = "2"
 
 def ensure(binaries: Mapping[str, Path]) -> list[Image]:
     """The images, packed if they are not in CACHE. `binaries` holds `manager` and `webhook`."""
-    return [_busybox(), *(of_program(program, binaries[program], name) for program, name in OPERATORS.items())]
+    return [_busybox(), *of_programs(binaries, OPERATORS)]
 
 
-def of_tree(folder: Path, names: Mapping[str, str]) -> list[Image]:
-    """The images of programs of one folder, by program; packed if they are not in CACHE."""
-    return [of_program(program, folder / program, name) for program, name in names.items()]
+def of_programs(binaries: Mapping[str, Path], names: Mapping[str, str]) -> list[Image]:
+    """The images of programs, by program; packed if they are not in CACHE."""
+    return [of_program(program, binaries[program], name) for program, name in names.items()]
 
 
 def of_program(program: str, binary: Path, name: str) -> Image:

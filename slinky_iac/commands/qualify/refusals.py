@@ -7,6 +7,7 @@ from typing import Final
 
 from slinky_iac.commands.qualify.settings import NAMESPACE, NODESET
 from slinky_iac.errors import QualifyRefused
+from slinky_iac.kube.fake_nodes import SELECTOR
 
 KWOK_PAGE: Final = "https://kwok.sigs.k8s.io/docs/user/kwok-in-cluster/"
 CLEAN: Final = "`slinky qualify --clean`"
@@ -48,9 +49,9 @@ def require_room(real: int) -> None:
 def no_kwok(made: int, seconds: float) -> QualifyRefused:
     """No fake kubelet has answered for the nodes that were made."""
     return QualifyRefused(
-        f"no kwok answers: of {made} Kubernetes nodes with the annotation kwok.x-k8s.io/node=fake none was ready after"
+        f"no kwok answers: of {made} Kubernetes nodes with the annotation {SELECTOR} none was ready after"
         f" {seconds:.0f} s. They were removed again, and nothing else was made. Install kwok ({KWOK_PAGE}), or start it with"
-        " --manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake and stages for nodes and pods. Then run this again"
+        f" --manage-nodes-with-annotation-selector={SELECTOR} and stages for nodes and pods. Then run this again"
     )
 
 

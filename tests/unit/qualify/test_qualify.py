@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from lab import kwok
 from slinky_iac.cluster_access import reach
 from slinky_iac.commands.qualify import fleet, settings
 from slinky_iac.commands.qualify.cli import _sizes, _values
@@ -19,7 +20,7 @@ from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused
 from slinky_iac.kube import tally
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.fake_nodes import ANNOTATION, FakeNodesClient, served
+from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, served
 from slinky_iac.kube.wire import Clock, Retry
 from tests.unit import builders
 from tests.unit.slurmrest.fake import FakeSlurm
@@ -332,3 +333,7 @@ def test_settings_are_written_over_with_the_salt_kept(tmp_path: Path) -> None:
         'config: {"slinky-iac:cluster": {"name": "qualify"}}',
     ]
     assert project.folder.name == FOLDER
+
+
+def test_the_labs_kwok_keeps_the_nodes_that_a_ladder_makes() -> None:
+    assert kwok.ANNOTATION == SELECTOR
