@@ -12,8 +12,9 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import preview
 from slinky_iac.drain.plan import Seen
 from tests.api_server import ApiServer
+from tests.made.rows import NOW, job, node
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import KEY, NOW, FakeSlurm, Ticks, job, node
+from tests.unit.slurmrest.fake import KEY, FakeSlurm, Ticks
 
 AT = "2026-01-01T00:00:00Z"
 PODS = "/api/v1/namespaces/slurm/pods"

@@ -48,7 +48,10 @@ from slinky_iac.slurmrest.objects import Job, Node
 from tests import figures
 from tests.bench.measure import Aim, Samples, in_turns, lines, machine, median_ratio, peak_mib, worked
 from tests.figures import Measured
-from tests.unit import builders
+from tests.made.jobs import job as made_job
+from tests.made.nodes import node as made_node
+from tests.made.nodesets import nodeset
+from tests.made.pods import pod as made_pod
 
 PLAN_MOST_S = 0.5
 PIECE = 65_536
@@ -99,17 +102,15 @@ def fleet(nodes: int, jobs: int, *, size: int = 0, removed: int = 0, waiting: in
         first = made.randrange(nodes)
         where = {(first + step) % nodes for step in range(4 if number % WIDE == 0 else 1)}
         end = NOW + made.randrange(60, 7 * 86_400)
-        running.append(builders.job(number, ",".join(f"gpu-{n}" for n in sorted(where)), start_time=NOW, end_time=end))
+        running.append(made_job(number, ",".join(f"gpu-{n}" for n in sorted(where)), start_time=NOW, end_time=end))
     for number in range(jobs + 1, jobs + waiting + 1):
         named = ",".join(f"gpu-{made.randrange(nodes)}" for _ in range(4))
-        running.append(builders.job(number, "", state="PENDING", required_nodes=named))
-    pods = tuple(
-        builders.pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(nodes)
-    )
+        running.append(made_job(number, "", state="PENDING", required_nodes=named))
+    pods = tuple(made_pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(nodes))
     each = size or nodes
     return Fleet(
         nodesets=tuple(pods[at : at + each] for at in range(0, nodes, each)),
-        nodes=tuple(builders.node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(nodes)),
+        nodes=tuple(made_node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(nodes)),
         jobs=tuple(running),
         removed=removed or each // 2,
     )
@@ -121,7 +122,7 @@ def ours(given: Fleet) -> list[DrainPlan]:
     return [
         plan_scale_in(
             Observation(NOW, VERSION, pods, cluster=cluster),
-            builders.nodeset("gpu", len(pods)),
+            nodeset("gpu", len(pods)),
             len(pods) - given.removed,
             DrainPolicy(),
             OWNER,

@@ -18,7 +18,7 @@ from tests.stacks import ROOT
 
 FEATURES: Final = {
     "munge": r"munge",
-    "token keys": r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|TOKENS\b|TOKEN_SECRETS",
+    "token keys": r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|TOKENS\b|TOKEN_SECRETS|public_set|is_pair",
     "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
     "fence": r"fence",
     "monitoring": r"monitoring|prometheus|grafana",
@@ -42,7 +42,7 @@ QUESTIONS: Final = {
     "auth/munge, of the settings": r"auth/munge|\.keys\.auth\b",
     "a yes or no of auth": r"makes_daemons",
     "whose keys?": r"keys\.source\b|of_others",
-    "which tokens?": r"has_token_keys|keys\.tokens\b|signing\.own_keys|signing\.key is",
+    "which tokens?": r"has_token_keys|keys\.tokens\b|signing\.own_keys|signing\.key is|public_set is|in signing\.at_hand",
     "a daemon's port, by its constant": r"\bSLURM(CTLD|DBD|D|RESTD)_PORT\b",
     "specs and names, of the state's resources": (
         r"custom\(\"|\bstate\.(first|of_keys?)\(|\bstate\.all\((SECRET|RELEASE|PROVIDER)\b|\.part\(\"data\"\)"

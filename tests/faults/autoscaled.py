@@ -18,6 +18,7 @@ from slinky_iac.node_demand import METRICS_TYPE
 from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
+from tests.made.scalers import target
 
 __all__ = ["Autoscaled", "Witness", "autoscaled", "autoscaling"]
 
@@ -160,7 +161,7 @@ def recipe(found: Autoscaled, cooldown_s: int, settings: Mapping[str, object] = 
     address = found.scaler()["spec"]["triggers"][0]["metadata"]["url"]
     where = {"url": address, "format": "prometheus", "valueLocation": 'slurm_partition_jobs_pending{partition="gpu"}'}
     spec = {
-        "scaleTargetRef": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": RESOURCE},
+        "scaleTargetRef": target(RESOURCE),
         "pollingInterval": 5,
         "cooldownPeriod": cooldown_s,
         "idleReplicaCount": 0,

@@ -15,6 +15,7 @@ from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.test_drain_policy import drained, occupy
 from tests.e2e.world import ready
 from tests.faults.mid_drain import gated
+from tests.made.scalers import target
 
 __all__ = ["gated"]
 
@@ -140,14 +141,13 @@ AUTOSCALER = "by-load"
 def autoscaled(gated: Gated) -> Iterator[Gated]:
     """The NodeSet with a HorizontalPodAutoscaler on it that may ask for one to three; it has no metric to go by."""
     gated.reset()
-    target = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": RESOURCE}
     resource = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
     autoscaler = {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
         "metadata": {"name": AUTOSCALER, "namespace": NAMESPACE},
         "spec": {
-            "scaleTargetRef": target,
+            "scaleTargetRef": target(RESOURCE),
             "minReplicas": 1,
             "maxReplicas": 3,
             "metrics": [{"type": "Resource", "resource": resource}],

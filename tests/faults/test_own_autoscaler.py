@@ -15,6 +15,7 @@ from slinky_iac.names import ANNOTATION_POD_CORDON
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.faults.mid_drain import gated
+from tests.made.scalers import target
 
 __all__ = ["gated"]
 
@@ -30,10 +31,9 @@ class Bounded:
 
     def number(self, wanted: int) -> None:
         """Let the autoscaler ask for so many, and wait until it has."""
-        target = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": RESOURCE}
         resource = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
         spec = {
-            "scaleTargetRef": target,
+            "scaleTargetRef": target(RESOURCE),
             "minReplicas": wanted,
             "maxReplicas": wanted,
             "metrics": [{"type": "Resource", "resource": resource}],

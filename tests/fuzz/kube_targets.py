@@ -29,7 +29,8 @@ from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
 from tests.fuzz.target import SECRET, Target
-from tests.unit.builders import kube_access
+from tests.made.kubernetes import kube_access
+from tests.made.scalers import target
 from tests.unit.kube.test_client import a_nodeset, meta, nodeset_body, pod_body
 
 CLOCK = Clock(wall=lambda: 1_795_235_000.0, sleep=lambda _s: None)
@@ -150,7 +151,7 @@ REFUSAL = _json({"kind": "Status", "message": f"no \x1b[2J\u202e {'x' * 400} ECH
 SCALER = {
     "metadata": meta("keda", annotations={"autoscaling.keda.sh/paused": "true"}),
     "spec": {
-        "scaleTargetRef": {"kind": "NodeSet", "name": "lab-worker-gpu", "apiVersion": "slinky.slurm.net/v1beta1"},
+        "scaleTargetRef": target("lab-worker-gpu"),
         "minReplicas": 1,
         "maxReplicas": 4,
         "minReplicaCount": 0,

@@ -27,9 +27,9 @@ from tests.fuzz.key_targets import SETS
 from tests.fuzz.kube_targets import REFUSAL, SCALER, asking_kube, listed
 from tests.fuzz.slurm_targets import CONF, OTHERS, asking_slurm, body
 from tests.fuzz.target import SECRET, Target
+from tests.made.rows import job, number
 from tests.unit.init.made import answer
 from tests.unit.kube.test_client import meta, pod_body
-from tests.unit.slurmrest.fake import job, number
 
 PREFIX = "slinky-iac:dev/bench#0a1b2c."
 TAG = f"{PREFIX}1.abcdef012345"

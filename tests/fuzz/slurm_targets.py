@@ -23,8 +23,9 @@ from slinky_iac.slurmrest.objects import UNREADABLE
 from slinky_iac.slurmrest.rows import RowSieve
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.fuzz.target import SECRET, Target
+from tests.made.rows import META, job, node, number, run
 from tests.stacks import EXAMPLES, ROOT
-from tests.unit.slurmrest.fake import KEY, META, error, job, node, number, run
+from tests.unit.slurmrest.fake import KEY, error
 
 sys.path.insert(0, str(ROOT / "policies"))  # the pack is a program of its own, with a path of its own
 from slurm_rules import slurm_conf as policies_conf

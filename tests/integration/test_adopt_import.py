@@ -25,9 +25,10 @@ from tests.integration.kube_api import KubeApi, served
 from tests.integration.test_fence_pods import call, done, merge, pod
 from tests.integration.two_gates import World
 from tests.integration.two_gates import served as slurm_served
+from tests.made.rows import node
 from tests.stacks import read_yaml
 from tests.unit.adopt.chart_objects import CONTROLLER, HELM, NODESET, RESTAPI, record
-from tests.unit.slurmrest.fake import KEY, node
+from tests.unit.slurmrest.fake import KEY
 
 VERSION = "1.1.0"
 PLURALS = {"Controller": "controllers", "RestApi": "restapis", "NodeSet": "nodesets", "LoginSet": "loginsets"}

@@ -12,8 +12,8 @@ import pytest
 
 from tests.integration.engine import Project
 from tests.integration.two_gates import PROPS, World, kubeconfig, served
+from tests.made.rows import job
 from tests.stacks import ROOT
-from tests.unit.slurmrest.fake import job
 
 SESSIONS = f"""
     import json, sys

@@ -21,7 +21,7 @@ from slinky_iac import names
 from slinky_iac.drain.cost import predicted_victims
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
-from tests.unit import builders
+from tests.made.pods import pod as made_pod
 
 UTILS = "internal/controller/nodeset/utils"
 CLIENT = "github.com/SlinkyProject/slurm-client"
@@ -64,7 +64,7 @@ def _pod(dice: random.Random, ordinal: int) -> dict[str, Any]:
 
 def read(pod: dict[str, Any]) -> Pod:
     """The same pod as the planner gets it."""
-    return builders.pod(
+    return made_pod(
         pod["Name"],
         ordinal=int(pod["Name"].rpartition("-")[2]),
         scheduled=pod["Node"] != "",

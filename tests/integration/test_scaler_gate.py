@@ -14,11 +14,12 @@ from slinky_iac.names import ANNOTATION_PAUSED_BY, KEDA_HPA, KEDA_PAUSED
 from tests.integration.engine import Project, eventually
 from tests.integration.test_two_gates import GATES
 from tests.integration.two_gates import PROPS, World, kubeconfig, served
+from tests.made.rows import Json
+from tests.made.scalers import target
 from tests.stacks import ROOT
-from tests.unit.slurmrest.fake import Json
 
 NAME = "hpc-worker-a"
-TARGET = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": NAME}
+TARGET = target(NAME)
 
 
 class WithKeda(World):

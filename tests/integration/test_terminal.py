@@ -14,8 +14,8 @@ from tests.browser.terminal import Terminal, page
 from tests.integration.engine import Project, eventually
 from tests.integration.test_two_gates import GATES, write
 from tests.integration.two_gates import World, served
+from tests.made.rows import number
 from tests.stacks import ROOT
-from tests.unit.slurmrest.fake import number
 
 ENDS = {970: 7200, 971: 1500, 980: 7200, 981: 840}
 """Seconds until each job's end by its limit."""

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 import httpx
 
 from slinky_iac import names
-from tests.unit.slurmrest.fake import KEY, FakeSlurm, Json, answer, job, node, number, run
+from tests.made.rows import Json, job, node, number, run
+from tests.unit.slurmrest.fake import KEY, FakeSlurm, answer
 
 NODESETS = ("a", "b")
 LONG = 7 * 86_400

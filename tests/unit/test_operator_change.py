@@ -14,8 +14,10 @@ from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from tests.gate_site import AT, NODESETS, Site
+from tests.made.nodes import node
+from tests.made.nodesets import nodeset
+from tests.made.pods import pod
 from tests.stacks import minimal
-from tests.unit.builders import node, nodeset, pod
 from tests.unit.slurmrest.fake import KEY
 
 HELM = {"chart": "oci://example.org/slurm-operator", "version": "1.0.1", "values": {"operator": {"image": {"tag": "1.0.1"}}}}

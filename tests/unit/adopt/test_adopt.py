@@ -19,6 +19,7 @@ from slinky_iac.config.load import load
 from slinky_iac.errors import ProjectError
 from slinky_iac.specs.shared import labels
 from tests.api_server import ApiServer
+from tests.made.scalers import target
 from tests.stacks import read_yaml
 from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served, uid
 
@@ -252,8 +253,8 @@ def test_the_command_writes_the_file_and_nothing_in_kubernetes(tmp_path: Path, c
 def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ApiServer() as server:
         served(server, VALUES)
-        target = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"}
-        scaler = {"metadata": {"name": "queue", "uid": "queue"}, "spec": {"scaleTargetRef": target}}
+        spec = {"scaleTargetRef": target("slurm-worker-gpu")}
+        scaler = {"metadata": {"name": "queue", "uid": "queue"}, "spec": spec}
         server.objects["/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers"] = {"items": [scaler]}
         assert cli.main(command(server, tmp_path, "--json")) == 3
     found = json.loads(capsys.readouterr().out)

@@ -8,7 +8,8 @@ from slinky_iac.hostlist import expand
 from slinky_iac.slurmrest.controller import RowlessNodes
 from slinky_iac.slurmrest.lists import NodeRows, NodesAnswer
 from tests.bench import drain
-from tests.unit.slurmrest.fake import answer, node, number
+from tests.made.rows import node, number
+from tests.unit.slurmrest.fake import answer
 
 
 def look(*names: str) -> NodesAnswer:

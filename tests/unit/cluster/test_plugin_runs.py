@@ -19,9 +19,10 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.preflight import notices
 from tests.api_server import ApiServer
+from tests.made.rows import NOW, node
 from tests.unit.drain.model_session import settings
 from tests.unit.preflight.made import stack
-from tests.unit.slurmrest.fake import KEY, NOW, FakeSlurm, Ticks, node
+from tests.unit.slurmrest.fake import KEY, FakeSlurm, Ticks
 
 SCALERS = (
     "apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers",

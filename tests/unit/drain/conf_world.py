@@ -9,7 +9,8 @@ from slinky_iac.drain.session import act_on_slurm
 from slinky_iac.errors import KubeConflict, KubeNotFound
 from slinky_iac.kube.objects import WrittenMeta
 from slinky_iac.kube.resources import Controller, ControllerSpec, OwnConfigMap
-from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, number
+from tests.made.rows import NOW, number
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 
 class Slurmctld(FakeSlurm):

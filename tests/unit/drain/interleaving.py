@@ -25,6 +25,7 @@ from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import KubeConflict, KubeNotFound, SlinkyError
 from slinky_iac.kube.wire import Clock
+from tests.made import rows
 from tests.unit.drain.busy_cluster import KEYS
 from tests.unit.drain.model import OURS, PERSON, World, world
 from tests.unit.drain.model_session import settings
@@ -246,19 +247,19 @@ class SharedSlurm(fake.FakeSlurm):
     def before(self, request: httpx.Request) -> None:
         """What happens right before an answer."""
 
-    def _node(self, node: Any) -> fake.Json:
-        timer = fake.number(node.resume_after)
-        at = fake.number(node.reason_at)
+    def _node(self, node: Any) -> rows.Json:
+        timer = rows.number(node.resume_after)
+        at = rows.number(node.reason_at)
         states = sorted(self.w.states(node))
-        return fake.node(node.name, *states, reason=node.reason, user=node.user, resume_after=timer, reason_changed_at=at)
+        return rows.node(node.name, *states, reason=node.reason, user=node.user, resume_after=timer, reason_changed_at=at)
 
-    def _job(self, each: Any) -> fake.Json:
+    def _job(self, each: Any) -> rows.Json:
         state = ("COMPLETED", "COMPLETING") if each.completing else ("SUSPENDED",) if each.suspended else ("RUNNING",)
-        times = {"start_time": fake.number(each.start), "end_time": fake.number(each.end)}
+        times = {"start_time": rows.number(each.start), "end_time": rows.number(each.end)}
         limit = None if each.end is None else 10
-        return fake.job(each.job_id, *state, nodes=",".join(each.nodes), limit=limit, requeue=each.requeueable, **times)
+        return rows.job(each.job_id, *state, nodes=",".join(each.nodes), limit=limit, requeue=each.requeueable, **times)
 
-    def update(self, body: fake.Json) -> httpx.Response:
+    def update(self, body: rows.Json) -> httpx.Response:
         refused = False
         for name in body["name"]:
             node = self.w.nodes.get(name)
@@ -272,7 +273,7 @@ class SharedSlurm(fake.FakeSlurm):
                 refused |= self._lift(node, body)
         return fake.answer(422, [fake.error(2028, "Invalid node state specified")]) if refused else fake.answer()
 
-    def _drain(self, node: Any, body: fake.Json) -> None:
+    def _drain(self, node: Any, body: rows.Json) -> None:
         after = body.get("resume_after")
         if node.reason.startswith(PERSON) and "reason" in body:
             self.raced.append(f"{node.name}: {node.reason} overwritten")
@@ -285,7 +286,7 @@ class SharedSlurm(fake.FakeSlurm):
         if "reason" in body:
             node.reason, node.user, node.reason_at = body["reason"], "slurm", self.w.now
 
-    def _lift(self, node: Any, body: fake.Json) -> bool:
+    def _lift(self, node: Any, body: rows.Json) -> bool:
         if node.reason.startswith(PERSON):
             self.raced.append(f"{node.name}: {node.reason} lifted or reworded")
         if body.get("state") == ["UNDRAIN"]:

@@ -5,7 +5,10 @@ from slinky_iac.drain.protocol import Goal, Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.releases import OperatorVersion
-from tests.unit import builders
+from tests.made.jobs import job as made_job
+from tests.made.nodes import node as made_node
+from tests.made.nodesets import nodeset as made_nodeset
+from tests.made.pods import pod as made_pod
 
 NOW = 1_800_000_000
 OWNER = Owner("dev", "gpu")
@@ -25,7 +28,7 @@ def pod(number, **changes):
         "created": NOW - 6000,
         "slurm_states": {"IDLE"},
     }
-    return builders.pod(**{**plain, **changes})
+    return made_pod(**{**plain, **changes})
 
 
 def given_up(number, **changes):
@@ -48,7 +51,7 @@ def marked(number, **changes):
 def node(ordinal, state="IDLE", reason="", **changes):
     """A node record; ``state`` as sinfo has it, with ``+``."""
     plain = {"reason": reason, "reason_changed_at": None, "features": ["gpu"], "active_features": [], "partitions": []}
-    return builders.node(f"gpu-{ordinal}", state, **{**plain, **changes})
+    return made_node(f"gpu-{ordinal}", state, **{**plain, **changes})
 
 
 def held(ordinal, state="IDLE+DRAIN", **changes):
@@ -61,12 +64,12 @@ def job(number, *ordinals, end=NOW + 3600, state="RUNNING", required=(), least=N
     changes |= {"required_nodes": "gpu-[" if required is None else ",".join(required), "node_count": least}
     plain = {"start_time": NOW - 3600, "end_time": end, "limit": None if end is None else 10, "requeue": False, "name": ""}
     nodes = ",".join(f"gpu-{n}" for n in ordinals)
-    return builders.job(number, nodes, state, **{**plain, "partition": "", **changes})
+    return made_job(number, nodes, state, **{**plain, "partition": "", **changes})
 
 
 def nodeset(replicas, **changes):
     """A settled NodeSet."""
-    return builders.nodeset("hpc-worker-gpu", replicas, **changes)
+    return made_nodeset("hpc-worker-gpu", replicas, **changes)
 
 
 def seen(pods, nodes, jobs=(), replicas=None, version=V110, **changes):

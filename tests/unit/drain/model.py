@@ -32,15 +32,16 @@ from slinky_iac.drain.protocol import (
 from slinky_iac.kube import objects as kube
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
-from tests.unit import builders
+from tests.made.jobs import job as made_job
+from tests.made.nodes import node as made_node
+from tests.made.nodesets import nodeset
+from tests.made.pods import pod as made_pod
 from tests.unit.drain.operator_model import OPERATOR, PERSON, Job, Machinery, Node, Pod
 
 __all__ = ["OPERATOR", "OURS", "PERSON", "Job", "Node", "Pod", "World", "world"]
 
 OURS = "slinky-iac:dev/gpu"
-_node, _job, _pod, _nodeset = (
-    lru_cache(maxsize=1 << 13)(make) for make in (builders.node, builders.job, builders.pod, builders.nodeset)
-)
+_node, _job, _pod, _nodeset = (lru_cache(maxsize=1 << 13)(make) for make in (made_node, made_job, made_pod, nodeset))
 """Most of what a walk sees is as it was at the last look: a frozen value that looks the same is made once."""
 
 

@@ -9,8 +9,8 @@ from slinky_iac.drain.conf_text import ConfLines, otherwise
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from slinky_iac.slurmrest.controller import Host
+from tests.made.rows import job, node
 from tests.unit.drain.test_conf_run import BOTH, HOST, MORE_CPUS, NO_BATCH, kept, session, settings, text
-from tests.unit.slurmrest.fake import job, node
 
 NO_HOST = ConfLines(BOTH.partitions)
 

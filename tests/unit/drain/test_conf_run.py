@@ -22,9 +22,10 @@ from slinky_iac.errors import (
     SlurmrestElsewhere,
     StateError,
 )
+from tests.made.rows import job, node, run
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
 from tests.unit.drain.model_session import settings as model_settings
-from tests.unit.slurmrest.fake import answer, error, job, node, run
+from tests.unit.slurmrest.fake import answer, error
 
 REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 HOST = "NodeName=metal-1 CPUs=2"

@@ -19,7 +19,7 @@ from slinky_iac.drain.preview import conf_props
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteOwned, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.waiting import over_limits
-from tests.unit import builders
+from tests.made.nodes import node
 from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW, job
 from tests.unit.examples import examples
@@ -44,7 +44,7 @@ def goal(partitions=(), hosts=(), changed=(), policy=None, **more):
 
 
 def host(name="gpu-0", state="IDLE", reason="", **more):
-    return builders.node(name, state, reason=reason, **more)
+    return node(name, state, reason=reason, **more)
 
 
 def running(number=1, *ordinals, partition="batch", required=(), **more):

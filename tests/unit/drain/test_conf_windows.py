@@ -9,10 +9,10 @@ from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.protocol import ClosePartitions, Stop, WriteConf
 from slinky_iac.errors import DrainBlocked, DrainDeadline
+from tests.made.rows import job as row
+from tests.made.rows import node
 from tests.unit.drain.test_conf_run import BOTH, MORE_CPUS, NO_BATCH, kept, session, settings
 from tests.unit.drain.test_conf_steps import CONTROLLER, goal, look, next_step, waiting
-from tests.unit.slurmrest.fake import job as row
-from tests.unit.slurmrest.fake import node
 
 
 # -- a job that waits in a partition that stays, too -------------------------------------------------------------------

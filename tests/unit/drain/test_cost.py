@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable
-from tests.unit import builders
+from tests.made.slurm import reservation
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
 from tests.unit.examples import examples
 
@@ -53,13 +53,13 @@ def test_completing_job_counts_as_ending_when_it_was_to_end():
 
 
 def test_node_that_a_reservation_counts_on_goes_after_busy_ones():
-    reserved = [builders.reservation("maint", "gpu-[1-2]", NOW + RESERVATION_HORIZON_S, NOW + 10**6)]
+    reserved = [reservation("maint", "gpu-[1-2]", NOW + RESERVATION_HORIZON_S, NOW + 10**6)]
     assert three(job(1, 0), target=2, reservations=reserved) == [0]
 
 
 @pytest.mark.parametrize(("start", "end"), [(NOW + RESERVATION_HORIZON_S + 1, NOW + 10**6), (NOW - 9, NOW)])
 def test_reservation_far_off_or_over_does_not_count(start, end):
-    assert three(target=2, reservations=[builders.reservation("far", "gpu-2", start, end)]) == [2]
+    assert three(target=2, reservations=[reservation("far", "gpu-2", start, end)]) == [2]
 
 
 def test_node_that_we_drained_before_is_chosen_again_whatever_runs_there():

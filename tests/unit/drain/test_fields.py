@@ -24,6 +24,7 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.errors import KubeForbidden, KubeNotFound, SlurmrestUnreachable
 from slinky_iac.releases import OperatorVersion
 from tests.clusters import recorded
+from tests.made import rows as slurm_rows
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 from tests.unit.slurmrest import fake
@@ -141,7 +142,7 @@ class Kube:
 def looked(up: bool = True, at: int = NOW, version: OperatorVersion = V110, **answers: Any) -> Observation:
     kube = Kube(**answers)
     cordon = "slurm-operator: Pod (hpc-worker-gpu-1) was cordoned"
-    slurm = fake.FakeSlurm().add(fake.node("gpu-0"), fake.node("gpu-1", "IDLE", "DRAIN", reason=cordon))
+    slurm = fake.FakeSlurm().add(slurm_rows.node("gpu-0"), slurm_rows.node("gpu-1", "IDLE", "DRAIN", reason=cordon))
     found = settings(2, version=version, scaler="autoscaler" if answers.get("makers") else "stack", updates="Gated")
     with slurm.client() as client:
 

@@ -19,6 +19,7 @@ from slinky_iac.drain.maintenance import HostsPlan, HostsTask, maintain
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Step, Stop, Undrain, Wait, WriteConf
 from slinky_iac.drain.settings import DrainPolicy, Limits, OutsideSettings, plain_policy
 from tests.clusters import recorded
+from tests.made import rows as slurm_rows
 from tests.unit.drain.made import NOW
 from tests.unit.drain.test_conf_steps import CONTROLLER, goal, look, running
 from tests.unit.drain.test_maintenance import HostSession
@@ -127,7 +128,7 @@ def test_a_decision_rests_on_each_field_of_a_look(found: Difference, decide: Cal
 
 def test_what_stays_as_somebody_else_wants_it_is_told() -> None:
     """The one field of a look at hosts that no step rests on."""
-    slurm = fake.FakeSlurm().add(fake.node("metal-1", "IDLE", "DRAIN", reason="fan"))
+    slurm = fake.FakeSlurm().add(slurm_rows.node("metal-1", "IDLE", "DRAIN", reason="fan"))
     session = HostSession(slurm.client())
     maintain(session, hosts_settings(active=("metal-1",)))
     assert [text for text, _ in session.said if "stays out of service" in text] != []

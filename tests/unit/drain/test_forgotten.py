@@ -6,7 +6,7 @@ import pytest
 
 from slinky_iac.drain import scale
 from slinky_iac.errors import DrainDeadline, SlurmrestUnreachable
-from tests.unit.builders import run
+from tests.made.jobs import run
 from tests.unit.drain.model import world
 from tests.unit.drain.model_session import ModelSession, settings
 

@@ -19,7 +19,10 @@ from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Job, Node
-from tests.unit import builders
+from tests.made.jobs import job
+from tests.made.nodes import node
+from tests.made.nodesets import nodeset
+from tests.made.pods import pod
 from tests.unit.drain.made import NOW, V121
 
 SMALL, LARGE = 250, 1000
@@ -55,19 +58,17 @@ def exponent(work: Callable[[int], Callable[[], object]]) -> float:
 
 
 def pods(count: int) -> tuple[Pod, ...]:
-    return tuple(
-        builders.pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(count)
-    )
+    return tuple(pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(count))
 
 
 def nodes(count: int) -> tuple[Node, ...]:
-    return tuple(builders.node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(count))
+    return tuple(node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(count))
 
 
 def ends(count: int) -> list[Job]:
     """Every node busy, each job with an end of its own."""
     return [
-        builders.job(number, f"gpu-{number % count}", start_time=NOW, end_time=NOW + 60 + number * 7919 % 600_000)
+        job(number, f"gpu-{number % count}", start_time=NOW, end_time=NOW + 60 + number * 7919 % 600_000)
         for number in range(1, count * JOBS)
     ]
 
@@ -75,21 +76,19 @@ def ends(count: int) -> list[Job]:
 def wide(count: int) -> list[Job]:
     """Each job on four nodes."""
     return [
-        builders.job(
-            number, ",".join(f"gpu-{(number + step) % count}" for step in range(4)), start_time=NOW, end_time=NOW + number
-        )
+        job(number, ",".join(f"gpu-{(number + step) % count}" for step in range(4)), start_time=NOW, end_time=NOW + number)
         for number in range(1, count)
     ]
 
 
 def endless(count: int) -> list[Job]:
     """All nodes are equally dear: each has a job of its own without an end."""
-    return [builders.job(number, f"gpu-{number - 1}", limit=None, start_time=NOW) for number in range(1, count + 1)]
+    return [job(number, f"gpu-{number - 1}", limit=None, start_time=NOW) for number in range(1, count + 1)]
 
 
 def waiting(count: int) -> list[Job]:
     """A queue of jobs that name their nodes by --nodelist, in which a plan looks for those that it selects."""
-    queue = [builders.job(10_000 + number, "", state="PENDING", required_nodes=f"gpu-{number}") for number in range(count)]
+    queue = [job(10_000 + number, "", state="PENDING", required_nodes=f"gpu-{number}") for number in range(count)]
     return [*ends(count), *queue]
 
 
@@ -98,7 +97,7 @@ def plan(count: int, jobs: list[Job], left: int, size: int | None = None) -> Cal
     cluster = ClusterView.of(nodes(count), tuple(jobs))
     own = pods(count if size is None else size)
     seen = Observation(NOW, V121, own, cluster=cluster)
-    state = builders.nodeset("gpu", len(own))
+    state = nodeset("gpu", len(own))
     return lambda: plan_scale_in(seen, state, left, DrainPolicy(), Owner("bench", "gpu"))
 
 

@@ -13,6 +13,7 @@ from slinky_iac.drain.protocol import ClearHold, Done, Mark, Release, RenewHold,
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
+from tests.made import rows
 from tests.unit.drain.made import LATER, NOW, OURS, OWNER, given_up, goal, held, job, node, pod, seen
 from tests.unit.drain.model import PERSON, Job, world
 from tests.unit.slurmrest import fake
@@ -165,9 +166,9 @@ def test_a_note_stays_until_slurm_has_said_whose_drain_it_is():
 
 def test_slurm_is_told_to_let_the_drain_stand_and_nothing_else():
     slurm = fake.FakeSlurm().add(
-        fake.node("gpu-0", "IDLE", "DRAIN", reason="bad DIMM", resume_after=fake.number(LATER)),
-        fake.node("gpu-1", "IDLE", "DRAIN", reason="bad DIMM", resume_after=fake.number(LATER + 1)),
-        fake.node("gpu-2", "IDLE"),
+        rows.node("gpu-0", "IDLE", "DRAIN", reason="bad DIMM", resume_after=rows.number(LATER)),
+        rows.node("gpu-1", "IDLE", "DRAIN", reason="bad DIMM", resume_after=rows.number(LATER + 1)),
+        rows.node("gpu-2", "IDLE"),
     )
     result = slurm.client().clear_hold({"gpu-0": LATER, "gpu-1": LATER, "gpu-2": LATER, "gpu-3": LATER})
     never = {"set": True, "infinite": True, "number": 0}

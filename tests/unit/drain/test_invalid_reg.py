@@ -13,6 +13,7 @@ from slinky_iac.drain.protocol import Release, Resume, Undrain
 from slinky_iac.drain.scale import give_back
 from slinky_iac.drain.session import act_on_slurm
 from slinky_iac.drain.settings import Owner
+from tests.made import rows
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, held, node, pod, seen
 from tests.unit.drain.model import world
 from tests.unit.drain.model_session import ModelSession, settings
@@ -46,7 +47,7 @@ def test_marks_are_taken_back_though_the_drain_cannot_be():
 
 @pytest.mark.parametrize("step", [Undrain(("gpu-0", "gpu-1")), Resume(("gpu-0", "gpu-1"))])
 def test_a_node_that_registered_wrongly_since_the_look_is_told_and_ends_no_update(step):
-    slurm = Strict().add(fake.node("gpu-0", "IDLE", "DRAIN", reason=OURS), fake.node("gpu-1", *WRONG, reason=OURS))
+    slurm = Strict().add(rows.node("gpu-0", "IDLE", "DRAIN", reason=OURS), rows.node("gpu-1", *WRONG, reason=OURS))
     told = []
     act_on_slurm(slurm.client(), step, OWNER, told.append)
     assert "DRAIN" not in slurm.nodes["gpu-0"]["state"]

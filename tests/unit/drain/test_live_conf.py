@@ -18,12 +18,12 @@ from slinky_iac.drain.plan import Seen
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, partition_lines
+from tests.made.nodesets import nodeset
+from tests.made.rows import job, node
 from tests.stacks import minimal
-from tests.unit import builders
 from tests.unit.drain.made import job as made_job
 from tests.unit.drain.made import node as made_node
 from tests.unit.drain.test_conf_run import BOTH, NO_BATCH, kept, session, settings, text
-from tests.unit.slurmrest.fake import job, node
 
 
 def state(lines):
@@ -117,7 +117,7 @@ def test_what_comes_is_written_without_a_question_to_slurm():
 
 def test_a_nodesets_own_partition_is_live_as_long_as_its_nodeset_has_it():
     """`partition.enabled: false` of an interrupted update: state and program agree, the NodeSet differs."""
-    worker = builders.nodeset("hpc-worker-gpu", 2, partition=True)
+    worker = nodeset("hpc-worker-gpu", 2, partition=True)
     found = session(job(1, partition="gpu"), partitions={"gpu": "UP"}, extra_conf="", nodesets=[worker])
     wanted = settings(ConfLines(), text="", nodesets={"gpu": "hpc-worker-gpu"})
     assert conf_planned(found, wanted, state(ConfLines())).plan["partitions"] == ["gpu"]

@@ -6,7 +6,7 @@ from slinky_iac.drain import gates
 from slinky_iac.drain.settings import DrainPolicy, plain_policy, reach_props
 from slinky_iac.errors import DrainDeadline, DrainLost
 from tests.gate_site import PODS, Site
-from tests.unit.slurmrest.fake import node, run
+from tests.made.rows import node, run
 
 
 @pytest.mark.parametrize(("state", "ends"), [("NODE_FAIL", DrainLost), ("COMPLETED", DrainDeadline)])

@@ -20,9 +20,10 @@ from slinky_iac.errors import (
     SlurmrestElsewhere,
     SlurmrestUnreachable,
 )
+from tests.made.rows import job, node, run
 from tests.unit.drain.conf_world import Kube
 from tests.unit.drain.made import NOW
-from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
+from tests.unit.slurmrest.fake import FakeSlurm, answer
 
 OWNER = Owner("prod", names.HOSTS_OWNER)
 REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")

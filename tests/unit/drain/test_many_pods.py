@@ -15,9 +15,9 @@ from slinky_iac.errors import KubeConflict
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from tests.gate_site import PODS, Site
+from tests.made.rows import node, number
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import node, number
 
 PODS_COUNT = 60
 NAMES = tuple(f"hpc-worker-g0-{ordinal}" for ordinal in range(PODS_COUNT))

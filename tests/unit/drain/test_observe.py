@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from slinky_iac.drain.observe import REST, REUSED_S, jobs_view, look
 from slinky_iac.errors import SlurmrestElsewhere
 from slinky_iac.slurmrest.shared import SharedJobs
-from tests.unit import builders
+from tests.made.jobs import job as made_job
+from tests.made.rows import job, node
 from tests.unit.drain.made import NOW, nodeset, pod
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import FakeSlurm, job, node
+from tests.unit.slurmrest.fake import FakeSlurm
 
 TASK = {"array_job_id": 12, "array_task_id": 3}
-JOB = builders.job(20, "gpu-[1-2]", start_time=NOW - 5, end_time=NOW + 5, **TASK)
+JOB = made_job(20, "gpu-[1-2]", start_time=NOW - 5, end_time=NOW + 5, **TASK)
 
 
 class Kube:

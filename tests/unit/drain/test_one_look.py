@@ -6,7 +6,9 @@ from slinky_iac.drain import one_look
 from slinky_iac.drain.one_look import observed, taken
 from slinky_iac.errors import KubeError, KubeForbidden
 from slinky_iac.kube.client import WORKERS
-from tests.unit import builders
+from tests.made import rows
+from tests.made.kubernetes import meta
+from tests.made.wire import read
 from tests.unit.drain.made import nodeset, pod
 from tests.unit.drain.model_session import REACH, settings
 from tests.unit.slurmrest import fake
@@ -31,14 +33,14 @@ class Kube:
 
 
 def looked(kube, *jobs, reserved=()):
-    slurm = fake.FakeSlurm().add(fake.node("gpu-0"), *jobs)
+    slurm = fake.FakeSlurm().add(rows.node("gpu-0"), *jobs)
     serve = slurm.serve
 
     def with_reservations(request, rest, body):
         if rest == "reservations/":
-            rows = [{"name": each, "node_list": "gpu-0", "start_time": fake.number(1), "end_time": fake.number(None)}
-                    for each in reserved]  # fmt: skip
-            return fake.answer(reservations=rows, last_update=fake.number(1))
+            listed = [{"name": each, "node_list": "gpu-0", "start_time": rows.number(1), "end_time": rows.number(None)}
+                      for each in reserved]  # fmt: skip
+            return fake.answer(reservations=listed, last_update=rows.number(1))
         return serve(request, rest, body)
 
     slurm.serve = with_reservations
@@ -52,7 +54,7 @@ def test_whether_the_operator_sees_slurm_is_what_was_answered(serving, ready):
 
 
 def test_jobs_that_wait_are_in_a_plan():
-    assert [job.job_id for job in looked(Kube(), fake.job(5, "PENDING")).answers.jobs.jobs] == [5]
+    assert [job.job_id for job in looked(Kube(), rows.job(5, "PENDING")).answers.jobs.jobs] == [5]
 
 
 def test_autoscalers_that_can_t_be_seen_are_no_empty_list():
@@ -63,7 +65,7 @@ def test_autoscalers_that_can_t_be_seen_are_no_empty_list():
 
 
 def test_without_users_names_all_else_of_a_view_is_the_same():
-    found = looked(Kube(), fake.job(4, nodes="gpu-0"), reserved=("maintenance",))
+    found = looked(Kube(), rows.job(4, nodes="gpu-0"), reserved=("maintenance",))
     left_out = one_look.OneLook(found.answered, found.pods, (), found.answers, "", restapi_ready=True)
     plain, hidden = left_out.view(""), left_out.view("slinky-iac/dev")
     assert [each.name for each in hidden.reservations] == ["maintenance"]
@@ -73,8 +75,8 @@ def test_without_users_names_all_else_of_a_view_is_the_same():
 
 
 def test_jobs_that_were_left_out_are_left_out_without_users_names_too():
-    rows = [fake.job(each, "PENDING") for each in range(1, 4)]
-    found = looked(Kube(), *rows)
+    jobs = [rows.job(each, "PENDING") for each in range(1, 4)]
+    found = looked(Kube(), *jobs)
     view = found.answers.view
     known = type(view)(**{**{name: getattr(view, name) for name in view.__dataclass_fields__}, "queue_left_out": 7})
     answers = type(found.answers)(found.answers.nodes, found.answers.jobs, known, {}, 0.0, whole=True)
@@ -89,16 +91,16 @@ class Asks:
         self.kube, self.slurm = Kube(), client
 
     def now(self):
-        return fake.NOW
+        return rows.NOW
 
     def steady(self):
         return 1.0
 
 
 def test_a_nodeset_whose_pods_have_other_labels_is_not_planned_from_the_list_of_workers():
-    state = builders.read(type(nodeset(1)), {
-        "metadata": builders.meta("hpc-worker-gpu"), "spec": {}, "status": {"selector": "app=mine"}
+    state = read(type(nodeset(1)), {
+        "metadata": meta("hpc-worker-gpu"), "spec": {}, "status": {"selector": "app=mine"}
     })  # fmt: skip
-    slurm = fake.FakeSlurm().add(fake.node("gpu-0"))
+    slurm = fake.FakeSlurm().add(rows.node("gpu-0"))
     with slurm.client() as client, pytest.raises(KubeError, match=f"selects 'app=mine' and not {WORKERS}"):
         observed(Asks(client), settings(1), state)

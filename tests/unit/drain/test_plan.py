@@ -22,7 +22,7 @@ from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.tags import BASE_COST, Tag, cost_below
 from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.releases import OperatorVersion
-from tests.unit import builders
+from tests.made.slurm import reservation
 from tests.unit.drain.made import NOW, OWNER, V110, codes, given_up, held, job, node, nodeset, pod
 
 NAME = "hpc-worker-gpu-{}".format
@@ -161,7 +161,7 @@ def test_jobs_on_both_sides_are_told_as_waited_for_whole():
 
 
 def test_reservation_on_a_chosen_node_is_told():
-    found = workers(target=0, reservations=[builders.reservation("maint", "gpu-1", NOW, NOW + 99)])
+    found = workers(target=0, reservations=[reservation("maint", "gpu-1", NOW, NOW + 99)])
     assert list(found.warnings) == ["gpu-1 is counted on by reservation maint"]
 
 

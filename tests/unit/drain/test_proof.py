@@ -6,11 +6,12 @@ from slinky_iac.drain import proof
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Cancel, Requeue, Undrain, Wait
 from slinky_iac.errors import DrainLost
-from tests.unit import builders
+from tests.made.jobs import run as made_run
+from tests.made.rows import NOW, run
 from tests.unit.drain import test_conf_run, test_maintenance
 from tests.unit.drain.made import OWNER, given_up, held, job, node, pod, seen
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import NOW, FakeSlurm, run
+from tests.unit.slurmrest.fake import FakeSlurm
 
 
 class Asking:
@@ -181,7 +182,7 @@ def test_a_node_that_a_person_drained_counts_once_its_pod_is_marked():
 
 
 def test_only_runs_on_these_nodes_and_since_then_are_lost():
-    lost = builders.run(1, "NODE_FAIL", nodes="gpu-[1-2]", end=None)
-    nowhere = builders.run(1, "NODE_FAIL", nodes="", end=None)
+    lost = made_run(1, "NODE_FAIL", nodes="gpu-[1-2]", end=None)
+    nowhere = made_run(1, "NODE_FAIL", nodes="", end=None)
     assert proof.lost_runs([lost, nowhere], met(nodes=("gpu-2",))) == (lost,)
     assert proof.lost_runs([lost, nowhere], met(1, nodes=("gpu-3",))) == (nowhere,)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.free import named_in_words, stranded, stranded_in_words
 from slinky_iac.drain.losses import Change, held_on, losers, named_by
-from tests.unit import builders
+from tests.made.nodes import node as made_node
+from tests.made.rows import job as row
 from tests.unit.drain.made import job, node
 from tests.unit.slurmrest.fake import FakeSlurm
-from tests.unit.slurmrest.fake import job as row
 
 
 def listed(**more):
@@ -117,7 +117,7 @@ def left_behind(jobs, nodes, *leaving):
 
 def test_a_job_whose_partition_empties_is_named():
     gpu, everywhere = waiting(1), waiting(2, "all")
-    other = {"cpu-0": builders.node("cpu-0", partitions=["cpu", "all"])}
+    other = {"cpu-0": made_node("cpu-0", partitions=["cpu", "all"])}
     assert left_behind([gpu, everywhere], fleet("gpu", "gpu") | other, "gpu-0", "gpu-1") == [1]
     assert left_behind([gpu, everywhere], fleet("gpu", "gpu"), "gpu-1") == []
 

@@ -11,11 +11,11 @@ from slinky_iac.drain.conf_text import ConfLines
 from slinky_iac.drain.lease import ThisRun
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
+from tests.made.rows import job
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld
 from tests.unit.drain.model import Job, world
 from tests.unit.drain.model_session import ModelSession, nothing, settings
-from tests.unit.slurmrest.fake import job
 
 
 class WithQueue(ModelSession):

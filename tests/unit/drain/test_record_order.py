@@ -15,7 +15,9 @@ from slinky_iac.drain.proof import still_running
 from slinky_iac.drain.protocol import ClosePartitions, Drain
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, SlurmrestRefused
-from tests.unit import builders
+from tests.made.jobs import run as made_run
+from tests.made.nodesets import nodeset
+from tests.made.rows import job, node, run
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import ConfSession, Slurmctld
 from tests.unit.drain.model import world
@@ -30,7 +32,7 @@ from tests.unit.drain.test_scaler import Keda, Scaled, autoscaled
 from tests.unit.drain.test_sessions import session as of_login
 from tests.unit.drain.test_sessions import settings as login
 from tests.unit.drain.test_sessions import srun
-from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node, run
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 
 # -- the look ----------------------------------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def test_limits_are_judged_in_the_run_that_begins_and_not_in_one_that_continues(
 
 
 def test_only_a_nodeset_that_has_a_partition_of_its_own_takes_one_along():
-    sets = [builders.nodeset("hpc-worker-gpu", 1, partition=True), builders.nodeset("hpc-worker-cpu", 1)]
+    sets = [nodeset("hpc-worker-gpu", 1, partition=True), nodeset("hpc-worker-cpu", 1)]
     found = session(nodesets=sets)
     names_of = {"gpu": "hpc-worker-gpu", "cpu": "hpc-worker-cpu"}
     assert conf_run.own_partitions(found, settings(BOTH, nodesets=names_of)) == frozenset({"gpu"})
@@ -219,7 +221,7 @@ class Dbd:
     def running(self, since, *, cluster, budget_s):
         self.asked.append((since, cluster, budget_s > 0))
         times = {"start": self.began, "end": 0, "elapsed": 1, "limit": {"set": False, "infinite": False, "number": 0}}
-        return (builders.run(7, "RUNNING", nodes="gpu-1", time=times),)
+        return (made_run(7, "RUNNING", nodes="gpu-1", time=times),)
 
 
 @pytest.mark.parametrize(("began", "held"), [(900, False), (1000, True)])
@@ -283,7 +285,7 @@ def test_demand_is_unknown_where_jobs_that_wait_were_left_out():
 
 
 def test_what_slurm_says_takes_nothing_from_what_the_controller_says():
-    found = session(nodesets=[builders.nodeset("hpc-worker-gpu", 1, partition=True)])
+    found = session(nodesets=[nodeset("hpc-worker-gpu", 1, partition=True)])
     wanted = settings(NO_BATCH, nodesets={"gpu": "hpc-worker-gpu"})
     live = conf_run.live_look(found, wanted)
     task = conf_run.ConfTask(found, wanted, replace(goal(["batch"]), text="x"))

@@ -13,9 +13,10 @@ from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
+from tests.made.rows import job, node
 from tests.unit.drain.made import OWNER, nodeset, pod
 from tests.unit.drain.model_session import settings
-from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 WORDS = (
     JobActionResult("1", 0, ""),

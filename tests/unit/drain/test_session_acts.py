@@ -25,6 +25,7 @@ from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeConflict, SlurmrestAuthError
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.shared import SharedJobs
+from tests.made import rows
 from tests.unit.drain.interleaving import Scheduler
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import OURS, world
@@ -177,7 +178,7 @@ def test_an_autoscaler_has_not_stopped_while_its_hpa_may_write(hands, hpa, stopp
 
 def test_a_list_of_jobs_that_was_asked_for_before_the_nodes_answered_is_not_taken():
     """Two gates of a process: a job may have begun on a node between the other's jobs and this one's nodes."""
-    slurm, shared = fake.FakeSlurm().add(fake.node("gpu-0")), SharedJobs()
+    slurm, shared = fake.FakeSlurm().add(rows.node("gpu-0")), SharedJobs()
     with slurm.client(shared=shared) as one, slurm.client(shared=shared) as other:
         serve, asked = slurm.serve, []
 

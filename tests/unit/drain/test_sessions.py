@@ -14,9 +14,9 @@ from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import DrainPolicy, Owner, plain_policy, reach_props
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestElsewhere
 from slinky_iac.kube.objects import WrittenMeta
-from tests.unit import builders
+from tests.made.pods import pod
+from tests.made.rows import NOW, job
 from tests.unit.drain.conf_world import ConfSession, Slurmctld
-from tests.unit.slurmrest.fake import NOW, job
 
 REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 POD = "slurm-login-main-7f9c-x2x"
@@ -57,7 +57,7 @@ class Kube:
 
     def pods_by(self, namespace, selector, _what):
         assert (namespace, selector) == ("slurm", PODS)
-        return [builders.pod(name=name, ordinal=0, slurm_node=name) for name in self.pods]
+        return [pod(name=name, ordinal=0, slurm_node=name) for name in self.pods]
 
 
 def session(*jobs, then=(), **kube):

@@ -29,7 +29,8 @@ from slinky_iac.drain.scale_in_state import judge
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, _hand_over, next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
-from tests.unit import builders
+from tests.made.jobs import job as made_job
+from tests.made.nodes import node as made_node
 from tests.unit.drain.made import (
     LATER,
     NOW,
@@ -157,7 +158,7 @@ def test_ready_pod_that_never_registered_is_free():
 def test_a_slurmrestd_of_another_cluster_frees_no_node(teardown):
     """A slip in slurmrest.url: none of our nodes is in that list, and jobs run on all of them."""
     pods = [given_up(number, slurm_states=frozenset({"MIXED"})) for number in range(3)]
-    found = step(seen(pods, [builders.node("other-0")]), target=0, teardown=teardown)
+    found = step(seen(pods, [made_node("other-0")]), target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert "another cluster's: check slurmrest.url" in found.progress[0]
 
@@ -167,8 +168,8 @@ def test_a_slurmrestd_of_another_cluster_frees_no_node(teardown):
 def test_a_host_network_pod_that_slurm_knows_by_another_name_is_not_free(record, teardown):
     """slurmd registers as `hostname -s`, so the node's full name is in no list, whatever runs there."""
     there = given_up(0, slurm_node="ip-10-0-0-1.ec2.internal", slurm_states=frozenset())
-    busy = builders.node(record, "MIXED")
-    jobs = [builders.job(1, record)]
+    busy = made_node(record, "MIXED")
+    jobs = [made_job(1, record)]
     found = step(seen([there], [busy], jobs), current=1, target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert f"one of {record}, which may be the same host" in found.progress[0]
@@ -497,15 +498,15 @@ def test_nodes_are_held_for_long_before_and_after_replicas_are_lowered():
 def test_a_slurmctld_that_lists_none_of_our_nodes_frees_none():
     marked = {"slurm_states": frozenset(), "slurm_reason": "", "cordon": False}
     pods = [pod(0, slurm_states=frozenset()), given_up(1, **marked), given_up(2, **marked)]
-    look = seen(pods, [builders.node("metal-1")])
+    look = seen(pods, [made_node("metal-1")])
     says("lists none of the nodes", step(look))
     pods = [given_up(n, **marked) for n in range(3)]
-    says("lists none of the nodes", step(seen(pods, [builders.node("metal-1")]), 3, 0, teardown=True))
+    says("lists none of the nodes", step(seen(pods, [made_node("metal-1")]), 3, 0, teardown=True))
     says("give slurmctld its state back", step(look))
 
 
 def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_right():
-    cluster = ClusterView.of([builders.node("metal-1")], [], name="atlas")
+    cluster = ClusterView.of([made_node("metal-1")], [], name="atlas")
     look = seen([pod(0, slurm_states=frozenset())], (), cluster=cluster)
     assert isinstance(step(replace(look), 1, 0, teardown=True, cluster="atlas"), SetCosts | DeleteNodeSet)
     says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, teardown=True, cluster="zeus"))
@@ -514,7 +515,7 @@ def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_rig
 
 def test_a_number_is_not_raised_by_the_word_of_another_cluster():
     """Whether the new pods' names are in use, only the NodeSet's own slurmctld knows; nor is a node there given back."""
-    cluster = ClusterView.of([builders.node("metal-1")], [], name="atlas")
+    cluster = ClusterView.of([made_node("metal-1")], [], name="atlas")
     look = seen([pod(0)], (), cluster=cluster)
     says("slurmctld of cluster 'atlas' answers", step(look, 1, 3, cluster="zeus"))
     assert step(look, 1, 3, cluster="atlas") == SetReplicas(3)

@@ -10,11 +10,11 @@ from slinky_iac.drain.observe import look
 from slinky_iac.drain.protocol import Done, Release, Unmark, Wait
 from slinky_iac.drain.scale import MembersTask
 from slinky_iac.names import ANNOTATION_POD_CORDON
+from tests.made.rows import node as listed
 from tests.unit.drain.made import NOW, held, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 from tests.unit.drain.test_preview import silent
 from tests.unit.slurmrest.fake import FakeSlurm
-from tests.unit.slurmrest.fake import node as listed
 
 __all__ = ["silent"]
 

@@ -12,10 +12,11 @@ from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import Done, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, StateError
+from tests.made.rows import job, node
 from tests.unit.drain.test_conf_run import BOTH, NO_BATCH, kept, session
 from tests.unit.drain.test_conf_run import settings as conf_settings
 from tests.unit.drain.test_maintenance import HostSession, settings
-from tests.unit.slurmrest.fake import FakeSlurm, job, node
+from tests.unit.slurmrest.fake import FakeSlurm
 
 PLACE = place("hpc")
 A, B = Lease("aaaa", "alice@desk", 1000), Lease("bbbb", "bob@ci", 1000)

@@ -14,6 +14,7 @@ from slinky_iac.drain.protocol import Stop
 from slinky_iac.drain.scale_in_state import deadline_step, judge
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.words import jobs_in_words
+from tests.made import rows
 from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
 from tests.unit.slurmrest import fake
@@ -38,22 +39,22 @@ def looked(jobs=(), nodes=(), *swaps):
 
 def test_one_byte_in_a_jobs_name_stops_no_drain():
     """Any user can do this: `sbatch -J "$(printf 'a\\377b')" --hold`."""
-    drained = fake.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
-    found = looked([fake.job(17, "PENDING", name="MARK")], [drained], (b"MARK", b"a\xffb"))
+    drained = rows.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
+    found = looked([rows.job(17, "PENDING", name="MARK")], [drained], (b"MARK", b"a\xffb"))
     assert isinstance(verdict("gpu-0", found, NOW), Free)
 
 
 @pytest.mark.parametrize("state", ["PENDING", "COMPLETED"])
 def test_a_job_that_holds_no_node_by_its_state_needs_no_readable_list_of_them(state):
-    drained = fake.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
-    found = looked([fake.job(17, state, nodes="MARK")], [drained], (b"MARK", b"g\xff"))
+    drained = rows.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
+    found = looked([rows.job(17, state, nodes="MARK")], [drained], (b"MARK", b"g\xff"))
     assert isinstance(verdict("gpu-0", found, NOW), Free)
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING"])
 def test_a_job_whose_nodes_cannot_be_read_holds_every_node_and_is_named(state):
-    drained = fake.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
-    found = looked([fake.job(17, state, nodes="MARK")], [drained], (b"MARK", b"g\xff"))
+    drained = rows.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")
+    found = looked([rows.job(17, state, nodes="MARK")], [drained], (b"MARK", b"g\xff"))
     for name in ("gpu-0", "never-listed"):
         judged = verdict(name, found, NOW)
         assert isinstance(judged, Unknown)
@@ -61,23 +62,23 @@ def test_a_job_whose_nodes_cannot_be_read_holds_every_node_and_is_named(state):
 
 
 def test_a_job_of_which_only_the_nodes_can_be_read_holds_those():
-    row = fake.job(17, "COMPLETED", nodes="gpu-[0-1]")
+    row = rows.job(17, "COMPLETED", nodes="gpu-[0-1]")
     row["job_state"] = "no list"
-    nodes = [fake.node(f"gpu-{n}", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x") for n in range(3)]
+    nodes = [rows.node(f"gpu-{n}", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x") for n in range(3)]
     found = looked([row], nodes)
     assert [type(verdict(f"gpu-{n}", found, NOW)) for n in range(3)] == [Busy, Busy, Free]
     assert "job 17 can't be read" in jobs_in_words(found.jobs("gpu-0"))
 
 
 def test_a_finished_job_that_lacks_something_else_holds_nothing():
-    row = fake.job(17, "COMPLETED", nodes="gpu-0")
+    row = rows.job(17, "COMPLETED", nodes="gpu-0")
     del row["end_time"]
-    found = looked([row], [fake.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")])
+    found = looked([row], [rows.node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: x")])
     assert isinstance(verdict("gpu-0", found, NOW), Free)
 
 
 def test_a_node_whose_record_cannot_be_read_is_never_free_and_its_pod_is_blocked():
-    found = looked([], [{**fake.node("gpu-0", "IDLE", "DRAIN"), "alloc_cpus": None}])
+    found = looked([], [{**rows.node("gpu-0", "IDLE", "DRAIN"), "alloc_cpus": None}])
     judged = verdict("gpu-0", found, NOW)
     assert isinstance(judged, Unknown)
     assert "node gpu-0 can't be read" in judged.why

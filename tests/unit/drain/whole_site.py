@@ -32,7 +32,9 @@ from slinky_iac.errors import KubeConflict, KubeNotFound
 from slinky_iac.kube.objects import OwnPartition
 from slinky_iac.kube.scalers import Autoscaler
 from slinky_iac.slurmrest.shared import SharedJobs
-from tests.unit import builders
+from tests.made.kubernetes import meta as made_meta
+from tests.made.pods import pod as made_pod
+from tests.made.scalers import target
 from tests.unit.drain import conf_world
 from tests.unit.drain.conf_world import Slurmctld, written
 from tests.unit.drain.interleaving import Gate, Life, Scheduler, SharedKube, SharedSlurm, Site
@@ -147,7 +149,7 @@ class SiteKube(SharedKube):
 
     def pods_by(self, _namespace, _selector, _what):
         self.turn()
-        return tuple(builders.pod(name, slurm_node=name) for name in sorted(self.w.logins))
+        return tuple(made_pod(name, slurm_node=name) for name in sorted(self.w.logins))
 
     # -- KEDA ----------------------------------------------------------------------------------------------------------
     def asked(self, path, model, _what, **_):
@@ -156,20 +158,16 @@ class SiteKube(SharedKube):
             raise KubeNotFound("no ScaledObject", status=404)
         paused = self.scaled.get(names.KEDA_PAUSED, "false") != "false"
         stopped = [{"type": "Paused", "status": str(paused and not self.hpa)}]
-        meta = builders.meta(SCALER, annotations=dict(self.scaled)) | {"resourceVersion": f"{self.scaled_version}"}
-        spec = {"scaleTargetRef": self._target(), "maxReplicaCount": self.most}
+        meta = made_meta(SCALER, annotations=dict(self.scaled)) | {"resourceVersion": f"{self.scaled_version}"}
+        spec = {"scaleTargetRef": target("hpc-worker-gpu"), "maxReplicaCount": self.most}
         return msgspec.convert({"metadata": meta, "spec": spec, "status": {"conditions": stopped}}, model)
 
     def listed(self, path, _page, _what, *_, **__):
         self.turn()
         if "horizontalpodautoscalers" not in path or not self.hpa:
             return ()
-        found = {"metadata": builders.meta(f"keda-hpa-{SCALER}"), "spec": {"scaleTargetRef": self._target()}}
+        found = {"metadata": made_meta(f"keda-hpa-{SCALER}"), "spec": {"scaleTargetRef": target("hpc-worker-gpu")}}
         return (msgspec.convert(found, Autoscaler),)
-
-    @staticmethod
-    def _target():
-        return {"kind": "NodeSet", "name": "hpc-worker-gpu", "apiVersion": names.API_VERSION}
 
     def patch(self, _path, meta, change, _what):
         self.turn()

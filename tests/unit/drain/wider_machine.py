@@ -14,7 +14,7 @@ from slinky_iac.drain.protocol import DeleteNodeSet, Done, SetReplicas, Step, St
 from slinky_iac.drain.scale import ScaleTask
 from slinky_iac.drain.steps import next_step
 from slinky_iac.slurmrest.daemons import Accounted
-from tests.unit import builders
+from tests.made.jobs import run
 from tests.unit.drain.model import Job, Node, World
 from tests.unit.drain.model_session import settings
 from tests.unit.drain.scale_in_machine import OWNER, PICK, ScaleIn
@@ -44,7 +44,7 @@ class DaemonsSession:
         rows = [job for job in self.w.hidden.values() if not job.completing]
         times = {"end": 0, "elapsed": 1, "limit": {"set": False, "infinite": False, "number": 0}}
         return tuple(
-            builders.run(job.job_id, "RUNNING", nodes=",".join(job.nodes), time={"start": max(job.start, since), **times})
+            run(job.job_id, "RUNNING", nodes=",".join(job.nodes), time={"start": max(job.start, since), **times})
             for job in rows
         )
 

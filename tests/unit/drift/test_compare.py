@@ -19,9 +19,10 @@ from slinky_iac.keys.jwks import public_set
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
+from tests.made.nodes import node
+from tests.made.nodesets import nodeset
+from tests.made.pods import worker_pod
 from tests.rsa_keys import token_key
-from tests.unit.builders import node, nodeset
-from tests.unit.builders import pod as kube_pod
 
 NOW = 1_795_240_000
 TAG = Tag("prod/gpu", -1).text()
@@ -39,14 +40,10 @@ def worker(name: str, *more: str, reason: str = "", **also: object) -> Node:
     return node(name, "+".join(("IDLE", "DYNAMIC_NORM", *more)), reason=reason, **also)
 
 
-def pod(node: str, *, ready: bool = True, terminating: bool = False, tag: str = "") -> Pod:
-    return kube_pod(f"slurm-worker-{node}", slurm_node=node, ready=ready, terminating=terminating, gate=tag)
-
-
 def seen(*nodes: Node, pods: tuple[Pod, ...] | None = None, **more: object) -> Seen:
     metal = (node("metal-1"), node("metal-2", "IDLE+DRAIN", reason="a person's"))
     workers = nodes or (worker("gpu-0"), worker("gpu-1"))
-    found = pods if pods is not None else (pod("gpu-0"), pod("gpu-1"))
+    found = pods if pods is not None else (worker_pod("gpu-0"), worker_pod("gpu-1"))
     base = Seen(
         now=NOW,
         cluster="lab",
@@ -146,12 +143,12 @@ def test_another_cluster_or_release_is_told() -> None:
 
 def test_a_ready_pod_without_a_node_is_told_and_one_that_starts_or_ends_is_not() -> None:
     assert kinds(seen(worker("gpu-0"))) == [("node-missing", "gpu-1")]
-    for other in (pod("gpu-1", ready=False), pod("gpu-1", terminating=True)):
-        assert kinds(seen(worker("gpu-0"), pods=(pod("gpu-0"), other))) == []
+    for other in (worker_pod("gpu-1", ready=False), worker_pod("gpu-1", terminating=True)):
+        assert kinds(seen(worker("gpu-0"), pods=(worker_pod("gpu-0"), other))) == []
 
 
 def test_missing_pods_nodesets_and_hosts_are_told() -> None:
-    assert kinds(seen(worker("gpu-0"), pods=(pod("gpu-0"),))) == [("node-missing", "gpu")]
+    assert kinds(seen(worker("gpu-0"), pods=(worker_pod("gpu-0"),))) == [("node-missing", "gpu")]
     assert kinds(seen(workers={"gpu": Workers()}, nodes=seen().nodes))[0][0] == "node-missing"
     assert kinds(seen(), replace(EXPECTED, hosts={"metal-9": "active"})) == [("node-missing", "metal-9")]
 
@@ -167,7 +164,7 @@ def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> Non
 
 
 def drained(reason: str, tag: str = TAG, **more: object) -> Seen:
-    pods = (pod("gpu-0"), pod("gpu-1", tag=tag))
+    pods = (worker_pod("gpu-0"), worker_pod("gpu-1", gate=tag))
     return seen(worker("gpu-0"), worker("gpu-1", "DRAIN", reason=reason, **more), pods=pods)
 
 
@@ -229,7 +226,7 @@ NODES = st.builds(
     version=st.sampled_from(["", "26.05.5", "25.11.1"]),
     resume_after=st.none() | st.just(NOW - 1),
 )  # fmt: skip
-PODS = st.builds(pod, NAMES, ready=st.booleans(), terminating=st.booleans(), tag=st.sampled_from(["", TAG, "x"]))
+PODS = st.builds(worker_pod, NAMES, ready=st.booleans(), terminating=st.booleans(), gate=st.sampled_from(["", TAG, "x"]))
 
 
 @given(st.lists(NODES, max_size=6), st.lists(PODS, max_size=4).map(tuple))

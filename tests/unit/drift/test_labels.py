@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from slinky_iac.commands.drift.compare import drift
 from slinky_iac.commands.drift.labels import Labelled, labelled
-from slinky_iac.kube.machines import Machine, MachineMeta
-from slinky_iac.kube.objects import ManagedFields
+from slinky_iac.kube.machines import Machine
+from tests.made.machines import machine
 from tests.unit.drift.test_compare import EXPECTED, replace, seen
 
 KEY = "slurm.example.org/ib"
 OURS = "slinky-iac/prod"
 WANTED = Labelled(OURS, {"w-1": {("labels", KEY): "true"}})
-
-
-def machine(name: str, labels: dict[str, str], *managers: str) -> Machine:
-    claims: dict[str, Any] = {"f:metadata": {"f:labels": {f"f:{key}": {} for key in labels}}}
-    fields = tuple(ManagedFields(manager=each, fields_v1=claims) for each in managers)
-    return Machine(MachineMeta(name=name, uid="u", labels=labels, managed_fields=fields))
 
 
 def told(*machines: Machine) -> list[tuple[str, str]]:

@@ -10,8 +10,9 @@ from msgspec import structs
 from slinky_iac.commands.drift.compare import drift
 from slinky_iac.commands.drift.labels import Labelled, place_of_nodeset, places_of_hosts
 from slinky_iac.names import ANNOTATION_TOPOLOGY
-from tests.unit.builders import node
-from tests.unit.drift.test_compare import EXPECTED, pod, seen, worker
+from tests.made.nodes import node
+from tests.made.pods import worker_pod
+from tests.unit.drift.test_compare import EXPECTED, seen, worker
 
 HOST = replace(EXPECTED, host_places={"metal-1": "t:s1,b:b1"})
 GPU = replace(EXPECTED, nodeset_places={"gpu": "t:s2"})
@@ -44,19 +45,19 @@ def test_a_host_at_another_place_is_told_and_an_unknown_place_is_not(topology, d
 
 
 def test_a_pod_whose_unit_slurmctld_did_not_know_is_told_with_the_way_out():
-    found = drift(GPU, seen(worker("gpu-0", topology=""), pods=(pod("gpu-0"),)))
+    found = drift(GPU, seen(worker("gpu-0", topology=""), pods=(worker_pod("gpu-0"),)))
     (finding,) = [each for each in found if each.kind == "node-topology"]
     assert "at no place" in finding.text
     assert "scontrol update nodename=gpu-0 topology=t:s2" in finding.text
     assert "1.1 and newer remove a place that extraConf gives" in finding.text
-    assert told(GPU, seen(worker("gpu-0", topology="t:core:s2"), pods=(pod("gpu-0"),))) == []
-    assert told(GPU, seen(worker("gpu-0", topology=""), pods=(pod("gpu-0", ready=False),))) == []
+    assert told(GPU, seen(worker("gpu-0", topology="t:core:s2"), pods=(worker_pod("gpu-0"),))) == []
+    assert told(GPU, seen(worker("gpu-0", topology=""), pods=(worker_pod("gpu-0", ready=False),))) == []
 
 
 def test_the_place_of_a_kubernetes_node_is_that_of_its_pods():
     labelled = Labelled("slinky-iac/prod", {"worker-1": {("annotations", ANNOTATION_TOPOLOGY): "t:s3"}})
     wanted = replace(EXPECTED, labelled=labelled, nodeset_places={"gpu": ""})
-    made = pod("gpu-0")
+    made = worker_pod("gpu-0")
     pods = (structs.replace(made, spec=structs.replace(made.spec, node_name="worker-1")),)
     assert told(wanted, seen(worker("gpu-0", topology="t:s3"), pods=pods)) == []
     assert told(wanted, seen(worker("gpu-0", topology=""), pods=pods)) == [("node-topology", "gpu-0")]

@@ -6,7 +6,8 @@ import pytest
 
 from slinky_iac.commands.drift.compare import drift
 from slinky_iac.preflight.check_resources import Promised, promised
-from tests.unit.drift.test_compare import EXPECTED, pod, seen, worker
+from tests.made.pods import worker_pod
+from tests.unit.drift.test_compare import EXPECTED, seen, worker
 
 SPEC = {
     "extraConf": "Weight=3 Features=ib,fast Gres=gpu:2",
@@ -15,7 +16,7 @@ SPEC = {
 
 
 def told(record, wanted, **more):
-    found = drift(replace(EXPECTED, promised={"gpu": wanted}), seen(record, pods=(pod(record.name, **more),)))
+    found = drift(replace(EXPECTED, promised={"gpu": wanted}), seen(record, pods=(worker_pod(record.name, **more),)))
     return [(each.kind, each.subject) for each in found if each.kind in {"node-features", "more-than-pod"}]
 
 

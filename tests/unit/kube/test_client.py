@@ -21,7 +21,10 @@ from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.resources import ApiGroupList
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.parts.fence.part import KINDS
-from tests.unit import builders
+from tests.made.kubernetes import kube_access
+from tests.made.nodesets import nodeset as made_nodeset
+from tests.made.pods import pod as made_pod
+from tests.made.scalers import target
 
 TOKEN = "a-secret-bearer-token"
 KEY = b"\x00raw key bytes\n"
@@ -31,7 +34,7 @@ EPOCH = 1_795_233_600
 
 
 def client_of(handle: Callable[[httpx.Request], httpx.Response], tries: int = 2) -> KubeClient:
-    access = builders.kube_access(token=TOKEN)
+    access = kube_access(token=TOKEN)
     clock = Clock(sleep=lambda seconds: None)
     transport = KubeTransport(access, clock=clock, connect=lambda tls: httpx.MockTransport(handle))
     return KubeClient(access, clock=clock, retry=Retry(tries=tries), transport=transport)
@@ -136,11 +139,11 @@ def test_a_nodeset_under_way_is_told(change: Json, *, rolls: bool) -> None:
     ],
 )
 def test_a_permission_holds_for_the_generation_that_it_names(permit: str, *, holds: bool) -> None:
-    assert builders.nodeset("gpu", 3, generation=4, annotations={names.ANNOTATION_PERMIT: permit}).permitted is holds
+    assert made_nodeset("gpu", 3, generation=4, annotations={names.ANNOTATION_PERMIT: permit}).permitted is holds
 
 
 def test_annotations_are_read_as_the_operator_reads_them() -> None:
-    plain, marked = builders.pod("p"), builders.pod("p", deletion_cost=-5, deadline=EPOCH, cordon=True, gate="tag")
+    plain, marked = made_pod("p"), made_pod("p", deletion_cost=-5, deadline=EPOCH, cordon=True, gate="tag")
     assert (plain.deletion_cost, plain.cost_text, plain.deadline, plain.cordon, plain.gate) == (0, None, None, False, "")
     assert (marked.deletion_cost, marked.cost_text, marked.deadline, marked.cordon) == (-5, "-5", EPOCH, True)
     assert marked.gate == "tag"
@@ -148,16 +151,16 @@ def test_annotations_are_read_as_the_operator_reads_them() -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "2027-01-15", "2027-01-15T08:00:00", "999999-01-01T00:00:00Z"])
 def test_deadline_that_cannot_be_read_is_none(text: str) -> None:
-    assert builders.pod("p", annotations={names.ANNOTATION_POD_DEADLINE: text}).deadline is None
+    assert made_pod("p", annotations={names.ANNOTATION_POD_DEADLINE: text}).deadline is None
 
 
 def test_pod_that_became_unready_is_known_to_have_been_so_since_then() -> None:
-    pod = builders.pod("p", ready=False, ready_changed=EPOCH)
+    pod = made_pod("p", ready=False, ready_changed=EPOCH)
     assert (pod.healthy, pod.ready_changed) == (False, EPOCH)
 
 
 def test_pod_without_a_node_or_a_number_is_told() -> None:
-    pod = builders.pod("p-x", scheduled=False, ready=False, phase="Pending", ordinal=-1)
+    pod = made_pod("p-x", scheduled=False, ready=False, phase="Pending", ordinal=-1)
     assert (pod.scheduled, pod.ordinal, pod.healthy) == (False, -1, False)
 
 
@@ -233,8 +236,8 @@ def test_a_patch_without_an_answer_is_not_repeated_and_says_it_may_be_done() -> 
     assert len(sent) == 1
 
 
-def scaler(kind: str, name: str, target: str = "lab-worker-gpu", version: str = "v1beta1", **spec: Any) -> Json:
-    ref = {"apiVersion": f"slinky.slurm.net/{version}", "kind": "NodeSet", "name": target}
+def scaler(kind: str, name: str, nodeset: str = "lab-worker-gpu", version: str = "v1beta1", **spec: Any) -> Json:
+    ref = target(nodeset, version)
     return {"kind": kind, "metadata": meta(name), "spec": {"scaleTargetRef": ref, **spec}}
 
 
@@ -242,7 +245,7 @@ def test_who_else_scales_a_nodeset() -> None:
     hpas = [
         scaler("HPA", "mine", minReplicas=2, maxReplicas=8),
         scaler("HPA", "default", maxReplicas=4),
-        scaler("HPA", "other", target="lab-worker-cpu", maxReplicas=4),
+        scaler("HPA", "other", nodeset="lab-worker-cpu", maxReplicas=4),
     ]
     web = scaler("HPA", "web", maxReplicas=4)
     web["spec"]["scaleTargetRef"] = {"apiVersion": "apps/v1", "kind": "NodeSet", "name": "lab-worker-gpu"}

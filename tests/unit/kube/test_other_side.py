@@ -15,14 +15,15 @@ from slinky_iac.kube.objects import Pod, WrittenMeta
 from slinky_iac.kube.pods import hosts_of
 from slinky_iac.kube.resources import Controller, ControllerSpec
 from slinky_iac.kube.scalers import Autoscaler, ScaledObject
-from tests.unit import builders
+from tests.made.kubernetes import meta as made_meta
+from tests.made.scalers import target
 from tests.unit.kube.test_client import a_nodeset, a_pod, client_of, pod_body, scaler, status
 
 
 @pytest.mark.parametrize(("text", "paused"), [("true", True), ("True", True), ("", True), ("yes", True), ("false", False)])
 def test_any_text_but_false_pauses_keda(text: str, *, paused: bool) -> None:
-    meta = builders.meta("gpu", annotations={names.KEDA_PAUSED: text})
-    spec = {"scaleTargetRef": {"kind": "NodeSet", "name": "hpc-worker-gpu", "apiVersion": names.API_VERSION}}
+    meta = made_meta("gpu", annotations={names.KEDA_PAUSED: text})
+    spec = {"scaleTargetRef": target("hpc-worker-gpu")}
     assert msgspec.convert({"metadata": meta, "spec": spec}, ScaledObject).paused is paused
 
 
@@ -67,7 +68,7 @@ LONG = "login-" + "x" * 80
     ],
 )
 def test_the_host_of_an_srun_is_what_kubelet_calls_it(name: str, spec: dict[str, object], host: str) -> None:
-    body = {"metadata": builders.meta(name), "spec": spec}
+    body = {"metadata": made_meta(name), "spec": spec}
     kube = client_of(lambda _: httpx.Response(200, json={"items": [body]}))
     assert hosts_of(kube, "slurm", "app=login") == frozenset({host})
 
@@ -93,7 +94,7 @@ def test_a_new_slurm_conf_is_permitted_for_the_generation_that_was_looked_at() -
         bodies.append(json.loads(request.content))
         return httpx.Response(200, json={})
 
-    meta = msgspec.convert(builders.meta("hpc", generation=7), WrittenMeta)
+    meta = msgspec.convert(made_meta("hpc", generation=7), WrittenMeta)
     client_of(handle).set_extra_conf("slurm", Controller(meta, ControllerSpec("")), "a=b")
     (body,) = bodies
     assert body["metadata"]["annotations"] == {names.ANNOTATION_PERMIT: names.permit_to_configure(7)}

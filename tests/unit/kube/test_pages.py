@@ -15,6 +15,7 @@ from slinky_iac.kube.wire import Clock
 from slinky_iac.names import API_VERSION
 from tests.api_server import ApiServer, Json
 from tests.gate_site import AT, HPAS, NODESETS, PODS, SCALED, nodeset_body, pod_body
+from tests.made.scalers import target
 from tests.tree import python_modules, syntax_tree
 
 COUNT = 5
@@ -22,9 +23,8 @@ SECRETS = "/api/v1/namespaces/slurm/secrets"
 
 
 def scaler(number: int) -> Json:
-    target = {"apiVersion": API_VERSION, "kind": "NodeSet", "name": "hpc-worker-g0"}
     meta = {"name": f"each-{number}", "uid": "u", "resourceVersion": "1", "creationTimestamp": AT}
-    return {"metadata": meta, "spec": {"scaleTargetRef": target}}
+    return {"metadata": meta, "spec": {"scaleTargetRef": target("hpc-worker-g0")}}
 
 
 def controller(number: int) -> Json:

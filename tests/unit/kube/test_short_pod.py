@@ -12,10 +12,11 @@ from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry
-from tests.unit import builders
+from tests.made.kubernetes import kube_access
+from tests.made.pods import short_pod
 
 Json = dict[str, Any]
-ACCESS = builders.kube_access(token="a-secret-bearer-token")
+ACCESS = kube_access(token="a-secret-bearer-token")
 
 
 def client_of(*answers: httpx.Response, asked: list[httpx.Request] | None = None) -> ShortPodClient:
@@ -36,13 +37,9 @@ def status(code: int, message: str = "no") -> httpx.Response:
     return httpx.Response(code, json={"kind": "Status", "message": message, "code": code})
 
 
-def pod(**status_: Any) -> Json:
-    return {"metadata": {"name": "p"}, "spec": {"nodeName": "node-1"}, "status": status_}
-
-
 def test_what_a_pod_wrote_is_read_from_its_status() -> None:
     ended = {"terminated": {"exitCode": 0, "message": "date 17\n", "reason": "Completed"}}
-    seen = client_of(httpx.Response(200, json=pod(phase="Succeeded", containerStatuses=[{"state": ended}])))
+    seen = client_of(httpx.Response(200, json=short_pod(phase="Succeeded", containerStatuses=[{"state": ended}])))
     found = seen.short_pod("slurm", "p")
     assert (found.spec.node_name, found.message, found.trouble, found.ended) == ("node-1", "date 17\n", "", True)
 
@@ -60,12 +57,12 @@ def test_what_a_pod_wrote_is_read_from_its_status() -> None:
     ],
 )
 def test_a_pod_that_does_not_run_says_why(body: Json, words: str) -> None:
-    assert words in client_of(httpx.Response(200, json=pod(**body))).short_pod("slurm", "p").trouble
+    assert words in client_of(httpx.Response(200, json=short_pod(**body))).short_pod("slurm", "p").trouble
 
 
 def test_a_pod_that_is_being_made_is_no_trouble() -> None:
     making = {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]}
-    found = client_of(httpx.Response(200, json=pod(**making))).short_pod("slurm", "p")
+    found = client_of(httpx.Response(200, json=short_pod(**making))).short_pod("slurm", "p")
     assert (found.trouble, found.ended) == ("", False)
 
 

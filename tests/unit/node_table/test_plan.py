@@ -9,22 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import NodeTableError
-from slinky_iac.kube.machines import Machine, MachineMeta
-from slinky_iac.kube.objects import ManagedFields
+from slinky_iac.kube.machines import Machine
 from slinky_iac.node_table.plan import Row, absent, conflicts, due, plain, planned, values
+from tests.made.machines import machine
 
 KEY = ("labels", "slurm.example.org/ib")
 OURS = "slinky-iac/prod"
 IB = Row(("w-[1-2]",), {}, {KEY: "true"})
 POOL = Row((), {"pool": "gpu"}, {KEY: "true"})
-
-
-def machine(name: str, labels: dict[str, str] | None = None, **managers: str) -> Machine:
-    """A node; ``managers``: who owns which label, as manager=key."""
-    fields = tuple(
-        ManagedFields(manager=who, fields_v1={"f:metadata": {"f:labels": {f"f:{key}": {}}}}) for who, key in managers.items()
-    )
-    return Machine(MachineMeta(name=name, uid=f"uid-{name}", labels=labels or {}, managed_fields=fields))
 
 
 def live(*found: Machine) -> dict[str, Machine]:

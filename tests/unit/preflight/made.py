@@ -29,8 +29,11 @@ from slinky_iac.preflight.facts import (
 from slinky_iac.slurmrest.controller import Partition
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
+from tests.made.nodes import node as made_node
+from tests.made.nodesets import nodeset
+from tests.made.pods import worker_pod
+from tests.made.slurm import cluster
 from tests.stacks import merged
-from tests.unit import builders
 
 NOW = 1_795_250_000
 CTL = Place("controller.external", "slurmctld", "ctl.example.org", 6817)
@@ -55,7 +58,7 @@ def stack(**over: Any) -> StackConfig:
 
 def node(name: str, *states: str, version: str = "26.05.5") -> Node:
     """One node of slurmctld's."""
-    return builders.node(name, "+".join(states or ("IDLE",)), version=version)
+    return made_node(name, "+".join(states or ("IDLE",)), version=version)
 
 
 def partition(name: str, *nodesets: str) -> Partition:
@@ -65,12 +68,7 @@ def partition(name: str, *nodesets: str) -> Partition:
 
 def workers(*pods: Pod) -> dict[str, Workers]:
     """The NodeSet with these pods."""
-    return {"gpu": Workers(builders.nodeset("slurm-worker-gpu", 2), pods)}
-
-
-def worker(node: str, **more: Any) -> Pod:
-    """One pod of the NodeSet, ready unless said."""
-    return builders.pod(f"slurm-worker-{node}", slurm_node=node, **more)
+    return {"gpu": Workers(nodeset("slurm-worker-gpu", 2), pods)}
 
 
 CONF = SlurmConf(
@@ -103,7 +101,7 @@ SLURM = SlurmFacts(
     version="26.05.5",
     partitions=(partition("gpu", "gpu"), partition("all", "gpu")),
     nodes=(node("gpu-0"), node("gpu-1"), node("metal-1")),
-    clusters=(builders.cluster("lab", "10.0.0.1", 6817, 11520),),
+    clusters=(cluster("lab", "10.0.0.1", 6817, 11520),),
     slurmdbd_answers=True,
     clock=Clock("slurmctld", NOW, NOW - 0.1, NOW + 1.1),
 )
@@ -124,7 +122,7 @@ KUBE = KubeFacts(
     restapi_pods=1,
     keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
     asked_at=NOW,
-    workers=workers(worker("gpu-0"), worker("gpu-1")),
+    workers=workers(worker_pod("gpu-0"), worker_pod("gpu-1")),
     serves={"fence": True},
 )
 FACTS = Facts(

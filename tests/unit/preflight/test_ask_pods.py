@@ -13,7 +13,8 @@ from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.pods import ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import PodFacts
-from tests.unit import builders
+from tests.made.pods import short_pod
+from tests.made.wire import read
 from tests.unit.preflight.made import CTL, NOW, stack
 
 SAID = f"date {NOW}\nuid 401\nslurmd slurm 26.05.5\ntry ctl.example.org 6817 0 10.0.0.1 \n"
@@ -60,7 +61,7 @@ def pod(phase: str, message: str = "", trouble: str = "", name: str = "p") -> Sh
     ended = {"name": "look", "state": {"terminated": {"message": message}}}
     stuck = {"type": "PodScheduled", "status": "False", "message": trouble}
     status = {"phase": phase, "containerStatuses": [ended] if message else [], "conditions": [stuck] if trouble else []}
-    return builders.read(ShortPod, {"metadata": {"name": name}, "spec": {"nodeName": "node-1"}, "status": status})
+    return read(ShortPod, short_pod(name, **status))
 
 
 def ask(kube: FakeKube, wait_s: float = 5) -> PodFacts:

@@ -13,8 +13,9 @@ from slinky_iac.preflight.ask_slurm import RestEndpoint, ask_slurm
 from slinky_iac.preflight.facts import SlurmFacts
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from tests.unit.builders import cluster
-from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, Json, answer, error, node, number
+from tests.made.rows import NOW, Json, node, number
+from tests.made.slurm import cluster
+from tests.unit.slurmrest.fake import KEY, OTHER_KEY, FakeSlurm, answer, error
 
 INSIDE = RestEndpoint(Direct("http://inside:6820", plain_http=True), inside=True)
 OUTSIDE = RestEndpoint(Direct("http://outside:6820", plain_http=True), inside=False, needed=False)

@@ -16,7 +16,8 @@ from slinky_iac.preflight.facts import (
     PodFacts,
     Tried,
 )
-from tests.unit.builders import cluster
+from tests.made.pods import worker_pod
+from tests.made.slurm import cluster
 from tests.unit.preflight.made import (
     BY_HAND,
     CTL,
@@ -36,7 +37,6 @@ from tests.unit.preflight.made import (
     slurm,
     stack,
     verdicts,
-    worker,
     workers,
 )
 
@@ -73,7 +73,7 @@ def test_what_is_wrong_says_what_to_change() -> None:
 
 def unready(for_s: int, trouble: str = "") -> Facts:
     """A pod of the NodeSet is there, and not ready."""
-    return kube(workers=workers(worker("gpu-0", ready=False, created=NOW - for_s, trouble=trouble)))
+    return kube(workers=workers(worker_pod("gpu-0", ready=False, created=NOW - for_s, trouble=trouble)))
 
 
 CASES: list[tuple[str, Facts, Verdict, str]] = [

@@ -12,15 +12,16 @@ from slinky_iac.kube.objects import Pod
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.check_resources import EXPECTED
 from slinky_iac.preflight.facts import Kubelet
-from tests.unit import builders
-from tests.unit.preflight.made import FACTS, stack, worker, workers
+from tests.made.nodes import node as made_node
+from tests.made.pods import worker_pod
+from tests.unit.preflight.made import FACTS, stack, workers
 
 LIMITED = {"gpu": {"resources": {"cpus": "2", "memory": "2Gi"}}}
 STATIC = Kubelet("static", "best-effort")
 
 
 def on_node(node: str, qos: str = "Guaranteed") -> Pod:
-    pod = worker(node)
+    pod = worker_pod(node)
     status = structs.replace(pod.status, qos_class=qos)
     return structs.replace(pod, spec=structs.replace(pod.spec, node_name="node-1"), status=status)
 
@@ -30,7 +31,7 @@ def told(
 ) -> list[tuple[str, Verdict, str]]:
     kubelets = {} if kubelet is None else {"node-1": kubelet}
     kube = replace(FACTS.kube, workers=workers(on_node("gpu-0", qos)), kubelets=kubelets)
-    slurm = replace(FACTS.slurm, nodes=(builders.node("gpu-0", **fields),))
+    slurm = replace(FACTS.slurm, nodes=(made_node("gpu-0", **fields),))
     facts = replace(FACTS, kube=kube, slurm=slurm)
     config = stack(nodesets=nodesets)
     return [(check.name, check.verdict, check.got) for row in EXPECTED for check in row.checks(config, facts)]

@@ -9,7 +9,7 @@ import pytest
 
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.check_lines import TOPOLOGY as EXPECTED
-from tests.unit import builders
+from tests.made.nodes import node
 from tests.unit.preflight.made import FACTS, stack
 
 DECLARED: dict[str, Any] = {
@@ -20,7 +20,7 @@ DECLARED: dict[str, Any] = {
 
 
 def told(place: str | None, topologies: dict[str, Any]) -> list[tuple[Verdict, str]]:
-    facts = replace(FACTS, slurm=replace(FACTS.slurm, nodes=(builders.node("gpu-0", topology=place),)))
+    facts = replace(FACTS, slurm=replace(FACTS.slurm, nodes=(node("gpu-0", topology=place),)))
     config = stack(nodes={"topologies": topologies})
     return [(check.verdict, check.got) for row in EXPECTED for check in row.checks(config, facts)]
 

@@ -22,11 +22,15 @@ from slinky_iac.kube import tally
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.fake_nodes import ANNOTATION, SELECTOR, FakeNodesClient, served
 from slinky_iac.kube.wire import Clock, Retry
-from tests.unit import builders
+from tests.made.jobs import job
+from tests.made.kubernetes import kube_access
+from tests.made.nodes import node
+from tests.made.pods import pod
+from tests.made.wire import read as made_read
 from tests.unit.slurmrest.fake import FakeSlurm
 
 Json = dict[str, Any]
-ACCESS = builders.kube_access(token="a-secret-bearer-token")
+ACCESS = kube_access(token="a-secret-bearer-token")
 BASE: Json = {
     "cluster": {"name": "prod", "namespace": "slurm", "images": {"slurmd": "site/slurmd:1"}, "resourceName": "prod"},
     "operator": {"version": "1.2.1"},
@@ -218,8 +222,8 @@ def test_only_the_operators_own_scale_in_has_no_fence() -> None:
 
 
 def addressed(name: str, **more: Any) -> fleet.AddressedPod:
-    found = builders.pod(name, slurm_node=name, **more)
-    return builders.read(
+    found = pod(name, slurm_node=name, **more)
+    return made_read(
         fleet.AddressedPod,
         {
             "metadata": meta(name) | ({"deletionTimestamp": "2026-01-01T00:00:00Z"} if found.terminating else {}),
@@ -237,19 +241,19 @@ def test_records_come_with_running_pods_and_go_when_these_are_gone() -> None:
         addressed("fake-3", terminating=True),
     ]
     records = {
-        "fake-1": builders.node("fake-1"),
-        "fake-8": builders.node("fake-8"),
-        "fake-9": builders.node("fake-9", alloc_cpus=1),
+        "fake-1": node("fake-1"),
+        "fake-8": node("fake-8"),
+        "fake-9": node("fake-9", alloc_cpus=1),
     }
     assert fleet.missing(pods, records) == {"fake-0": "10.0.0.7"}
     assert fleet.ended(pods, records) == ("fake-8",), "a node with a job on it stays"
 
 
 def test_only_external_nodes_with_the_ladders_feature_are_the_ladders() -> None:
-    own = builders.node("fake-0", "IDLE+EXTERNAL+DYNAMIC_NORM", active_features=["fake"])
+    own = node("fake-0", "IDLE+EXTERNAL+DYNAMIC_NORM", active_features=["fake"])
     others = [
-        builders.node("fake-1", active_features=["fake"]),
-        builders.node("x", "IDLE+EXTERNAL", active_features=["gpu"]),
+        node("fake-1", active_features=["fake"]),
+        node("x", "IDLE+EXTERNAL", active_features=["gpu"]),
     ]
     assert fleet.of_ladder([own, *others]) == {"fake-0": own}
 
@@ -269,7 +273,7 @@ def test_external_nodes_and_jobs_are_asked_for_as_slurmctld_wants_them() -> None
 
 
 def test_a_job_that_ended_or_began_again_is_lost() -> None:
-    jobs = [builders.job(1), builders.job(2, state="COMPLETED"), builders.job(3, restart_cnt=1), builders.job(9)]
+    jobs = [job(1), job(2, state="COMPLETED"), job(3, restart_cnt=1), job(9)]
     assert lost(jobs, {1}) == 0
     assert lost(jobs, {1, 2, 3, 4}) == 3
 

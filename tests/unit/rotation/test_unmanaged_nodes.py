@@ -13,8 +13,8 @@ from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
 from slinky_iac.kube import objects
+from tests.made.pods import pod as made_pod
 from tests.stacks import merged
-from tests.unit import builders
 from tests.unit.rotation.world import CONFIG
 
 STACK = load(merged(CONFIG, {"nodesets": {"gpu": {"replicas": 1}}}))
@@ -62,7 +62,7 @@ def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(options["env"])
         return subprocess.CompletedProcess(command, 0, "abc  /etc/slurm-jwks/slurm.jwks", "")
 
-    pod = builders.pod("gpu-0")
+    pod = made_pod("gpu-0")
     world = SimpleNamespace(kube=SimpleNamespace(nodeset=lambda *_: object(), pods_of=lambda *_: (pod,)))
     assert Cluster(STACK, world, run).pod_files() == {"gpu-0": "abc"}  # type: ignore[arg-type]
     assert not any(name.startswith("PULUMI_") for env in seen for name in env)

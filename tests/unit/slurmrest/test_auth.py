@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
 from slinky_iac.slurmrest.auth import HEADER, SlurmJwtAuth
-from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, answer, error, job, node
+from tests.made.rows import NOW, job, node
+from tests.unit.slurmrest.fake import KEY, OTHER_KEY, FakeSlurm, answer, error
 
 
 def claims_of(token: str, key: bytes = KEY) -> dict[str, object]:

@@ -13,7 +13,8 @@ from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.slurmrest.versions import negotiate, served
-from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, job, node, number
+from tests.made.rows import NOW, job, node, number
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
 

@@ -27,8 +27,9 @@ from slinky_iac.slurmrest.current_jobs import (
     states_s,
 )
 from slinky_iac.slurmrest.lists import Counted
+from tests.made.rows import job, node, number
 from tests.unit.examples import examples
-from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node, number
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 BALLAST = [job(900 + each, "COMPLETED") for each in range(40)]
 """Ended jobs: as long as there are many of them, a list of all records costs more."""

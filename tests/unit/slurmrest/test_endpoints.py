@@ -15,7 +15,8 @@ from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource
 from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import KubeProxy
-from tests.unit.slurmrest.fake import KEY, FakeSlurm, node
+from tests.made.rows import node
+from tests.unit.slurmrest.fake import KEY, FakeSlurm
 
 KUBECONFIG = """
 apiVersion: v1

@@ -13,7 +13,8 @@ from slinky_iac.errors import SlurmrestGarbage
 from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import UNREADABLE
-from tests.unit.slurmrest.fake import FakeSlurm, job, node, number
+from tests.made.rows import job, node, number
+from tests.unit.slurmrest.fake import FakeSlurm
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
 

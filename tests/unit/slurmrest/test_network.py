@@ -22,8 +22,9 @@ from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.slurmrest.objects import Node
+from tests.made.rows import job, node
 from tests.unit.examples import examples
-from tests.unit.slurmrest.fake import KEY, FakeSlurm, answer, error, job, node
+from tests.unit.slurmrest.fake import KEY, FakeSlurm, answer, error
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
 

@@ -5,7 +5,8 @@ import pytest
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.status.nodes import word
 from slinky_iac.drain.free import Free, verdict
-from tests.unit import builders
+from tests.made.jobs import job
+from tests.made.nodes import node
 from tests.unit.drain.made import NOW
 
 
@@ -27,14 +28,14 @@ from tests.unit.drain.made import NOW
     ],
 )
 def test_a_job_holds_its_nodes_unless_it_surely_does_not(states, holds):
-    assert builders.job(17, "gpu-0", states).active is holds
+    assert job(17, "gpu-0", states).active is holds
 
 
 def test_a_task_of_an_array_is_acted_on_by_its_own_name():
     """The last task of an array has the array's id: `scancel 12` would take every task of it, on kept nodes too."""
-    assert builders.job(12, array_job_id=12, array_task_id=3).handle == "12_3"
-    assert builders.job(12).handle == 12
-    assert builders.job(12, het_job_id=12, het_job_offset=0).handle == 12, "a het job is one job"
+    assert job(12, array_job_id=12, array_task_id=3).handle == "12_3"
+    assert job(12).handle == 12
+    assert job(12, het_job_id=12, het_job_offset=0).handle == 12, "a het job is one job"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +52,9 @@ def test_a_task_of_an_array_is_acted_on_by_its_own_name():
 )
 def test_a_node_on_its_way_back_to_work_is_not_drained_for_anybody(state, drained):
     """slurmctld clears DRAIN with both requests (node_mgr.c, update_node); all ask the same property."""
-    assert builders.node("gpu-0", state).drained_or_draining is drained
-    assert (word(builders.node("gpu-0", state)) in {"drained", "draining"}) is drained
-    free = isinstance(verdict("gpu-0", ClusterView.of([builders.node("gpu-0", state)], []), NOW), Free)
+    assert node("gpu-0", state).drained_or_draining is drained
+    assert (word(node("gpu-0", state)) in {"drained", "draining"}) is drained
+    free = isinstance(verdict("gpu-0", ClusterView.of([node("gpu-0", state)], []), NOW), Free)
     assert free is (drained and "MIXED" not in state)
 
 
@@ -70,5 +71,5 @@ def test_a_node_on_its_way_back_to_work_is_not_drained_for_anybody(state, draine
     ],
 )
 def test_a_node_is_busy_by_its_states_or_its_cpus_and_known_by_one_base_state(state, alloc_cpus, busy, known):
-    found = builders.node("gpu-0", state, alloc_cpus=alloc_cpus)
+    found = node("gpu-0", state, alloc_cpus=alloc_cpus)
     assert (found.busy, found.known) == (busy, known)

@@ -11,8 +11,9 @@ from slinky_iac.errors import SlurmrestUnreachable
 from slinky_iac.slurmrest.drains import Outcome, Update, carry_out
 from slinky_iac.slurmrest.objects import NO_TEXT, Job
 from slinky_iac.slurmrest.shared import SharedJobs
-from tests.unit import builders
-from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node, number, run
+from tests.made.nodes import node as made_node
+from tests.made.rows import job, node, number, run
+from tests.unit.slurmrest.fake import FakeSlurm, answer, error
 
 BALLAST = [job(900 + each, "COMPLETED") for each in range(40)]
 
@@ -79,7 +80,7 @@ def test_how_many_waiting_jobs_are_left_out_is_said() -> None:
 def test_a_job_of_which_nothing_can_be_read_may_be_anywhere() -> None:
     found = Job.half_read("odd", 7, frozenset({"UNREADABLE"}), nodes=NO_TEXT)
     assert found.unplaced
-    assert [each.job_id for each in ClusterView.of([builders.node("g-0")], [found]).unplaced] == [7]
+    assert [each.job_id for each in ClusterView.of([made_node("g-0")], [found]).unplaced] == [7]
 
 
 def test_a_list_without_waiting_jobs_is_not_taken_for_one_with_them() -> None:

@@ -11,8 +11,9 @@ import pytest
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlurmrestAuthError
 from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.slurmrest.auth import HEADER, SigningKey, SlurmJwtAuth, held
+from tests.made.rows import NOW, node
 from tests.rsa_keys import pem, token_key
-from tests.unit.slurmrest.fake import KEY, NOW, FakeSlurm, node
+from tests.unit.slurmrest.fake import KEY, FakeSlurm
 
 OLD, NEW = token_key("old"), token_key("new")
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.slurmrest.lists import JobsAnswer
 from slinky_iac.slurmrest.shared import FRESH_S, SharedJobs
-from tests.unit.slurmrest.fake import FakeSlurm, job, node
+from tests.made.rows import job, node
+from tests.unit.slurmrest.fake import FakeSlurm
 
 
 class Slow:

@@ -16,7 +16,8 @@ from slinky_iac.errors import (
 )
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.drains import Outcome
-from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, answer, error, job, node
+from tests.made.rows import NOW, job, node
+from tests.unit.slurmrest.fake import KEY, OTHER_KEY, FakeSlurm, answer, error
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
 

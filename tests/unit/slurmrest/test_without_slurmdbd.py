@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from slinky_iac.errors import SlurmrestError, SlurmrestGarbage
-from tests.unit.slurmrest.fake import NOW, FakeSlurm, Json, answer, number
+from tests.made.rows import NOW, Json, number
+from tests.unit.slurmrest.fake import FakeSlurm, answer
 
 PARTITIONS = [{"name": name, "partition": {"state": ["UP"]}, "node_sets": name} for name in ("gpu", "cpu")]
 

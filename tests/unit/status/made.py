@@ -17,8 +17,12 @@ from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
+from tests.made.jobs import job as made_job
+from tests.made.nodes import node as made_node
+from tests.made.nodesets import nodeset as made_nodeset
+from tests.made.pods import worker_pod
+from tests.made.slurm import cluster, diag, pings
 from tests.rsa_keys import token_key
-from tests.unit import builders
 
 NOW = 1_800_000_000
 HOUR = 3600
@@ -161,7 +165,7 @@ def known_facts() -> Facts:
 def node(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
     """``state`` as sinfo has it, with ``+``."""
     plain: dict[str, Any] = {"features": [], "active_features": [], "partitions": []}
-    return builders.node(name, state, reason=reason, user=user, **plain | more)
+    return made_node(name, state, reason=reason, user=user, **plain | more)
 
 
 def worker(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
@@ -171,15 +175,15 @@ def worker(name: str, state: str = "IDLE", reason: str = "", user: str = "", **m
 
 def pod(nodeset: str, index: int, **more: Any) -> Pod:
     at = {"created": NOW - HOUR, "ready_changed": NOW - HOUR}
-    return builders.pod(f"slurm-worker-{nodeset}-{index}", ordinal=index, slurm_node=f"{nodeset}-{index}", **at | more)
+    return worker_pod(f"{nodeset}-{index}", **at | more)
 
 
 def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[Workers]:
-    return Answer(Workers(builders.nodeset(f"slurm-worker-{name}", replicas, updated=len(pods)), pods), 5)
+    return Answer(Workers(made_nodeset(f"slurm-worker-{name}", replicas, updated=len(pods)), pods), 5)
 
 
 def job(number: int, *nodes: str, user: str = "alice", **more: Any) -> Job:
-    return builders.job(number, ",".join(nodes), user_name=user, limit=120, **more)
+    return made_job(number, ",".join(nodes), user_name=user, limit=120, **more)
 
 
 OURS = names.drain_reason("prod", "gpu", "scale-in 3->2")
@@ -215,10 +219,10 @@ def answers(**more: Any) -> Seen:
     base = Seen(
         now=NOW,
         kube=Answer("v1.35.2", 42),
-        slurmrestd=Answer(builders.pings(cluster="atlas"), 31),
-        token=Answer(builders.diag(2), 18),
+        slurmrestd=Answer(pings(cluster="atlas"), 31),
+        token=Answer(diag(2), 18),
         served=Answer(("v0.0.45", "v0.0.44"), 60),
-        slurmdbd=Answer((builders.cluster("atlas", "192.0.2.1", 6817, 11520),), 22),
+        slurmdbd=Answer((cluster("atlas", "192.0.2.1", 6817, 11520),), 22),
         nodes=Answer(NodesAnswer(nodes(), NOW, 0.0, 0.0), 12),
         jobs=Answer(JobsAnswer((job(71, "gpu-2", "gpu-0"), job(72, "gpu-1", user="bob")), NOW, 0.0, 0.0), 12),
         workers={

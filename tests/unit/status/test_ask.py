@@ -30,9 +30,10 @@ from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
+from tests.made.kubernetes import secret as made_secret
+from tests.made.slurm import pings
 from tests.rsa_keys import pem, token_key
 from tests.stacks import minimal, told
-from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fenced, resources
 
 WRITES = {
@@ -48,7 +49,7 @@ WRITES = {
 
 
 ENTRIES = ("slurm.key", "jwt_hs256.key")
-SECRET = builders.secret({name: b"raw bytes of a key" for name in ENTRIES}, 1_799_000_000)
+SECRET = made_secret({name: b"raw bytes of a key" for name in ENTRIES}, 1_799_000_000)
 
 
 class Asked:
@@ -178,7 +179,7 @@ def test_a_refused_token_closes_what_needs_one(world: World) -> None:
 
 
 def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_wait_again(world: World) -> None:
-    world.asked.good = answers(slurmrestd=Answer(builders.pings({"responding": False})))
+    world.asked.good = answers(slurmrestd=Answer(pings({"responding": False})))
     world["diag"] = SlurmrestUnreachable("slurmrestd runs but can't reach slurmctld")
     shown = world.look()
     assert {"served", "nodes", "jobs", "clusters"} & set(world.asked.calls) == set()
@@ -260,7 +261,7 @@ class Kube:
     def secret(self, _namespace: str, name: str) -> Secret:
         if name not in self.secrets:
             raise KubeNotFound(f"Secret {name}: it isn't there")
-        return builders.secret(self.secrets[name], 1_000, 2_000)
+        return made_secret(self.secrets[name], 1_000, 2_000)
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
         return self.secret(namespace, name).data[entry]

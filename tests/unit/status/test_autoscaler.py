@@ -9,6 +9,7 @@ from slinky_iac.commands.status.nodes import autoscaler_in_words
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.scalers import Scaling, scaling
+from tests.made.scalers import target
 
 META = {
     "name": "slurm-worker-gpu",
@@ -16,7 +17,7 @@ META = {
     "resourceVersion": "1",
     "creationTimestamp": "2026-01-01T00:00:00Z",
 }
-TARGET = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"}
+TARGET = target("slurm-worker-gpu")
 TROUBLE = "unable to get external metric slurm/s0-composite: metric 'slurm_partition_nodes_alloc' not found"
 
 

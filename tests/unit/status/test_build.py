@@ -17,7 +17,10 @@ from slinky_iac.commands.status.model import NOT_ASKED, Answer, Drained, Guarded
 from slinky_iac.commands.status.nodes import word
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.text import moment
-from tests.unit import builders
+from tests.made.kubernetes import secret as made_secret
+from tests.made.nodesets import nodeset
+from tests.made.slurm import cluster
+from tests.made.slurm import pings as made_pings
 from tests.unit.status.made import (
     HOUR,
     NOW,
@@ -99,7 +102,7 @@ def test_an_operator_of_another_release_is_told() -> None:
 
 
 def test_a_protocol_that_nobody_knows_is_no_release() -> None:
-    newer = made(slurmdbd=Answer((builders.cluster("atlas", "h", 6817, 99999),), 1))
+    newer = made(slurmdbd=Answer((cluster("atlas", "h", 6817, 99999),), 1))
     assert next(each.release for each in newer.versions if each.daemon == "slurmctld") == "unknown"
 
 
@@ -116,14 +119,14 @@ def test_nodes_by_nodeset_and_state() -> None:
 
 
 def test_a_frozen_nodeset_is_told() -> None:
-    frozen = builders.nodeset("slurm-worker-gpu", 3, frozen="incident 4711")
+    frozen = nodeset("slurm-worker-gpu", 3, frozen="incident 4711")
     gpu = made(workers={"gpu": Answer(Workers(frozen, ()), 5)}).groups[0]
     assert "frozen by its annotation slinky-iac/freeze (incident 4711)" in gpu.text
 
 
 def test_a_change_that_the_operator_has_not_acted_on_is_told() -> None:
     """It may wait for slurmrestd, or not run, or hang in an earlier look."""
-    late = builders.nodeset("slurm-worker-gpu", 3, generation=8, observed_generation=5)
+    late = nodeset("slurm-worker-gpu", 3, generation=8, observed_generation=5)
     gpu = made(workers={"gpu": Answer(Workers(late, ()), 5)}).groups[0]
     assert "slurm-operator has not acted on the NodeSet's last change" in gpu.text
     assert "has not acted" not in made().groups[0].text
@@ -274,7 +277,7 @@ def test_without_slurmrestd_everything_of_slurm_is_unknown_and_the_cause_is_told
 
 
 def test_a_refused_token_is_no_dead_slurmctld_and_no_known_node() -> None:
-    pings = Answer(builders.pings({"responding": False}, cluster=""), 5)
+    pings = Answer(made_pings({"responding": False}, cluster=""), 5)
     refused = "diag: HTTP 511: the token was refused"
     rest = {name: Answer(trouble=SILENT) for name in ("nodes", "jobs", "slurmdbd")}
     shown = made(slurmrestd=pings, token=Answer(trouble=refused), **rest)
@@ -285,7 +288,7 @@ def test_a_refused_token_is_no_dead_slurmctld_and_no_known_node() -> None:
 
 def test_of_two_slurmctlds_the_silent_one_is_named() -> None:
     pings = ({}, {"hostname": "ctl-2", "responding": False, "primary": False, "mode": "backup"})
-    shown = made(slurmrestd=Answer(builders.pings(*pings), 5))
+    shown = made(slurmrestd=Answer(made_pings(*pings), 5))
     assert [(each.name, each.state) for each in shown.endpoints][2:4] == [
         ("slurmctld", "up"),
         ("slurmctld (backup)", "down"),
@@ -299,7 +302,7 @@ def test_jobs_that_could_not_be_asked_are_told() -> None:
 
 
 def test_slurmdbd_without_a_registered_slurmctld_is_told() -> None:
-    shown = made(slurmdbd=Answer((builders.cluster("atlas"),), 3))
+    shown = made(slurmdbd=Answer((cluster("atlas"),), 3))
     assert "no slurmctld of atlas is registered" in next(each.text for each in shown.endpoints if each.name == "slurmdbd")
     assert "doesn't know" in next(e.text for e in made(slurmdbd=Answer((), 3)).endpoints if e.name == "slurmdbd")
 
@@ -350,7 +353,7 @@ def of_a_store(raw: bytes, **more: Any) -> Key:
     stack = [each for each in resources() if each["type"] != "slinky:slurm:AuthKeys"]
     found = facts("prod", [*stack, {"type": EXTERNAL_KEY, "outputs": record}])
     place = next(each for each in found.keys if each.name == "slurm.key")
-    secret = builders.secret({"slurm.key": raw}, NOW - 30 * 24 * HOUR, NOW - 3 * 24 * HOUR)
+    secret = made_secret({"slurm.key": raw}, NOW - 30 * 24 * HOUR, NOW - 3 * 24 * HOUR)
     session = SimpleNamespace(kube=SimpleNamespace(secret=lambda *_: secret))
     seen = answers(keys={"slurm.key": Answer(_key(session, place), 1)}, **more)  # type: ignore[arg-type]
     return next(key for key in status(found, seen).keys if key.name == "slurm.key")

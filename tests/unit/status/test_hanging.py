@@ -10,7 +10,8 @@ import httpx
 from slinky_iac.commands.status import ask
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.model import Seen
-from tests.unit.slurmrest.fake import META, FakeSlurm
+from tests.made.rows import META
+from tests.unit.slurmrest.fake import FakeSlurm
 from tests.unit.status.made import NOW, answers, known_facts
 
 MESSAGE_TIMEOUT_S = 10.0

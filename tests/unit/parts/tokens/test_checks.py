@@ -17,10 +17,11 @@ from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, Facts, SlurmFacts
 from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.daemons import SlurmConf
+from tests.made.rows import Json
 from tests.rsa_keys import token_key
 from tests.unit.preflight.made import CONF, KUBE, SLURM, found, slurm, stack, verdicts
 from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask
-from tests.unit.slurmrest.fake import KEY, OTHER_KEY, Json, answer, error
+from tests.unit.slurmrest.fake import KEY, OTHER_KEY, answer, error
 from tests.unit.slurmrest.test_rs256 import WithSet
 
 OWN = TOKEN_IN_CONFIG

@@ -1,0 +1,18 @@
+"""Kubernetes nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from slinky_iac.kube.machines import Machine, MachineMeta
+from slinky_iac.kube.objects import ManagedFields
+
+
+def machine(name: str, labels: Mapping[str, str] | None = None, *owners: str, **claims: str) -> Machine:
+    """A Kubernetes node. ``owners``: managers that claim all its labels; ``claims``: the one that each other claims."""
+    claimed: dict[str, Iterable[str]] = dict.fromkeys(owners, labels or {}) | {who: (key,) for who, key in claims.items()}
+    fields = tuple(
+        ManagedFields(manager=who, fields_v1={"f:metadata": {"f:labels": {f"f:{key}": {} for key in keys}}})
+        for who, keys in claimed.items()
+    )
+    return Machine(MachineMeta(name=name, uid=f"uid-{name}", labels=dict(labels or {}), managed_fields=fields))
