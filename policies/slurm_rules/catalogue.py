@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from slurm_rules import (
-    beside,
-    clear_text,
-    client_keys,
-    closed,
-    compute,
-    gates,
-    images,
-    keys,
-    partitions,
-    storage,
-    tokens,
-)
+from slurm_rules import beside, clear_text, client_keys, closed, compute, gates, images, keys, partitions, storage, tokens
 from slurm_rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (

@@ -9,8 +9,9 @@ from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import operator_release
-from slurm_rules.model import Resource, Stack, mappings
+from slurm_rules.model import Resource, Stack, mappings, texts
 from slurm_rules.rule import Options, rule
+from slurm_rules.world import world_of
 
 NAMES = "*-client-*"
 """Names of the copies that slinky-iac makes for clients."""
@@ -56,12 +57,10 @@ def client_keys_in_sidecar(resource: Resource, stack: Stack, _: Options) -> Iter
         yield from _of_copy(resource, stack)
         return
     release = resource.type == HELM_RELEASE
-    space = resource.text("namespace") or "default" if release else resource.namespace
-    copies = {each.in_cluster_name for each in stack.resources if is_copy(each) and each.namespace == space}
-    if not copies:
-        return
     root = "values" if release else "spec"
-    everything = list(mappings(resource.get(root), root))
+    spec, bases = resource.get(root), world_of(stack).bases
+    copies = {text for _, text in texts(spec) if any(fnmatch(text, f"{base}{NAMES[1:]}") for base in bases)}
+    everything = list(mappings(spec, root)) if copies else []
     held = {name for _, part in everything if (name := _mounts(part, copies))}
     own = {name for path, part in everything if _is_sidecar(path, part) for name in _private(part, held)}
     for path, part in everything:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
@@ -13,7 +12,7 @@ from slurm_rules.fields import Fields, named_as_made
 from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack, mappings, texts
-from slurm_rules.others import elsewhere, ingress_faults, release_faults
+from slurm_rules.others import PORTS, elsewhere, ingress_faults, release_faults, writes_database
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
@@ -45,11 +44,6 @@ OPTIONS: Final = {
 }
 
 
-@lru_cache(maxsize=64)
-def _world(stack: Stack) -> World:
-    return world_of(stack)
-
-
 @rule("cluster-as-made", lambda resource: resource.type != STACK, options=OPTIONS)
 def cluster_as_made(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
     """Every resource that touches the cluster is one that this program makes, as it makes it, or one that the site has
@@ -68,7 +62,7 @@ def cluster_as_made(resource: Resource, stack: Stack, options: Options) -> Itera
     Level: mandatory, since it leaks keys and loses jobs.
     """
     seen = resource.as_declared()
-    world = _world(stack)
+    world = world_of(stack)
     judging = Judging(world)
     unseen: list[HiddenValueError] = []
     try:
@@ -101,7 +95,7 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
     elif resource.type == "pulumi:providers:kubernetes":
         _fields(resource.type, resource, judging, options)
     elif not resource.is_kubernetes:
-        judging.faults.extend(_package(resource))
+        judging.faults.extend((*_package(resource), *writes_database(resource.props, "", judging.world)))
     elif resource.type.startswith("kubernetes:yaml") and set(resource.props) == {"objs"}:
         for each in _declared_in(resource.get("objs")):
             _judge(each, stack, judging, options)
@@ -159,17 +153,15 @@ def _package(resource: Resource) -> Iterator[Fault]:
 
 _PROVIDERS: Final = "pulumi:providers:"
 _FIREWALL: Final = re.compile(r"security|firewall|ingress|acl|rule", re.IGNORECASE)
-_PORTS: Final = (6817, 6820)
-"""The first and the last port of Slurm's daemons."""
 
 
 def _opens(rule_: Mapping[str, object]) -> bool:
     """Whether a rule of a cloud's firewall is for a port of Slurm's."""
     numbers = [each for each in rule_.values() if isinstance(each, int | float) and not isinstance(each, bool)]
     texts_ = [each for each in rule_.values() if isinstance(each, str | list)]
-    named = any(str(port) in str(each) for each in texts_ for port in range(_PORTS[0], _PORTS[1] + 1))
+    named = any(str(port) in str(each) for each in texts_ for port in PORTS)
     low, high = (min(numbers), max(numbers)) if numbers else (1, 0)
-    return named or (low <= _PORTS[1] and high >= _PORTS[0])
+    return named or (low <= PORTS[-1] and high >= PORTS[0])
 
 
 def _release(release: Resource, judging: Judging, options: Options) -> None:
@@ -196,6 +188,8 @@ def _misfit(resource: Resource) -> Fault | None:
         return Fault("kind", f"is {kind}, and its type says {resource.kind}")
     if isinstance(version, str) and version.rpartition("/")[0] != resource.group:
         return Fault("apiVersion", f"is {version}, of another group than its type")
+    if resource.base_kind.endswith("List") and resource.peek("items"):
+        return Fault("items", "are objects that no rule sees; declare each as a resource")
     return None
 
 

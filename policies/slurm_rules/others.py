@@ -26,6 +26,8 @@ _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "Endpoint
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _ENDS: Final = frozenset({"drain", "evict", "reboot"})
 """Words of fields by which controllers take pods with jobs from their nodes."""
+PORTS: Final = range(6817, 6821)
+"""Ports of Slurm's daemons."""
 _SWITCHES: Final = ("enable", "enabled", "force")
 _DOORS: Final = {
     "hostPID": "is the way to the processes of the node, slurmctld's among them",
@@ -39,12 +41,11 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     """Faults of a Kubernetes object outside the cluster's namespaces that isn't a role, a binding or a Release."""
     group, kind = resource.group, resource.base_kind
     yield from _annotated(resource, world)
-    if kind in ("Node", "PersistentVolume", "PriorityClass"):
-        yield from {"Node": _node, "PersistentVolume": _volume, "PriorityClass": _priority}[kind](resource, world, options)
+    yield from writes_database(resource.get("spec"), "spec", world)
+    if judge := _BY_KIND.get(f"{group}/{kind}"):
+        yield from judge(resource, world, options)
     elif group == ADMISSION:
         yield from _admission(resource, stack, world)
-    elif judge := _BY_GROUP.get(group):
-        yield from judge(resource, world)
     elif kind in _LISTS["clusterWide"]:
         yield from _of_drivers(resource, world)
     elif group in _STAY or f"{group}/{kind}" in _STAY:
@@ -65,15 +66,25 @@ _LONGEST_NOTE: Final = 4096
 """Longer annotations are documents (the last applied configuration), which no controller reads a name from."""
 
 
+def writes_database(value: object, root: str, world: World) -> Iterator[Fault]:
+    """Who may write slurmdbd's database beside slurmdbd: a row there makes an administrator of Slurm."""
+    for path, part in mappings(value, root):
+        for name, user in world.databases if part.get("database") else ():
+            grants = set(map(str, part.get("privileges") or ())) - {"SELECT", "SHOW VIEW", "USAGE"}
+            others = part.get("username", part.get("user")) != user
+            if part["database"] == name and ("sql" in part or (grants and others)):
+                yield Fault(path, f"writes {name}, slurmdbd's database")
+
+
 def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """An object whose controller isn't known: it must say where it acts, and that isn't here."""
     spec = resource.get("spec")
+    if resource.group == "constraints.gatekeeper.sh" and _only_warns(spec):
+        return
     rules = spec.get("rules") if isinstance(spec, Mapping) else None
     each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
     if not spec or not (confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
-    for path, kind in brought(spec, "spec"):
-        yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
         if isinstance(group, str) and "kind" in part and (group == "*" or group.endswith((".k8s.io", API_GROUP))):
@@ -82,18 +93,32 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         within = text in world.closed and "exclu" not in path.lower()
         if within or any(f"/namespaces/{space}/" in text for space in world.closed):
             yield Fault(path, f"names the namespace {text[:60]}")
-    yield from pods(spec, "spec", options)
-    yield from leads_in(spec or {}, "spec", world, client=False)
+    yield from _reaching(spec or {}, "spec", world, options)
 
 
-def _definition(crd: Resource, _: World) -> Iterator[Fault]:
+def _reaching(value: object, root: str, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """What the words of a controller's object, or a chart's values, have made of pods, routes and whole objects."""
+    yield from pods(value, root, options)
+    yield from leads_in(value, root, world, client=False)
+    for path, kind in brought(value, root):
+        yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
+
+
+def _only_warns(spec: object) -> bool:
+    """Whether a constraint of Gatekeeper refuses nothing."""
+    if not isinstance(spec, Mapping) or "scopedEnforcementActions" in spec:
+        return False
+    return spec.get("enforcementAction") in ("warn", "dryrun")
+
+
+def _definition(crd: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
     hooked = crd.text("spec", "conversion", "strategy") == "Webhook"
     group = crd.text("spec", "group")
     if group in ("", API_GROUP) or (hooked and group.endswith("k8s.io")):
         yield Fault("spec", "is a CustomResourceDefinition of Slinky's group, which its own chart makes")
 
 
-def _service(api: Resource, _: World) -> Iterator[Fault]:
+def _service(api: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
     served = api.text("spec", "group") or api.in_cluster_name.partition(".")[2]
     if served != "metrics.k8s.io" and not foreign([served]):
         yield Fault("spec.group", f"answers for {served or 'the core group'} in its place")
@@ -107,6 +132,8 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
     kind = resource.base_kind
     if kind == "Service" and resource.get("spec", "externalIPs"):
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
+    if kind == "Service" and any(part.get("port") in PORTS for _, part in mappings(resource.get("spec", "ports"))):
+        yield Fault("spec.ports", "answers on a port of Slurm's daemons")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
         yield Fault("type", "asks for an account's token that never ends")
     critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
@@ -185,21 +212,21 @@ def _read_only(value: object, volume: str) -> bool:
 def release_faults(release: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of a chart's values, whatever the chart: manifests, rights, pods, and ways to slurmrestd."""
     values = release.get("values") or {}
-    yield from pods(values, "values", options)
-    yield from leads_in(values, "values", world, client=False)
-    for path, kind in brought(values, "values"):
-        yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
+    yield from _reaching(values, "values", world, options)
     for path, part in mappings(values, "values"):
         if "verbs" in part and "resources" in part:
             for fault in harm(part, world.keys):
                 yield Fault(path, fault)
-        for field, text in part.items():
-            if not isinstance(text, str):
-                continue
-            if text in world.closed and field in ("namespace", "targetNamespace", "releaseNamespace", "namespaceOverride"):
-                yield Fault(f"{path}.{field}", f"deploys into {text}")
-            if text in world.keys:
-                yield Fault(f"{path}.{field}", f"names the Secret {text}, a key")
+    for path, key, found in everything(values, "values"):
+        text = found if isinstance(found, str) else ""
+        if text in world.closed and key in ("namespace", "targetNamespace", "releaseNamespace", "namespaceOverride"):
+            yield Fault(path, f"deploys into {text}")
+        if text in world.keys:
+            yield Fault(path, f"names the Secret {text}, a key")
+        for each in (key or "", text) if "image" not in path.lower() else ():
+            space, _, name = each.partition("/")
+            if space in world.closed and re.fullmatch(r"[\w.*-]+", name):
+                yield Fault(path, f"is given {each} of the cluster")
 
 
 _TLS_NOTES: Final = ("ssl-redirect", "force-ssl-redirect")
@@ -225,16 +252,15 @@ def _node(node: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
             yield Fault("spec.taints", "evicts pods with running jobs")
     for field in ("labels", "annotations"):
         for name in node.names("metadata", field):
-            if API_GROUP in name or name.startswith("slinky-iac/"):
-                yield Fault(f"metadata.{field}.{name}", "is the operator's or the program's")
+            domain = name.partition("/")[0]
+            if API_GROUP in domain or domain == "slinky-iac" or domain in _STAY:
+                yield Fault(f"metadata.{field}.{name}", "is one by which a controller acts")
     if more := set(node.names("spec")) - {"taints"}:
         yield Fault("spec", f"sets {', '.join(sorted(more))} of a node")
 
 
 def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
-    for field in ("hostPath", "local"):
-        if field in volume.names("spec") and (fault := folder_fault(volume.get("spec", field, "path"), options)):
-            yield Fault(f"spec.{field}", fault)
+    yield from pods(volume.get("spec"), "spec", options)
     claim = volume.text("spec", "claimRef", "name")
     if claim.startswith("statesave"):
         yield Fault("spec.claimRef", "takes slurmctld's state to itself")
@@ -294,7 +320,10 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
         yield Fault(path, f"stands before {shown} of the cluster; leave {_listed(world.slurm)} out by namespaceSelector")
 
 
-_BY_GROUP: Final[Mapping[str, Callable[[Resource, World], Iterator[Fault]]]] = {
-    "apiextensions.k8s.io": _definition,
-    "apiregistration.k8s.io": _service,
+_BY_KIND: Final[Mapping[str, Callable[[Resource, World, Mapping[str, Any]], Iterator[Fault]]]] = {
+    "/Node": _node,
+    "/PersistentVolume": _volume,
+    "scheduling.k8s.io/PriorityClass": _priority,
+    "apiextensions.k8s.io/CustomResourceDefinition": _definition,
+    "apiregistration.k8s.io/APIService": _service,
 }

@@ -5,14 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurm_rules.cluster import (
-    DEFAULT_MAX_NODE_COUNT,
-    belonging_to,
-    is_external,
-    most_nodes,
-    slurm_conf,
-    slurm_name,
-)
+from slurm_rules.cluster import DEFAULT_MAX_NODE_COUNT, belonging_to, is_external, most_nodes, slurm_conf, slurm_name
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 from slurm_rules.slurm_conf import MAXIMUM_NODES, lines, nodes, settings, split_list

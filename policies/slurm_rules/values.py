@@ -233,9 +233,11 @@ def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
 
 def _mount(asked: Asked) -> str | None:
     if not isinstance(asked.value, Mapping) or (
-        more := sorted(set(asked.value) - {"name", "mountPath", "readOnly", "subPath"})
+        more := sorted(set(asked.value) - {"name", "mountPath", "readOnly", "subPath", "mountPropagation"})
     ):
         return f"has {', '.join(more) if isinstance(asked.value, Mapping) else 'another shape'}"
+    if asked.value.get("mountPropagation") == "Bidirectional":
+        return "mounts on the node what it mounts (mountPropagation)"
     if _OPERATORS_VOLUMES.match(str(asked.value.get("name"))):
         return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
     path = normpath(str(asked.value.get("mountPath")))
@@ -327,31 +329,34 @@ def _metric(asked: Asked) -> str | None:
 
 
 CHECKS: Final[Mapping[str, Said]] = {
-    "label": _label,
-    "namespace-label": _namespace_label,
-    "not-a-key": _not_a_key,
-    "quota": _quota,
-    "same-cluster": _same_cluster,
-    "stack-address": _stack_address,
-    "note": _note,
-    "offer": _offer,
-    "class": _class,
-    "signer": _signer,
-    "grace": _grace,
-    "amount": _amount,
-    "toleration": _toleration,
-    "off": _off,
-    "volume": _volume,
-    "mount": _mount,
-    "env": _env,
-    "conf-servers": _conf_servers,
-    "sshd": _sshd,
-    "local": _local,
-    "address": _address,
-    "stack-host": _stack_host,
-    "own-host": _own_host,
-    "metrics-url": _metrics_url,
-    "metric": _metric,
+    check.__name__.strip("_").replace("_", "-"): check
+    for check in (
+        _label,
+        _namespace_label,
+        _not_a_key,
+        _quota,
+        _same_cluster,
+        _stack_address,
+        _note,
+        _offer,
+        _class,
+        _signer,
+        _grace,
+        _amount,
+        _toleration,
+        _off,
+        _volume,
+        _mount,
+        _env,
+        _conf_servers,
+        _sshd,
+        _local,
+        _address,
+        _stack_host,
+        _own_host,
+        _metrics_url,
+        _metric,
+    )
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
@@ -34,6 +35,8 @@ class World:
     reach: Mapping[str, frozenset[str]]
     daemons: frozenset[str]
     """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
+    databases: frozenset[tuple[str, str]]
+    """Name and user of slurmdbd's database."""
 
     @property
     def closed(self) -> frozenset[str]:
@@ -50,6 +53,7 @@ class World:
         return {"base": self.bases, "ns": self.slurm, "ops": self.operator, "cluster": self.clusters}[mark]
 
 
+@lru_cache(maxsize=64)
 def world_of(stack: Stack) -> World:
     """The names of a stack. Values that aren't known yet name nothing."""
     slinky = [each for each in stack.resources if each.is_slinky and not each.is_patch]
@@ -77,8 +81,15 @@ def world_of(stack: Stack) -> World:
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
+        databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
+
+
+def _database(accounting: Resource) -> tuple[str, str]:
+    """Where a spec says nothing, what slurm-operator has."""
+    name, user = (_known(accounting, "spec", "storageConfig", each) for each in ("database", "username"))
+    return name or "slurm_acct_db", user or "slurm"
 
 
 def _reached(gates: list[Resource], field: str) -> frozenset[str]:

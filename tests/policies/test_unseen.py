@@ -22,11 +22,18 @@ PASS = {
     "controller-jwt-key-of-web": "a site may name a key that others make, by any name",
     "gate-ca-in-tmp": "whose a file of the machine is that runs `pulumi`, no preview shows",
     "epilog-kills-others": "what a prolog or an epilog runs isn't judged, but that it is the stack's own and reviewed",
+    "accounting-store-elsewhere": "whether an address that a setting asks for is the right one",
+    "net-database-moved": "the same: whose the Service is that slurmdbd's setting names",
+    "dns-endpoint-of-dbd": "the same: no host of this stack has the name",
+    "cloud-nodes-at-night": "which machines of a cloud are the cluster's nodes, no resource of the stack says",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
 }
 """Evil stacks that pass, and why."""
 DECLARED = {
     "priority-classes": "PriorityClass//hpc-workers:value",
+    "dcgm-exporter": "DaemonSet/monitoring/dcgm-exporter:spec.template.spec.containers[0].securityContext.capabilities",
+    "fluent-bit": "DaemonSet/logging/fluent-bit:spec.template.spec.volumes[0].hostPath",
+    "own-status-job": "Role/slurm/slinky-status-slurm-slurm:rules[0]",
 }
 """Sound stacks that a site must declare, with the place that its entry names."""
 
