@@ -63,5 +63,6 @@ def queue_props(config: StackConfig) -> dict[str, Any]:
         "controller": config.cluster.resource_name,
         # The claim of slurmctld's volume outlives the Controller where its namespace does.
         "keepsQueue": config.slurmctld.keeps_queue and outlives,
+        "volume": config.slurmctld.keeps_queue,
         "policy": plain_policy(policy_of(config)),
     }

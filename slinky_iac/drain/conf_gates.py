@@ -8,12 +8,14 @@ attributes; see :mod:`slinky_iac.drain.gates` for why the methods import what th
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pulumi.dynamic import CheckResult, CreateResult, UpdateResult
 
 from slinky_iac.drain.gates import ClusterGate, at_work, checked
 from slinky_iac.engine.provider import Props, outputs, own_inputs
+from slinky_iac.names import KEEP_QUEUE
 
 if TYPE_CHECKING:
     from slinky_iac.drain.conf_steps import ConfSettings
@@ -51,7 +53,7 @@ class ControllerGateProvider(ClusterGate):
         """Wait until slurmctld has no job, and delete the Controller; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
 
-        settings = _settings(_props)
+        settings = _settings(_props).of_destroy(os.environ.get(KEEP_QUEUE, ""))
         with at_work(settings) as session:
             conf_run.end(session, settings)
 
@@ -71,7 +73,7 @@ class QueueGateProvider(ClusterGate):
         """Wait until no job waits; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
 
-        settings = _settings(_props)
+        settings = _settings(_props).of_destroy(os.environ.get(KEEP_QUEUE, ""))
         with at_work(settings) as session:
             conf_run.finish(session, settings, "first")
 

@@ -50,6 +50,8 @@ class ConfSettings(Settings):
     """Names of the NodeSets' resources by their names in Slurm, where they may have partitions of their own."""
     keeps_queue: bool = False
     """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal continue."""
+    volume: bool = False
+    """slurmctld's state is in a volume, which outlives the Controller where its namespace stays."""
     forgets: bool = False
     """Each change of the text restarts a slurmctld that keeps no state: it forgets all jobs."""
     outside: bool = False
@@ -59,6 +61,12 @@ class ConfSettings(Settings):
     def by_hand(self) -> str:
         """How an admin runs scontrol there."""
         return f"kubectl exec -n {self.reach.namespace} {self.controller}-controller-0 -c slurmctld --"
+
+    def of_destroy(self, keep_queue: str) -> ConfSettings:
+        """The settings of a destroy with this value of :data:`slinky_iac.names.KEEP_QUEUE`: a gate can't see whether the
+        namespace goes too."""
+        stays = self.volume and keep_queue == f"{self.reach.namespace}/{self.controller}"
+        return replace(self, keeps_queue=self.keeps_queue or stays)
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
@@ -70,6 +78,7 @@ class ConfSettings(Settings):
             text=str(props.get("extraConf") or ""),
             nodesets=_texts(props.get("nodesets")),
             keeps_queue=props.get("keepsQueue") is True,
+            volume=props.get("volume") is True,
             forgets=props.get("forgets") is True,
             outside=props.get("outside") is True,
         )

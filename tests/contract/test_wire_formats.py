@@ -45,12 +45,12 @@ PROVIDERS = {
         "ControllerGateProvider",
         REACH
         | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "nodesets", "extraConf", "outside", "policy"}
-        | {"keepsQueue", "forgets", "urn"},
+        | {"keepsQueue", "volume", "forgets", "urn"},
     ),
     "pulumi-python:dynamic/slurm:QueueGate": (
         "slinky_iac.drain.conf_gates",
         "QueueGateProvider",
-        REACH | {"schema", "stack", "cluster", "controller", "keepsQueue", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "controller", "keepsQueue", "volume", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:SessionsGate": (
         "slinky_iac.drain.gates",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,12 +48,18 @@ class Engine:
     checked: bool = False
     """Whether this process has seen that nothing but keys would change. A preview takes as long as an update."""
 
-    def pulumi(self, *arguments: str, stdin: str = "", timeout: float | None = 120) -> str:
-        """What `pulumi` prints. Raises :class:`StateError` where it fails; what it was given isn't quoted."""
+    def pulumi(
+        self, *arguments: str, stdin: str = "", timeout: float | None = 120, more: Mapping[str, str] | None = None
+    ) -> str:
+        """What `pulumi` prints. ``more``: variables beside those of this process. Raises :class:`StateError` where it fails;
+        what it was given isn't quoted."""
         which = ["--stack", self.stack] if self.stack else []
+        env = {**os.environ, **(more or {})}
 
         def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-            return self.run(["pulumi", *words], input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+            return self.run(
+                ["pulumi", *words], input=stdin, env=env, capture_output=True, text=True, timeout=timeout, check=False
+            )
 
         return printed(run, [*arguments, "--non-interactive", *which])
 
@@ -86,8 +93,11 @@ class Engine:
         say("pulumi up")
         self.up()
 
-    def remove_with_dependents(self, holders: Sequence[str], protected: Sequence[str]) -> None:
+    def remove_with_dependents(
+        self, holders: Sequence[str], protected: Sequence[str], more: Mapping[str, str] | None = None
+    ) -> None:
         """Destroy the resources ``holders`` (URNs) and all that was made after them; the gates among these drain first.
+        ``more`` as for :meth:`pulumi`.
 
         No bound of time: a drain has its own, and an engine that is killed leaves its lock. Raises :class:`StateError` where
         it fails, as at a drain's deadline; what is gone then is out of the state, and the next call continues.
@@ -95,7 +105,7 @@ class Engine:
         if protected:
             self.pulumi("state", "unprotect", *protected, "--yes")
         targets = [word for urn in holders for word in ("--target", urn)]
-        self.pulumi("destroy", "--yes", "--skip-preview", *targets, "--target-dependents", timeout=None)
+        self.pulumi("destroy", "--yes", "--skip-preview", *targets, "--target-dependents", timeout=None, more=more)
 
     def up(self) -> None:
         """`pulumi up`, whatever it changes, with the policies. Raises :class:`StateError` where it fails."""

@@ -212,10 +212,16 @@ def _of_store(config: StackConfig, key: Key) -> str:
 
 def _kept(config: StackConfig) -> str:
     if config.slurmctld.forgets_queue:
-        return "the queue is lost, since controller.persistence is off"
+        return "slurmctld keeps no volume (controller.persistence is off): the stop waits until the queue is empty"
     if config.slurmctld.keeps_queue:
         return "pending jobs wait in slurmctld's volume, which stays"
     return "slurmctld is outside, and pending jobs wait there"
+
+
+def kept(config: StackConfig) -> dict[str, str]:
+    """Variables of the destroy: the namespace stays, and in it slurmctld's volume with the queue."""
+    place = f"{config.cluster.namespace}/{config.cluster.resource_name}"
+    return {names.KEEP_QUEUE: place} if config.slurmctld.keeps_queue else {}
 
 
 def first_removed(facts: StopFacts) -> tuple[Resource, ...]:
@@ -228,7 +234,8 @@ def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
     if protected := [shlex.quote(each.urn) for each in facts.holders if each.protect]:
         lines.append(" ".join(["pulumi state unprotect", *protected]))
     if targets := [f"--target {shlex.quote(each.urn)}" for each in first_removed(facts)]:
-        lines.append(" ".join(["pulumi destroy", *targets, "--target-dependents"]))
+        variables = [f"{name}={shlex.quote(text)}" for name, text in kept(facts.config).items()]
+        lines.append(" ".join([*variables, "pulumi destroy", *targets, "--target-dependents"]))
     return (*_lines(lines, own), shlex.join(awaiting(facts.config)))
 
 

@@ -119,7 +119,8 @@ class PlannedStop(KeyRotation):
         if step == REMOVE:
             facts = self._facts(snapshot.values, ())
             protected = [each.urn for each in facts.holders if each.protect]
-            engine.remove_with_dependents([each.urn for each in planned_stop.first_removed(facts)], protected)
+            holders = [each.urn for each in planned_stop.first_removed(facts)]
+            engine.remove_with_dependents(holders, protected, planned_stop.kept(facts.config))
             self._await_pods(snapshot)
         elif step == KEY:
             engine.set_key(self.key.config, keys[self.key.next])

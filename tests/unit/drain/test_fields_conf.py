@@ -163,6 +163,7 @@ OF_CONF = COMMON | {
     "extraConf": ("a=b", {"text"}),
     "nodesets": ({"gpu": "hpc-worker-gpu"}, {"nodesets"}),
     "keepsQueue": (True, {"keeps_queue"}),
+    "volume": (True, {"volume"}),
     "forgets": (True, {"forgets"}),
     "outside": (True, {"outside"}),
 }
@@ -205,6 +206,18 @@ def test_each_prop_of_slurmctlds_gates_is_one_setting_and_no_other(prop: str) ->
     assert differing(ConfSettings.from_props(BASE), ConfSettings.from_props({**BASE, prop: value})) == changed
 
 
+@pytest.mark.parametrize(
+    ("volume", "named", "kept"),
+    [(True, "slurm/atlas", True), (True, "slurm/other", False), (True, "", False), (False, "slurm/atlas", False)],
+)
+def test_only_a_destroy_that_names_this_controllers_volume_leaves_the_queue_to_it(
+    volume: bool, named: str, kept: bool
+) -> None:
+    settings = ConfSettings.from_props({**BASE, "namespace": "slurm", "controller": "atlas", "volume": volume})
+    assert settings.of_destroy(named).keeps_queue is kept
+    assert replace(settings, keeps_queue=True).of_destroy(named).keeps_queue, "its namespace stays anyway"
+
+
 @pytest.mark.parametrize("prop", REACHED)
 def test_each_prop_of_the_way_is_one_part_of_it(prop: str) -> None:
     value, part, read = REACHED[prop]
@@ -245,6 +258,7 @@ def test_a_program_says_where_slurmctld_is_and_what_outlives_it() -> None:
     kept = {"cluster": {"createNamespace": False}}
     assert [made("QueueGate", "all-in-kubernetes", **over)["keepsQueue"] for over in ({}, kept)] == [False, True]
     no_volume = {"controller": {"persistence": {"enabled": False}}}
+    assert [made("QueueGate", "all-in-kubernetes", **over)["volume"] for over in ({}, no_volume)] == [True, False]
     assert [made("ControllerGate", "all-in-kubernetes", **over)["forgets"] for over in ({}, no_volume)] == [False, True]
 
 

@@ -111,7 +111,7 @@ def test_the_operator_its_crds_and_the_namespace_are_never_removed() -> None:
     """Other stacks may live on that operator, and the namespace has the volume with the queue."""
     for data in (minimal(), INSIDE, NO_JWKS, merged(CONFIG, EXISTING)):
         lines = [line for step in plan_of(SLURM, facts(data)).steps for line in step.commands]
-        destroys = [shlex.split(line) for line in lines if line.startswith("pulumi destroy")]
+        destroys = [shlex.split(line) for line in lines if "pulumi destroy" in line]
         assert len(destroys) == 1
         assert "--target-dependents" in destroys[0]
         assert not [line for line in lines if "--all" in line]
@@ -120,7 +120,7 @@ def test_the_operator_its_crds_and_the_namespace_are_never_removed() -> None:
 def test_what_is_removed_is_the_first_that_has_the_key() -> None:
     generated = plan_of(SLURM, facts(minimal())).steps[0].commands
     assert generated[0] == f"pulumi state unprotect '{GENERATOR}' '{SECRET}'"
-    assert generated[1] == f"pulumi destroy --target '{GENERATOR}' --target-dependents"
+    assert generated[1] == f"SLINKY_IAC_KEEP_QUEUE=slurm/slurm pulumi destroy --target '{GENERATOR}' --target-dependents"
     assert generated[2].startswith("kubectl wait --namespace slurm --for=delete pod --selector ")
     existing = plan_of(SLURM, facts(merged(CONFIG, EXISTING), holders=())).steps[0].commands
     assert "Controller::" in existing[0]
@@ -198,8 +198,9 @@ def test_a_host_of_two_halves_has_two_turns() -> None:
 
 def test_a_queue_that_would_be_lost_is_told() -> None:
     lost = minimal(controller={"persistence": {"enabled": False}})
-    assert "the queue is lost" in plan_of(JWT, facts(lost)).steps[0].why
-    assert "the queue is lost" not in plan_of(JWT, facts(minimal())).steps[0].why
+    assert "until the queue is empty" in plan_of(JWT, facts(lost)).steps[0].why
+    assert "KEEP_QUEUE" not in " ".join(plan_of(JWT, facts(lost)).steps[0].commands)
+    assert "until the queue is empty" not in plan_of(JWT, facts(minimal())).steps[0].why
 
 
 def test_the_words_have_commands_whole_and_all_else_fits_a_terminal() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,7 +73,9 @@ class Stopped(World):
         if len(self.state) != len(self.whole):
             raise Unsettled("run `pulumi up` first")
 
-    def remove_with_dependents(self, wanted: Sequence[str], protected: Sequence[str]) -> None:
+    def remove_with_dependents(
+        self, wanted: Sequence[str], protected: Sequence[str], more: Mapping[str, str] | None = None
+    ) -> None:
         """As the engine does, dependents first; the pods linger until somebody waits for them."""
         self.operate("unprotect")
         for each in self.state:

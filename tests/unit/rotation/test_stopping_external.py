@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,9 @@ class Store(Stopped):
     def settled(self) -> None:
         raise AssertionError("no preview comes to its end while the Secret has another key")
 
-    def remove_with_dependents(self, wanted: Sequence[str], protected: Sequence[str]) -> None:
+    def remove_with_dependents(
+        self, wanted: Sequence[str], protected: Sequence[str], more: Mapping[str, str] | None = None
+    ) -> None:
         assert (list(wanted), list(protected)) == ([URN], [])
         self.operate("destroy")
         self.state = [each for each in self.state if each["type"] in ("pulumi:pulumi:Stack", BLUEPRINT)]
