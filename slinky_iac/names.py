@@ -51,7 +51,7 @@ PERMIT_AT = "@"
 
 KEEP_QUEUE: Final = "SLINKY_IAC_KEEP_QUEUE"
 """Environment variable that says, for the one `pulumi destroy` that has it, which Controller's volume stays: its
-``NAMESPACE/NAME``. A planned stop sets it; without it a destroy waits for the queue, unless the stack leaves the namespace."""
+``NAMESPACE/NAME``. A planned stop sets it; else a destroy waits for the queue, unless the stack leaves the namespace."""
 UNASKED: Final = "not known: "
 """How a NodeSet gate's input ``due`` begins where its preview got no answer; why comes behind it."""
 NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
