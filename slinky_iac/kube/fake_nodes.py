@@ -19,7 +19,7 @@ ANNOTATION: Final = "kwok.x-k8s.io/node"
 FAKE: Final = "fake"
 """Value of :data:`ANNOTATION`, and of the taint of the same name that keeps other pods away."""
 SELECTOR: Final = f"{ANNOTATION}={FAKE}"
-"""By which kwok is told its nodes."""
+"""Nodes that kwok keeps."""
 _SERVED: Final = re.compile(rb"^apiserver_request_total\{[^}]*\} ([0-9.e+]+)$", re.MULTILINE)
 
 
