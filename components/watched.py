@@ -51,7 +51,7 @@ def watched(
     )
 
 
-def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set: str | None) -> list[dict[str, Any]]:
+def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]], token_set: str | None) -> list[dict[str, Any]]:
     """Only the key that signs is read in the pod: one right to read a Secret. Of a key of others the stack has no
     fingerprint to compare with."""
     signs, others = reach(config).jwt_secret, config.keys.source == "external"
@@ -59,7 +59,7 @@ def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set
     for key in DAEMON_KEYS:
         place = config.secret_of(key)
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs and not others}
-        row |= {"fingerprint": found["fingerprints"].get(key.config, ""), "since": found["since"].get(key.config, "")}
+        row |= {"fingerprint": outputs["fingerprints"].get(key.config, ""), "since": outputs["since"].get(key.config, "")}
         rows.append(row)
     for key in config.signing.own_keys:
         place = config.secret_of(key)

@@ -50,7 +50,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
         yield token_key_set(config)
     yield from users(config)
     yield from sssd(config)
-    yield from (each for found in endpoints(config) for each in endpoint_objects(found))
+    yield from (each for endpoint in endpoints(config) for each in endpoint_objects(endpoint))
     if config.accounting.enabled:
         yield accounting(config)
         yield from database(config)
@@ -146,8 +146,8 @@ def accounting(config: ClusterConfig) -> Object:
 
 def database(config: ClusterConfig) -> Iterator[Object]:
     """The Secret with the database's password, where no other has it."""
-    found = config.accounting.database
-    if found is not None and found.password_from is None:
+    settings = config.accounting.database
+    if settings is not None and settings.password_from is None:
         yield _core("Secret", database_secret(config), "database", {})
 
 

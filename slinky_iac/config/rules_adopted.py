@@ -29,7 +29,7 @@ def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
     if config.cluster.create_namespace:
         yield at("adopted").error("needs cluster.createNamespace: false, since the release's namespace is there already")
-    made = tuple(_objects(config))
+    made = tuple(own_objects(config))
     for called, each in own.objects.items():
         if called not in made:
             yield at("adopted.objects").error(
@@ -62,7 +62,9 @@ def _kept(called: str, field: str) -> Iterator[Finding]:
         yield at(place).error(f"{called} keeps {field}, where gates leave notes, and which restarts no pod. Remove it")
 
 
-def _objects(config: StackConfig) -> Iterator[str]:
+def own_objects(config: StackConfig) -> Iterator[str]:
+    """Custom resources that the stack makes, as the section names them: those of :mod:`slinky_iac.blueprint.objects`, which
+    the rules can't ask, since it makes them of a configuration that has passed the rules. A test compares both."""
     base = config.cluster.resource_name
     yield from (f"{kind} {base}" for kind in KINDS[:3] if kind != "Accounting" or config.accounting.enabled)
     yield from (f"NodeSet {names.nodeset_resource(base, name)}" for name in config.nodesets)

@@ -48,11 +48,11 @@ def own_names(keys: Iterable[str]) -> dict[str, str]:
     prefix gets the name in Pulumi.yaml.
     """
     pairs = [(key, *key.rpartition(":")[::2]) for key in keys]
-    found = {name: key for key, prefix, name in pairs if prefix == PROJECT}
+    values = {name: key for key, prefix, name in pairs if prefix == PROJECT}
     for _, prefix, name in pairs:
-        if name == "cluster" and "cluster" not in found and prefix != PROJECT:
+        if name == "cluster" and "cluster" not in values and prefix != PROJECT:
             raise ConfigError((f"cluster: found {name_of(prefix)}:cluster; sections of this program begin with {PROJECT}:",))
-    return found
+    return values
 
 
 def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool = True) -> Values:
@@ -70,10 +70,10 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     if faults:
         raise ConfigError(tuple(faults))
     config = settings_of(own)
-    found = require_sound(findings(config, secret))
+    warnings = require_sound(findings(config, secret))
     rotating = secret & frozenset(ROTATION_SECRETS)
     if not with_keys:
-        return Values(config, found, rotation_secrets=rotating)
+        return Values(config, warnings, rotation_secrets=rotating)
     _require_readable_password(config, own)
     if (config.identity.sssd is not None) and (wrong := sssd_conf_faults(own["sssdConf"]) if "sssdConf" in own else ""):
         raise ConfigError((f"sssdConf: {wrong}. Nothing was changed",))
@@ -84,7 +84,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         )
     material = replace(material, provider=provider_keys(config, material))
     words = acknowledged(_words(material.raw), config.acknowledged)
-    return Values(config, (*found, *words), material, rotating)
+    return Values(config, (*warnings, *words), material, rotating)
 
 
 def values_as_they_are(own: Mapping[str, str]) -> Values:
@@ -103,14 +103,14 @@ def _used(config: StackConfig) -> tuple[str, ...]:
     return (*own, *rotating) if config.auth.makes_daemons else own
 
 
-def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
+def _words(keys: Mapping[str, bytes]) -> Iterable[Finding]:
     return (
         at(name).warning(
             "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: `slinky docs keys`",
             id="key-looks-like-words",
         )
-        for name, raw in found.items()
+        for name, raw in keys.items()
         if is_like_a_passphrase(raw)
     )
 

@@ -77,5 +77,5 @@ def reads_metrics(config: StackConfig) -> bool:
 
 def service_monitor(config: StackConfig) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes."""
-    found = (part.service_monitor(config) for part in PARTS)
-    return next((each for each in found if each is not None), {"enabled": False})
+    answers = (part.service_monitor(config) for part in PARTS)
+    return next((each for each in answers if each is not None), {"enabled": False})

@@ -109,18 +109,18 @@ def ask_slurm(
             continue
         asking = _Asking(way, keys, clock, connect)
         with asking.client() as client:
-            found = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
+            slurm = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
             try:
-                found = _versions(client, found, quick=quick)
+                slurm = _versions(client, slurm, quick=quick)
             except SlurmrestVersionError as error:
-                found = replace(found, failed={"conf": str(error)}, served=())
+                slurm = replace(slurm, failed={"conf": str(error)}, served=())
             except SlurmrestError as error:
                 if way.needed:
                     unanswered[way.endpoint.shown] = str(error)
                 else:
                     silent.append(str(error))
                 continue
-            return replace(_asked(asking, found, quick=quick), unanswered=unanswered)
+            return replace(_asked(asking, slurm, quick=quick), unanswered=unanswered)
     why = "; ".join(silent) or "no slurmrestd runs yet: the stack has not created one, and names none outside"
     return SlurmFacts(trouble=why, unanswered=unanswered)
 
@@ -175,35 +175,35 @@ def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) ->
     once, namespace = Retry(tries=1), config.cluster.namespace
     place = config.secret_of(JWT)
     kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
-    found: dict[str, Keys] = {}
+    keys: dict[str, Keys] = {}
     for key in config.signing.own_keys:
         own = config.secret_of(key)
         with suppress(KubeNotFound):  # the setting is new: this very update makes it
             rsa = held(kube, namespace, own.name, own.entry, RS256)
-            found[TOKEN_IN_SECRET] = tuple(rsa)
-    if not found or JWT in config.signing.at_hand:  # else who runs this needs no right to read the JWT key
-        found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
+            keys[TOKEN_IN_SECRET] = tuple(rsa)
+    if not keys or JWT in config.signing.at_hand:  # else who runs this needs no right to read the JWT key
+        keys[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
 
     connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
-    seen = ask_slurm([endpoint_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
+    seen = ask_slurm([endpoint_of_drains(config)], keys, clock=way.clock, quick=True, connect=connect)
     return facts.Facts(slurm=SlurmFacts() if seen.unanswered else seen)
 
 
-def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
+def _asked(asking: _Asking, slurm: SlurmFacts, *, quick: bool) -> SlurmFacts:
     """The rest, with the key that is taken."""
-    found, taken = _tokens(asking, found)
+    slurm, taken = _tokens(asking, slurm)
     with asking.client(taken) as client:
         ask = _Questions()
         if (pinged := ask("release", client.ping)) is not None:
-            found = replace(found, release=pinged.meta.slurm.release, controllers=pinged.pings)
+            slurm = replace(slurm, release=pinged.meta.slurm.release, controllers=pinged.pings)
         if taken is None:
-            why = found.token_trouble or "no token was taken"
+            why = slurm.token_trouble or "no token was taken"
             rest = ("admin", "conf", "partitions", "jobs_by_partition", "nodes", "clusters", "slurmdbd_answers", "clock")
-            return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
-        found = replace(found, admin=ask("admin", lambda: _admin(client, asking.way.user)))
+            return replace(slurm, failed={**dict.fromkeys(rest, why), **slurm.failed})
+        slurm = replace(slurm, admin=ask("admin", lambda: _admin(client, asking.way.user)))
         running = ask("conf", client.running_conf)
-        found = replace(
-            found,
+        slurm = replace(
+            slurm,
             conf=running.slurm_conf if running else None,
             version=(running.slurm_conf_meta.SLURM_VERSION or "") if running else "",
             partitions=ask("partitions", client.partitions),
@@ -212,18 +212,18 @@ def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
             clusters=ask("clusters", client.clusters),
             slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
         )
-        if not quick and found.clusters is not None:
-            found = replace(found, qos=ask("qos", client.qos))
+        if not quick and slurm.clusters is not None:
+            slurm = replace(slurm, qos=ask("qos", client.qos))
         silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
-        found = replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
-    return _slurmdbd_tokens(asking, found, taken)
+        slurm = replace(slurm, failed={**ask.failed, **slurm.failed}, silent={**silent, **slurm.silent})
+    return _slurmdbd_tokens(asking, slurm, taken)
 
 
-def _slurmdbd_tokens(asking: _Asking, found: SlurmFacts, taken: Keys) -> SlurmFacts:
+def _slurmdbd_tokens(asking: _Asking, slurm: SlurmFacts, taken: Keys) -> SlurmFacts:
     """Which RSA keys slurmdbd takes. Its refusal looks like a slurmdbd that is down, unless it took the other key's."""
     said: dict[str, Token] = {}
     rsa = [source for source, material in asking.keys.items() if any(isinstance(key, TokenKey) for key in material)]
-    for source in rsa if found.clusters is not None else ():
+    for source in rsa if slurm.clusters is not None else ():
         if asking.keys[source] is taken:
             said[source] = "accepted"
             continue
@@ -236,10 +236,10 @@ def _slurmdbd_tokens(asking: _Asking, found: SlurmFacts, taken: Keys) -> SlurmFa
                 said[source] = "unknown"
             else:
                 said[source] = "accepted"
-    return replace(found, slurmdbd_tokens=said)
+    return replace(slurm, slurmdbd_tokens=said)
 
 
-def _tokens(asking: _Asking, found: SlurmFacts) -> tuple[SlurmFacts, Keys | None]:
+def _tokens(asking: _Asking, slurm: SlurmFacts) -> tuple[SlurmFacts, Keys | None]:
     """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
     trouble = "" if asking.keys else "there is no JWT key at hand: neither in the configuration nor in a Secret"
@@ -264,7 +264,7 @@ def _tokens(asking: _Asking, found: SlurmFacts) -> tuple[SlurmFacts, Keys | None
                 tokens[source] = "accepted"
                 taken = taken or material
                 seen = seen or facts.Clock("slurmctld", said, before, asking.clock.wall())
-    return replace(found, tokens=tokens, token_trouble=trouble, clock=seen, silent=silent, hung_up=hung_up), taken
+    return replace(slurm, tokens=tokens, token_trouble=trouble, clock=seen, silent=silent, hung_up=hung_up), taken
 
 
 class _Questions:

@@ -154,8 +154,8 @@ def _slurmctld_host(_: StackConfig, facts: Facts) -> Answers:
 
 
 def _print(facts: Facts, source: str) -> str:
-    found = facts.keys if source == IN_CONFIG else facts.kube.keys
-    return found.get(JWT.label, "no fingerprint")
+    prints = facts.keys if source == IN_CONFIG else facts.kube.keys
+    return prints.get(JWT.label, "no fingerprint")
 
 
 def _cause(facts: Facts) -> str:

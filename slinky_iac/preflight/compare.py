@@ -54,13 +54,13 @@ def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -
     """Everything that follows from the facts; the worst first, else in the order of the rows."""
     order = list(Verdict)
     run = Run.HERE if from_here_only else Run.CLIENTS if not config.auth.makes_daemons else Run.WHOLE
-    found: Iterable[Check] = judged(run, config, facts)
+    results: Iterable[Check] = judged(run, config, facts)
     if config.slurmctld.pods and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
-        found = _before_it_is_made(found)
-    return tuple(sorted(found, key=lambda each: order.index(each.verdict)))
+        results = _before_it_is_made(results)
+    return tuple(sorted(results, key=lambda each: order.index(each.verdict)))
 
 
-def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
+def _before_it_is_made(results: Iterable[Check]) -> Iterator[Check]:
     """With slurmctld in Kubernetes and nothing up yet, that is all there is to say about it."""
     yield Check(
         "slurmctld",
@@ -71,7 +71,7 @@ def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
         "Run preflight again after `pulumi up`",
     )
     of_these = ("slurmctld", "slurmrestd")
-    yield from (e for e in found if not (e.verdict is Verdict.UNKNOWN and (e.source in of_these or e.name in of_these)))
+    yield from (e for e in results if not (e.verdict is Verdict.UNKNOWN and (e.source in of_these or e.name in of_these)))
 
 
 def judged(run: Run, config: StackConfig, facts: Facts) -> Iterator[Check]:

@@ -58,8 +58,8 @@ def known(
         prints = {file: fingerprint(raw) for file, raw in held.items()}
         slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))
     else:
-        found = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
-        slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
+        fingerprints = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
+        slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in fingerprints)
         jwks = "" if values.has_two_slurm_keys else None
     return Known(
         slurm,
@@ -89,8 +89,8 @@ def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, o
     if full is None:
         said = outputs.get("tokenKeySet")
         return said if isinstance(said, str) and said else None
-    found = full.keys.token_set()
-    return None if found is None else found.decode()
+    document = full.keys.token_set()
+    return None if document is None else document.decode()
 
 
 def _balancer_address(config: StackConfig) -> str | None:
@@ -106,11 +106,11 @@ def _balancer_address(config: StackConfig) -> str | None:
 
 
 def _named(values: Values) -> Keys | None:
-    found = {key.file: raw for key in DAEMON_KEYS if (raw := values.keys.of(key)) is not None}
-    if not found:
+    keys = {key.file: raw for key in DAEMON_KEYS if (raw := values.keys.of(key)) is not None}
+    if not keys:
         return None
     jwks = values.keys.slurm_jwks() if values.has_two_slurm_keys else None
-    return found if jwks is None else found | {names.SLURM_JWKS_FILE: jwks}
+    return keys if jwks is None else keys | {names.SLURM_JWKS_FILE: jwks}
 
 
 def held_keys(values: Values) -> Keys:

@@ -124,10 +124,10 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
     if key.is_pair:
         if arguments.file is None:
             raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
-        found = import_key.read_token_key(arguments.file)
-        import_key.import_key(context.engine, values, key, found.pem, replace=arguments.replace)
-        words = f"{key.config}: an RSA key of {found.private.key_size} bits, kid {found.kid}"
-        print_result(arguments, {"name": key.config, "kid": found.kid}, words)
+        token_key = import_key.read_token_key(arguments.file)
+        import_key.import_key(context.engine, values, key, token_key.pem, replace=arguments.replace)
+        words = f"{key.config}: an RSA key of {token_key.private.key_size} bits, kid {token_key.kid}"
+        print_result(arguments, {"name": key.config, "kid": token_key.kid}, words)
         return 0
     if arguments.file is not None:
         raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)

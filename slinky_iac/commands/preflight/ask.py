@@ -118,9 +118,9 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             facts = replace(facts, trial=tried)
         if not config.auth.makes_daemons:
             return facts
-        found = _signing_keys(values, kube if not kube_facts.trouble else None)
+        keys = _signing_keys(values, kube if not kube_facts.trouble else None)
         ways, clients = _ways(config, kube_facts), preflight_clients(way.lead)
-        return replace(facts, slurm=ask_slurm(ways, found, clock=clock, connect=clients))
+        return replace(facts, slurm=ask_slurm(ways, keys, clock=clock, connect=clients))
 
 
 def _keys_of(config: StackConfig) -> tuple[Key, ...]:
@@ -187,28 +187,28 @@ def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None,
 
 def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
     """Before the first `up`, or unreadable, a NodeSet's pods aren't known, and no check takes that for none."""
-    found: dict[str, Workers] = {}
+    workers: dict[str, Workers] = {}
     for name in config.nodesets:
         resource = names.nodeset_resource(config.cluster.resource_name, name)
         seen = _or_none(partial(Workers.look, kube, config.cluster.namespace, resource))
         if seen is not None and seen.nodeset is not None:
-            found[name] = seen
-    return found
+            workers[name] = seen
+    return workers
 
 
 def _kubelets(kube: ShortPodClient, config: StackConfig, workers: Mapping[str, Workers]) -> dict[str, Kubelet]:
     """One pool's kubelets are alike, so not all of many are asked."""
     limited = {name for name, nodeset in config.nodesets.items() if nodeset.resources.cpus or nodeset.resources.memory}
     nodes = {pod.spec.node_name for name, each in workers.items() if name in limited for pod in each.pods} - {""}
-    found: dict[str, Kubelet] = {}
+    kubelets: dict[str, Kubelet] = {}
     for node in sorted(nodes)[:MOST_KUBELETS]:
         try:
             said = kubelet_config(kube, node)
         except KubeError as error:
-            found[node] = Kubelet(trouble=str(error))
+            kubelets[node] = Kubelet(trouble=str(error))
         else:
-            found[node] = Kubelet(said.cpu_manager_policy, said.topology_manager_policy, said.memory_swap.swap_behavior)
-    return found
+            kubelets[node] = Kubelet(said.cpu_manager_policy, said.topology_manager_policy, said.memory_swap.swap_behavior)
+    return kubelets
 
 
 def _there(kube: ShortPodClient, namespace: str, deployment: str) -> bool:
@@ -235,20 +235,20 @@ def _ways(config: StackConfig, kube: KubeFacts) -> tuple[RestEndpoint, ...]:
 
 def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys]:
     """The keys to try, by where they come from; the Secret's JWT key only where it isn't the configuration's."""
-    found: dict[str, Keys] = {}
+    keys: dict[str, Keys] = {}
     raw, rsa = values.keys.raw, values.keys.rsa
     if own := tuple(raw[name] for name in (JWT.config, JWT.next) if name in raw):
-        found[IN_CONFIG] = own
+        keys[IN_CONFIG] = own
     if kube is not None:
         place, namespace = values.config.secret_of(JWT), values.config.cluster.namespace
         entries = (place.entry, place.entry + NEXT_SUFFIX)
         held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
-        if held is not None and all(held[0] not in each for each in found.values()):
-            found[IN_SECRET] = tuple(held)
+        if held is not None and all(held[0] not in each for each in keys.values()):
+            keys[IN_SECRET] = tuple(held)
     for key in values.config.signing.own_keys:
         if key.config in rsa:
-            found[TOKEN_IN_CONFIG] = (rsa[key.config],)
-    return found
+            keys[TOKEN_IN_CONFIG] = (rsa[key.config],)
+    return keys
 
 
 def ask_certificates(config: StackConfig, timeout_s: float, *, now: Callable[[], float]) -> tuple[CertificateFacts, ...]:
@@ -314,5 +314,5 @@ def ask_host(
     if done.returncode != 0:
         said = printable(done.stderr.strip()[-300:]) or "nothing on stderr"
         return replace(facts, host=HostFacts(host, trouble=f"ended with {done.returncode}: {said}"))
-    found, slurm = read(host, done.stdout, before, clock.wall())
-    return replace(facts, host=found, slurm=filled(facts.slurm, slurm))
+    host_facts, slurm = read(host, done.stdout, before, clock.wall())
+    return replace(facts, host=host_facts, slurm=filled(facts.slurm, slurm))

@@ -33,7 +33,7 @@ def settings(base: Mapping[str, Any], nodes: int, *, operator_there: bool, conte
     controller = base.get("controller") or {}
     inside = {} if _OUTSIDE in controller else dict(controller)
     kubernetes = dict(base.get("kubernetes") or {}) | ({"context": context} if context else {})
-    found: dict[str, object] = {
+    made: dict[str, object] = {
         "cluster": {
             **{key: cluster[key] for key in _KEPT if key in cluster},
             "name": CLUSTER,
@@ -59,18 +59,18 @@ def settings(base: Mapping[str, Any], nodes: int, *, operator_there: bool, conte
         },
         "partitions": {PARTITION: {"nodesets": ["ALL"], "config": {"Default": True, "MaxTime": "UNLIMITED"}}},
     }
-    return found | ({"kubernetes": kubernetes} if kubernetes else {})
+    return made | ({"kubernetes": kubernetes} if kubernetes else {})
 
 
-def with_replicas(found: Mapping[str, Any], replicas: int) -> dict[str, object]:
+def with_replicas(settings: Mapping[str, Any], replicas: int) -> dict[str, object]:
     """The same with another number of pods."""
-    nodeset = {**found["nodesets"][NODESET], "replicas": replicas}
-    return {**found, "nodesets": {NODESET: nodeset}}
+    nodeset = {**settings["nodesets"][NODESET], "replicas": replicas}
+    return {**settings, "nodesets": {NODESET: nodeset}}
 
 
-def unguarded(found: Mapping[str, Any]) -> dict[str, object]:
+def unguarded(settings: Mapping[str, Any]) -> dict[str, object]:
     """The same with nothing that refuses the operator a pod which it hasn't reported as drained: the operator alone."""
-    return {**found, "cluster": {**found["cluster"], "fence": False}}
+    return {**settings, "cluster": {**settings["cluster"], "fence": False}}
 
 
 def node_names(count: int) -> tuple[str, ...]:

@@ -47,31 +47,31 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
     of_parts = (right for part in parts_of(config) for right in part.rights(config, use))
     if use is Use.STATUS:
         return (*_status(config), *of_parts)
-    found = [*_asking(config, use), *of_parts]
+    rows = [*_asking(config, use), *of_parts]
     if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
-        found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
+        rows.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is not Use.PREFLIGHT and any(nodeset.pod.host_network for nodeset in config.nodesets.values()):
-        found.append(Right(CORE, "nodes", ("list",), "whether a new pod on the host network takes a Slurm node over"))
+        rows.append(Right(CORE, "nodes", ("list",), "whether a new pod on the host network takes a Slurm node over"))
     if use is Use.APPLY:
         if config.auth.makes_daemons:
             own = ("slurm-operator",)
-            found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
+            rows.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
-            found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
+            rows.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
             if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
                 why = "keys: whether its pods have the slurm.jwks that they should"
-                found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
-                found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
+                rows.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
+                rows.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
                 for space in sorted({client.namespace for client in config.clients.values()}):
-                    found.append(Right(CORE, "pods", ("get", "list", "patch"), why, (), space, seldom=True))
-                    found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
+                    rows.append(Right(CORE, "pods", ("get", "list", "patch"), why, (), space, seldom=True))
+                    rows.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
         if any(row.on_kubernetes for row in config.nodes.table):
             why = "labels and annotations of the node table"
-            found.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config.nodes)))
-        found += [*_making(config), *_clients(config), *_hubs(config)]
-        found += [*_draining(config), *_operator(config)]
+            rows.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config.nodes)))
+        rows += [*_making(config), *_clients(config), *_hubs(config)]
+        rows += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
-        found.append(
+        rows.append(
             Right(
                 CORE,
                 "pods",
@@ -81,18 +81,18 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 namespace=pod_namespace,
             )
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
     """All rules of one use over several settings of one stack: those it has, and those of which it may still have objects.
     A rule that differs in its names only is one rule."""
-    found: dict[Right, dict[str, None]] = {}
+    merged: dict[Right, dict[str, None]] = {}
     for config in configs:
         for each in rights(config, use, pod_namespace):
             alike = each if not each.names else replace(each, names=("",))
-            found.setdefault(alike, {}).update(dict.fromkeys(each.names))
-    return tuple(replace(alike, names=tuple(own)) for alike, own in found.items())
+            merged.setdefault(alike, {}).update(dict.fromkeys(each.names))
+    return tuple(replace(alike, names=tuple(own)) for alike, own in merged.items())
 
 
 def _status(config: StackConfig) -> Iterator[Right]:

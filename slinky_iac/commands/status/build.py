@@ -74,27 +74,27 @@ UNKNOWN: Final = "unknown"
 _OUTSIDE: Final = "made outside this stack: as the Secret has it now"
 
 
-def status(found: Facts, seen: Seen) -> Status:
+def status(facts: Facts, seen: Seen) -> Status:
     """The screen."""
     return Status(
         taken_at=seen.now,
-        stack=found.stack,
-        cluster=found.cluster,
-        holds=found.resources,
-        endpoints=tuple(_endpoints(found, seen)),
-        versions=tuple(_versions(found, seen)),
-        groups=groups(found, seen),
-        drains=drains(found, seen) if found.reach is not None else (),
-        keys=tuple(_aged(replace(_key(place, seen), signs=_signs(place, found, seen)), seen) for place in found.keys),
+        stack=facts.stack,
+        cluster=facts.cluster,
+        holds=facts.resources,
+        endpoints=tuple(_endpoints(facts, seen)),
+        versions=tuple(_versions(facts, seen)),
+        groups=groups(facts, seen),
+        drains=drains(facts, seen) if facts.reach is not None else (),
+        keys=tuple(_aged(replace(_key(place, seen), signs=_signs(place, facts, seen)), seen) for place in facts.keys),
         last=last_up(seen.history.value) if seen.history.value is not None else None,
         unknown=seen.troubles(),
-        key_changes=key_changes(found, seen),
-        guards={name: _guard(name, found, seen) if found.reach is not None else None for name in GUARDS},
+        key_changes=key_changes(facts, seen),
+        guards={name: _guard(name, facts, seen) if facts.reach is not None else None for name in GUARDS},
     )
 
 
-def _guard(name: str, found: Facts, seen: Seen) -> Guarded:
-    if not found.guards.get(name):
+def _guard(name: str, facts: Facts, seen: Seen) -> Guarded:
+    if not facts.guards.get(name):
         return Guarded("off")
     answer = seen.guards.get(name)
     if answer is None or answer.value is None:
@@ -102,19 +102,19 @@ def _guard(name: str, found: Facts, seen: Seen) -> Guarded:
     return Guarded("broken" if answer.value else "stands", answer.value)
 
 
-def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:
-    if found.reach is None:
+def _endpoints(facts: Facts, seen: Seen) -> Iterable[Endpoint]:
+    if facts.reach is None:
         return
-    reach, kube = found.reach, seen.kube
+    reach, kube = facts.reach, seen.kube
     yield _endpoint("Kubernetes API", reach.context or "current context", kube, kube.value or "")
     proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
     newest, *older = seen.served.value or ("",)
     served = f"REST {', '.join((newest, *(each.removeprefix('v0.0') for each in older)))}" if newest else ""
     yield _endpoint("slurmrestd", reach.url or proxy, seen.slurmrestd, served)
-    if found.has_slurmctld:
-        yield from _slurmctld(found, seen)
-    if found.has_slurmdbd:
-        yield _slurmdbd(found, seen)
+    if facts.has_slurmctld:
+        yield from _slurmctld(facts, seen)
+    if facts.has_slurmdbd:
+        yield _slurmdbd(facts, seen)
     if seen.users_url:
         yield _endpoint("slurmrestd for users", seen.users_url, seen.users_slurmrestd, seen.users_slurmrestd.value or "")
 
@@ -126,8 +126,8 @@ def _endpoint(name: str, where: str, answer: Answer[object], text: str) -> Endpo
     return Endpoint(name, where, "unknown" if answer.trouble.startswith(NOT_ASKED) else "down", text=answer.trouble)
 
 
-def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
-    where = found.slurmctld or "in Kubernetes"
+def _slurmctld(facts: Facts, seen: Seen) -> Iterable[Endpoint]:
+    where = facts.slurmctld or "in Kubernetes"
     pings = seen.slurmrestd.value.pings if seen.slurmrestd.value is not None else ()
     if not pings:
         yield Endpoint("slurmctld", where, "unknown", text="slurmrestd, which knows, doesn't answer")
@@ -143,26 +143,26 @@ def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
             yield Endpoint(name, place, "down", text=seen.token.trouble)
 
 
-def _slurmdbd(found: Facts, seen: Seen) -> Endpoint:
-    where, answer = found.slurmdbd or "in Kubernetes", seen.slurmdbd
-    here = [each for each in answer.value or () if each.name == found.cluster]
+def _slurmdbd(facts: Facts, seen: Seen) -> Endpoint:
+    where, answer = facts.slurmdbd or "in Kubernetes", seen.slurmdbd
+    here = [each for each in answer.value or () if each.name == facts.cluster]
     if not here:
-        text = f"doesn't know the cluster {found.cluster}"
+        text = f"doesn't know the cluster {facts.cluster}"
     elif not here[0].controller.host:
-        text = f"answers, but no slurmctld of {found.cluster} is registered with it"
+        text = f"answers, but no slurmctld of {facts.cluster} is registered with it"
     else:
         text = f"has slurmctld at {here[0].controller.host}:{here[0].controller.port}"
     return _endpoint("slurmdbd", where, answer, text)
 
 
-def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
-    if found.reach is None:
+def _versions(facts: Facts, seen: Seen) -> Iterable[Version]:
+    if facts.reach is None:
         return
-    yield _operator(found, seen)
+    yield _operator(facts, seen)
     yield Version("slurmrestd", seen.slurmrestd.value.meta.slurm.release if seen.slurmrestd.value is not None else UNKNOWN)
-    if found.has_slurmctld:
-        yield _slurmctld_version(found, seen)
-    if found.has_slurmdbd:
+    if facts.has_slurmctld:
+        yield _slurmctld_version(facts, seen)
+    if facts.has_slurmdbd:
         yield Version("slurmdbd", UNKNOWN, "REST doesn't tell: `slurmdbd -V` on its host")
     nodes = seen.nodes.value.nodes if seen.nodes.value is not None else ()
     released = Counter(node.version or UNKNOWN for node in nodes)
@@ -172,18 +172,18 @@ def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
         yield Version("slurmd", UNKNOWN)
 
 
-def _operator(found: Facts, seen: Seen) -> Version:
+def _operator(facts: Facts, seen: Seen) -> Version:
     if not seen.operator.value:
         why = seen.operator.trouble.removeprefix(NOT_ASKED) if seen.operator.trouble.startswith(NOT_ASKED) else "not asked"
-        return Version("slurm-operator", UNKNOWN, f"the stack is written for {found.operator or UNKNOWN}; {why}")
+        return Version("slurm-operator", UNKNOWN, f"the stack is written for {facts.operator or UNKNOWN}; {why}")
     tag = seen.operator.value[0].rpartition(":")[2]
-    same = tag.removeprefix("v") == found.operator
-    return Version("slurm-operator", tag, "" if same else f"but the stack is written for {found.operator or UNKNOWN}")
+    same = tag.removeprefix("v") == facts.operator
+    return Version("slurm-operator", tag, "" if same else f"but the stack is written for {facts.operator or UNKNOWN}")
 
 
-def _slurmctld_version(found: Facts, seen: Seen) -> Version:
+def _slurmctld_version(facts: Facts, seen: Seen) -> Version:
     clusters = seen.slurmdbd.value or ()
-    protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.controller.host), 0)
+    protocol = next((each.rpc_version for each in clusters if each.name == facts.cluster and each.controller.host), 0)
     if release := of_protocol(protocol):
         return Version("slurmctld", release, f"by the protocol that slurmdbd knows of it ({protocol})")
     return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")
@@ -229,9 +229,9 @@ def _only(place: KeyPlace) -> str:
     return f"kid {min(place.public)}" if place.public is not None and len(place.public) == 1 else UNKNOWN
 
 
-def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
+def _signs(place: KeyPlace, facts: Facts, seen: Seen) -> tuple[str, ...]:
     """Whose tokens a key signs. The operator's are always the JWT key's."""
-    signing = found.signing
+    signing = facts.signing
     if not signing and seen.config is not None:  # a stack without a gate: its commands go by the configuration
         signing = seen.config.signing.key.label
     own = ("this stack",) if place.name == signing else ()
@@ -247,13 +247,13 @@ _GENERATED: Final[Mapping[str, str]] = {
 """What the steps that can be due leave in the state, where the key is generated."""
 
 
-def key_changes(found: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
+def key_changes(facts: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
     """All keys that are being replaced; None where nothing tells of any and the configuration is unknown."""
-    changes = tuple(change for key in ROTATING if (change := _change(key, found, seen)) is not None)
-    return None if not changes and not seen.configured.known and found.resources else changes
+    changes = tuple(change for key in ROTATING if (change := _change(key, facts, seen)) is not None)
+    return None if not changes and not seen.configured.known and facts.resources else changes
 
 
-def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
+def _change(key: catalogue.Key, facts: Facts, seen: Seen) -> KeyChange | None:
     configured, config, answer = seen.configured.value, seen.config, seen.keys.get(key.label)
     marks = () if configured is None else tuple(mark for mark in key.rotation_secrets if mark in configured.marks)
     besides = answer.value.besides if answer is not None and answer.value is not None else ()
@@ -262,10 +262,10 @@ def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
     if besides:
         signs.append(key.second)
     if how == "planned stop" and config is not None:
-        signs += _stopped(key, config, found, marked=bool(marks))
+        signs += _stopped(key, config, facts, marked=bool(marks))
     if not signs:
         return None
-    stack = f" --stack {found.stack}" if found.stack else ""
+    stack = f" --stack {facts.stack}" if facts.stack else ""
     return KeyChange(key.label, how, tuple(signs), besides, f"slinky keys rotate {key.name} --plan{stack}")
 
 
@@ -277,15 +277,15 @@ def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under runni
     return "under running jobs" if reason(config, key) is None else "planned stop"
 
 
-def _stopped(key: catalogue.Key, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
+def _stopped(key: catalogue.Key, config: StackConfig, facts: Facts, *, marked: bool) -> Iterator[str]:
     """What the state tells about a planned stop."""
-    holders = found.holders.get(key.label, ())
+    holders = facts.holders.get(key.label, ())
     if not config.auth.makes_daemons:
         return
     if config.keys.source == "generated":
-        plan = plan_of(key, StopFacts(config, holders, found.daemons, blank=not found.resources))
+        plan = plan_of(key, StopFacts(config, holders, facts.daemons, blank=not facts.resources))
         if plan.under_way and plan.due is not None:
             yield _GENERATED[plan.due.name]
     elif marked:
-        there = bool(holders or found.daemons)
+        there = bool(holders or facts.daemons)
         yield "its Secret and the daemons' resources are there" if there else "its Secret and all that reads it are removed"

@@ -102,15 +102,15 @@ def _set_held(facts: Facts) -> Answers:
         why = facts.keys_trouble or "the configuration's token keys could not be read here"
         yield unknown(f"not known: {why}", "Set the stack's passphrase, then run it again")
         return
-    found = difference(held, wanted)
-    if found is None:
+    differs = difference(held, wanted)
+    if differs is None:
         yield fine("is the set of the configuration's keys, byte for byte")
-    elif found.foreign or not found.readable:
-        said = f"{found.words}; the holder of such a key can act as any user of Slurm"
+    elif differs.foreign or not differs.readable:
+        said = f"{differs.words}; the holder of such a key can act as any user of Slurm"
         advice = "Find out who wrote it (`slinky docs token-keys` says how), then write the stack's own"
         yield problem(said, advice, "pulumi up --refresh")
     else:
-        yield warning(found.words, "Write the stack's own", "pulumi up --refresh")
+        yield warning(differs.words, "Write the stack's own", "pulumi up --refresh")
 
 
 EXPECTED: Final = (

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from slinky_iac.blueprint.objects import objects
+from slinky_iac.config.adopted import KINDS
 from slinky_iac.config.load import load
+from slinky_iac.config.rules_adopted import own_objects
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.parts import whole
 from tests.stacks import merged, networks, without_networks
@@ -61,3 +63,11 @@ def test_so_it_is_with_each_certificate_of_slurmrestd(source: str) -> None:
 @pytest.mark.parametrize("munge", [{}, {"image": "registry.example.org/munge:1"}])
 def test_so_it_is_for_the_clients_of_a_munge_cluster(munge: dict[str, str]) -> None:
     same(MUNGE, {"munge": munge})
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_a_stack_may_take_over_is_what_it_makes(stack: str) -> None:
+    config = load(merged(without_networks(stack_sections(stack)), {"logins": {"main": {}}}))
+    assert sorted(own_objects(config)) == sorted(
+        f"{each.kind} {each.name}" for each in objects(config) if each.kind in KINDS
+    )
