@@ -11,7 +11,7 @@ import pulumi
 import pulumi_random
 from pulumi_kubernetes.core.v1 import Secret
 
-from slinky_iac import names, ownership
+from slinky_iac import ownership
 from slinky_iac.blueprint import objects
 from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
@@ -79,8 +79,8 @@ class AuthKeys(Component):
         self._jwks_used = config.keys.jwks
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
-        if config.keys.jwks and args.keys.slurm_jwks is not None:
-            data = {names.SLURM_JWKS_FILE: args.keys.slurm_jwks}
+        if config.bundle_of(SLURM) is not None and args.keys.slurm_jwks is not None:
+            data = {SLURM.bundle: args.keys.slurm_jwks}
             self.secrets.append(register_object(name, config, objects.slurm_jwks(config), child(self, **HIDDEN), data=data))
         if TOKENS.config in args.keys.values and args.keys.token_set is not None:
             self._tokens(name, config, args.keys.values[TOKENS.config], args.keys.token_set)
@@ -132,7 +132,7 @@ class AuthKeys(Component):
     def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: str) -> None:
         options = child(self, protect=config.keys.protect, **HIDDEN)
         register_object(name, config, objects.token_key(config), options, data={config.secret_of(TOKENS).entry: key})
-        register_object(name, config, objects.token_key_set(config), child(self), data={names.JWKS_FILE: public})
+        register_object(name, config, objects.token_key_set(config), child(self), data={TOKENS.bundle: public})
 
 
 def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain inputs in a preview

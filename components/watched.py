@@ -65,5 +65,5 @@ def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]], token_s
         place = config.secret_of(key)
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
         public = sorted(kids(token_set.encode())) if token_set is not None else []
-        rows.append(row | {"beside": names.token_key_set(config.cluster.resource_name), "public": public})
+        rows.append(row | {"beside": key.bundle_at(config.cluster.resource_name).name, "public": public})
     return rows

@@ -15,7 +15,7 @@ from slinky_iac.blueprint import objects
 from slinky_iac.cluster.pulumi_state import SECRET, custom, dynamic
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import nodeset_spec
@@ -42,7 +42,7 @@ def document(config: StackConfig, name: str, token_set: str | None = None) -> Js
     made = objects.objects(config)
     return found | {
         "keys": [*_keys(config, name)],
-        "tokenSet": {"name": names.token_key_set(config.cluster.resource_name), "text": token_set or ""},
+        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": token_set or ""},
         "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
         "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
@@ -106,17 +106,15 @@ def nodeset_row(config: ClusterConfig, name: str, settings: NodeSet) -> Json:
 
 
 def _keys(config: ClusterConfig, name: str = "") -> Iterator[Json]:
-    base = config.cluster.resource_name
-    for key in DAEMON_KEYS:
-        beside = names.slurm_jwks_secret(base) if key is SLURM and config.keys.jwks else ""
-        yield _key(config, key, beside, [*_holders(f"{name}-keys-{key.logical}")] if name else [])
-    for key in config.signing.own_keys:
-        yield _key(config, key, names.token_key_set(base), [])
-
-
-def _key(config: ClusterConfig, key: Key, beside: str, holders: list[list[str]]) -> Json:
-    place = config.secret_of(key)
-    return {"name": key.label, "secret": place.name, "entry": place.entry, "beside": beside, "holders": holders}
+    for key in (*DAEMON_KEYS, *config.signing.own_keys):
+        place, bundle = config.secret_of(key), config.bundle_of(key)
+        yield {
+            "name": key.label,
+            "secret": place.name,
+            "entry": place.entry,
+            "beside": "" if bundle is None else bundle.name,
+            "holders": [] if key.is_pair or not name else [*_holders(f"{name}-keys-{key.logical}")],
+        }
 
 
 def _holders(logical: str) -> Iterator[list[str]]:

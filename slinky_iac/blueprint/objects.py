@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS, Key
 from slinky_iac.parts.registry import beside, parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
 from slinky_iac.specs.daemons import (
@@ -43,7 +43,7 @@ def objects(config: StackConfig) -> tuple[Object, ...]:
 def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from quota(config)
     yield from (key_secret(config, key) for key in (() if config.keys.of_others else DAEMON_KEYS))
-    if config.keys.jwks:
+    if config.bundle_of(SLURM) is not None:
         yield slurm_jwks(config)
     if config.public_set is not None:
         yield token_key(config)
@@ -107,7 +107,7 @@ def key_secret(config: ClusterConfig, key: Key) -> Object:
 def slurm_jwks(config: ClusterConfig) -> Object:
     """The Secret with slurm.jwks: neither immutable nor protected, for pods follow its changes while they run, and it can be
     made again from the keys."""
-    return _core("Secret", names.slurm_jwks_secret(config.cluster.resource_name), "slurm-jwks-secret", {})
+    return _core("Secret", SLURM.bundle_at(config.cluster.resource_name).name, "slurm-jwks-secret", {})
 
 
 def token_key(config: ClusterConfig) -> Object:
@@ -118,7 +118,7 @@ def token_key(config: ClusterConfig) -> Object:
 
 def token_key_set(config: ClusterConfig) -> Object:
     """The ConfigMap with its public half; its component adds that."""
-    return _core("ConfigMap", names.token_key_set(config.cluster.resource_name), "token-jwks", {})
+    return _core("ConfigMap", TOKENS.bundle_at(config.cluster.resource_name).name, "token-jwks", {})
 
 
 def users(config: ClusterConfig) -> Iterator[Object]:

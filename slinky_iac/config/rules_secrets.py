@@ -16,7 +16,7 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import BY_NAME
+from slinky_iac.keys.catalogue import BY_NAME, SLURM
 
 OWNED_BY_DATABASE: Final = {
     "authtype": "keys.auth",
@@ -134,7 +134,7 @@ def key_secrets(config: StackConfig) -> dict[str, str]:
     base = config.cluster.resource_name
     return {
         **{config.secret_of(key).name: key.the for key in BY_NAME.values()},
-        names.slurm_jwks_secret(base): names.SLURM_JWKS_FILE,
+        SLURM.bundle_at(base).name: SLURM.bundle,
         names.shorten(f"{base}-database"): "the database's password",
     }
 

@@ -30,7 +30,7 @@ from slinky_iac.config.workers import (
     Partitions,
     SlurmrestdAddress,
 )
-from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
+from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
@@ -154,9 +154,7 @@ class ClusterConfig(Section):
     def public_set(self) -> SecretEntry | None:
         """The ConfigMap and its entry with the public keys by which daemons check tokens (jwks.json); None where the stack
         makes none."""
-        if not self.signing.own_keys or not self.auth.makes_daemons:
-            return None
-        return SecretEntry(names.token_key_set(self.cluster.resource_name), names.JWKS_FILE)
+        return self.bundle_of(TOKENS)
 
     @property
     def in_configuration(self) -> tuple[Key, ...]:
@@ -189,6 +187,12 @@ class ClusterConfig(Section):
         given = {"slurm": self.keys.slurm_key_from, "jwt": self.keys.jwt_key_from, "munge": self.munge.key_from}
         named = given.get(key.name)
         return SecretEntry(key.secret(self.cluster.resource_name), key.file) if named is None else named.entry(key.file)
+
+    def bundle_of(self, key: Key) -> SecretEntry | None:
+        """Where daemons get several keys of this kind at once, so that one is replaced under running jobs; None where they
+        get one."""
+        given = self.signing.own_keys if key.is_pair else (SLURM,) if self.keys.jwks else ()
+        return key.bundle_at(self.cluster.resource_name) if key in given and self.auth.makes_daemons else None
 
     def drain_for(self, nodeset: NodeSet) -> Drain:
         """Drain settings that hold for a NodeSet: its own, else the cluster's, else the defaults."""

@@ -54,6 +54,10 @@ class Key:
     """How the logical names of its resources continue behind the component's."""
     second: str = ""
     """Where a second one shows while this one is being replaced, as `status` says it."""
+    bundle: str = ""
+    """File in which daemons get several keys of this kind at once; empty where there is none."""
+    bundled_in: Callable[[str], str] | None = None
+    """Name of the object with that file, of the cluster's resource name."""
     is_pair: bool = False
     """RSA: the stack signs with the private half, and daemons have the public one. Else raw bytes, which both have."""
 
@@ -61,6 +65,11 @@ class Key:
     def rotation_secrets(self) -> tuple[str, ...]:
         """Configuration values that a rotation sets and removes."""
         return tuple(name for name in (self.next, self.previous) if name)
+
+    def bundle_at(self, resource_name: str) -> SecretEntry:
+        """The object with :attr:`bundle`: of slurm.key a Secret, of the token key a ConfigMap with public halves."""
+        assert self.bundled_in is not None, f"{self.label} has no bundle"
+        return SecretEntry(self.bundled_in(resource_name), self.bundle)
 
     @property
     def the(self) -> str:
@@ -98,6 +107,8 @@ SLURM: Final = Key(
     annotation=names.ANNOTATION_SLURM_JWKS,
     logical="slurm-key",
     second="slurm.jwks of the pods has another key",
+    bundle=names.SLURM_JWKS_FILE,
+    bundled_in=names.slurm_jwks_secret,
 )
 """auth/slurm: all daemons prove themselves with it."""
 JWT: Final = Key(
@@ -125,6 +136,8 @@ TOKENS: Final = Key(
     annotation=names.ANNOTATION_TOKEN_KEYS,
     logical="token-key",
     second="the public set has another key",
+    bundle=names.JWKS_FILE,
+    bundled_in=names.token_key_set,
     is_pair=True,
 )
 """RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json)."""

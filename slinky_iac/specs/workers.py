@@ -12,6 +12,7 @@ from slinky_iac import names
 from slinky_iac.config.adopted import kept
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
+from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.endpoints import conf_server_env
 from slinky_iac.specs.identity import users_mounts, users_pod
@@ -51,9 +52,8 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
     volumes = _volumes(nodeset)
-    if config.keys.jwks:
-        secret = {"secretName": names.slurm_jwks_secret(config.cluster.resource_name), "defaultMode": 0o600}
-        volumes.append({"name": JWKS_VOLUME, "secret": secret})
+    if (bundle := config.bundle_of(SLURM)) is not None:
+        volumes.append({"name": JWKS_VOLUME, "secret": {"secretName": bundle.name, "defaultMode": 0o600}})
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
     pod = {"hostname": names.nodeset_hostname(name), **users_pod(config, image)}
     pod["volumes"] = volumes + pod.get("volumes", []) + conf_volume(config)
@@ -104,17 +104,18 @@ def template_digest(spec: Spec) -> str:
 
 
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
-    jwks, limits = config.keys.jwks, _limits(nodeset.resources)
+    bundle, limits = config.bundle_of(SLURM), _limits(nodeset.resources)
     env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
     env += conf_server_env(config)
     if nodeset.resources.cpus:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
     if nodeset.resources.memory:
         env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
-    if jwks:  # slurmd looks beside slurm.key, in the operator's volume, unless this names another place (auth/slurm)
-        env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"})
+    if bundle is not None:
+        # slurmd looks beside slurm.key, in the operator's volume, unless this names another place (auth/slurm).
+        env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{bundle.entry}"})
     mounts = _mounts(nodeset)
-    if jwks:  # the folder, not the file: only then does kubelet follow the Secret
+    if bundle is not None:  # the folder, not the file: only then does kubelet follow the Secret
         mounts.append(mount(JWKS_VOLUME, names.SLURM_JWKS_FOLDER))
     return filled(
         {

@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.commands.keys import import_key, report
 from slinky_iac.commands.keys.report import Agreement, Held
 from slinky_iac.commands.output import FOUND, PARTLY_UNKNOWN, WAITS, Paint, add_json, add_stack, columns, print_result
@@ -28,7 +27,7 @@ from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.commands.rotation.tokens import TokenRotation
 from slinky_iac.errors import KeyMaterialError, KubeError, KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
+from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 
 WIDTH: Final = 100
@@ -165,8 +164,8 @@ def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:
     config, cluster = snapshot.config, snapshot.cluster
     rows: list[Held] = []
     places = [(key.label, config.secret_of(key)) for key in DAEMON_KEYS]
-    jwks = SecretEntry(names.slurm_jwks_secret(config.cluster.resource_name), names.SLURM_JWKS_FILE)
-    for label, place in (*places, (names.SLURM_JWKS_FILE, jwks)):
+    places.append((SLURM.bundle, SLURM.bundle_at(config.cluster.resource_name)))
+    for label, place in places:
         data = cluster.secret(place.name)
         made = cluster.secret_made_at(place.name) if data else None
         for each in (place.entry, place.entry + NEXT_SUFFIX):

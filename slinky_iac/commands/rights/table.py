@@ -56,9 +56,10 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
         if config.auth.makes_daemons:
             own = ("slurm-operator",)
             rows.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
-            jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
-            rows.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
-            if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
+            bundle = (SLURM.bundle_at(config.cluster.resource_name).name,)
+            rows.append(Right(CORE, "secrets", ("get",), f"keys verify: {SLURM.bundle}", bundle, config.cluster.namespace))
+            if config.bundle_of(SLURM) is not None:
+                # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST.
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 rows.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
                 rows.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))

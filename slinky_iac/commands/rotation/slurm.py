@@ -192,7 +192,8 @@ def wanted(snapshot: Snapshot) -> str:
 
 def _held_jwks(snapshot: Snapshot) -> str | None:
     """SHA-256 of slurm.jwks in the cluster's Secret; None: there is none."""
-    held = snapshot.cluster.secret(names.slurm_jwks_secret(snapshot.config.cluster.resource_name)).get(names.SLURM_JWKS_FILE)
+    bundle = SLURM.bundle_at(snapshot.config.cluster.resource_name)
+    held = snapshot.cluster.secret(bundle.name).get(bundle.entry)
     return None if held is None else sha256(held).hexdigest()
 
 

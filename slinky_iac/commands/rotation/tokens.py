@@ -154,10 +154,11 @@ def held_kid(snapshot: Snapshot) -> str | None:
 def _published(snapshot: Snapshot) -> tuple[frozenset[str], SetDifference | None]:
     """The keys in the ConfigMap but those of the stack's identity provider, and how it differs from what the configuration's
     keys make."""
-    data = snapshot.cluster.config_map(names.token_key_set(snapshot.config.cluster.resource_name))
+    bundle = TOKENS.bundle_at(snapshot.config.cluster.resource_name)
+    data = snapshot.cluster.config_map(bundle.name)
     if data is None:
         return frozenset(), None
-    document = data.get(names.JWKS_FILE, "").encode()
+    document = data.get(bundle.entry, "").encode()
     differs = difference(document, public_set(snapshot.keys.rsa.values(), snapshot.keys.provider))
     declared = {thumbprint(each) for each in snapshot.keys.provider}
     return (kids(document) - declared if differs is None or differs.readable else frozenset()), differs
