@@ -86,6 +86,7 @@ CONF = """
 - FirstJobId=100 MaxJobId=50
 - MaxJobCount=0
 + MaxJobCount=INFINITE
++ MaxJobCount=20k
 - MaxJobCount=5000000000
 - MaxStepCount=0
 - MaxDBDMsgs=500
@@ -114,6 +115,7 @@ CONF = """
 + JobRequeue=1
 - JobRequeue=YES
 + DefMemPerCPU=4096
++ DefMemPerCPU=4K
 - DefMemPerCPU=4G
 + UsePAM=YES
 + UsePAM=True

@@ -57,7 +57,7 @@ backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdback
 jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
 jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
 certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype
-prepplugins prepparameters slurmdport
+prepplugins prepparameters
 """)
 """Parameters by which another host gets data or is believed, or that take what is the operator's."""
 VALUES: Final = {
@@ -65,6 +65,7 @@ VALUES: Final = {
     "acctgatherprofiletype": ("acct_gather_profile/none", "acct_gather_profile/hdf5"),
     "storagetype": ("accounting_storage/mysql",),
     "tlstype": ("tls/none", "tls/s2n"),
+    "slurmdport": ("6818",),
 }
 """Parameters of which these values alone keep data in the cluster."""
 LOUD: Final = {
@@ -74,7 +75,7 @@ LOUD: Final = {
     "debuglevel": ("debug4", "debug5", "8", "9"),
 }
 """Values with which logs hold messages of daemons, credentials and scripts among them."""
-LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5, "inactivelimit": 120, "minjobage": 10}
+LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5, "inactivelimit": 120, "minjobage": 2}
 """The lowest number with which no job is lost for a slow answer; 0 is never, where Slurm says so."""
 LEAST_PURGED_HOURS: Final = 720
 """Records of jobs are kept for a month at the least (slurmdbd.conf(5), Purge…After)."""
@@ -85,7 +86,17 @@ LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
 LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 """A name, with those that lead to it."""
 DEVICES: Final = (
-    *("/dev/nvidia", "/dev/dri/", "/dev/kfd", "/dev/infiniband/", "/dev/fuse", "/dev/shm", "/dev/accel", "/dev/neuron"),
+    *(
+        "/dev/nvidia",
+        "/dev/dxg",
+        "/dev/dri/",
+        "/dev/kfd",
+        "/dev/infiniband/",
+        "/dev/fuse",
+        "/dev/shm",
+        "/dev/accel",
+        "/dev/neuron",
+    ),
     *("/dev/davinci", "/dev/xpu", "/dev/vfio/", "/dev/fpga", "/dev/null", "/sys/fs/cgroup"),
 )
 """Beginnings of what files of Slurm's may name beside these: devices for jobs. A disk or a node's memory is none."""

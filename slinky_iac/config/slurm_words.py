@@ -109,7 +109,8 @@ class Words:
 
 
 def _number(text: str, bits: int) -> str:
-    fits = text in _UNLIMITED or (len(text) < 40 and _NUMBER.fullmatch(text) and _as_c(text) < 1 << bits)
+    digits, factor = (text[:-1], 1024) if bits > 16 and text.endswith("k") else (text, 1)  # s_p_handle_uint32, …64
+    fits = text in _UNLIMITED or (len(text) < 40 and _NUMBER.fullmatch(digits) and _as_c(digits) * factor < 1 << bits)
     return "" if fits else f"a whole number from 0 to {(1 << bits) - 1}, or UNLIMITED"
 
 

@@ -43,7 +43,7 @@ part end
 """For a shell on slurmctld's host, as a user who may read both keys. It reads, and changes nothing."""
 _RELEASE: Final = re.compile(r"(\d\d\.\d\d)(?:\..*)?")
 _USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d{1,10})\)")
-_HOST: Final = re.compile(r"([A-Za-z0-9_.-]+)(?:\(([0-9A-Fa-f.:]+)\))?")
+_HOST: Final = re.compile(r"([A-Za-z0-9_.-]+)(?:\(([A-Za-z0-9_.:-]+)\))?")
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ def read(answer: str) -> Found:
             " run it on slurmctld's host. Nothing was written"
         )
     user = _USER.fullmatch(config.get("SlurmUser", ""))
-    host = _HOST.fullmatch(config.get("SlurmctldHost[0]", "")) or _HOST.fullmatch(config.get("SlurmctldHost", ""))
+    host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")
     release = _RELEASE.fullmatch(config["SLURM_VERSION"])
     slurmdbd = config.get("AccountingStorageType", "").endswith("slurmdbd")
-    database = known(config, "AccountingStorageHost") if slurmdbd else ""
+    database = known(config, "AccountingStorageHost").lower() if slurmdbd else ""
     return Found(
         name=known(config, "ClusterName"),
         release=release[1] if release else "",
         auth=known(config, "AuthType"),
         user=user[1] if user else "",
         uid=int(user[2]) if user else None,
-        host=host[1] if host else "",
-        address=(host[2] or "") if host else "",
+        host=host,
+        address=address,
         port=number(config, "SlurmctldPort", 6817),
         parameters=frozenset(known(config, "SlurmctldParameters").split(",")),
         max_nodes=number(config, "MaxNodeCount", 0),
@@ -120,10 +120,17 @@ def read(answer: str) -> Found:
 
 def _backups(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for at in count(1):
-        backup = _HOST.fullmatch(config.get(f"SlurmctldHost[{at}]", ""))
+        backup = _host(config.get(f"SlurmctldHost[{at}]", ""))
         if backup is None:
             return
-        yield backup[1], backup[2] or ""
+        yield backup
+
+
+def _host(text: str) -> tuple[str, str] | None:
+    """Name and IP address of a host, written NAME or NAME(ADDRESS); no address where that is a name, perhaps of a network
+    that pods aren't in. DNS knows no capitals, and Kubernetes takes none."""
+    found = _HOST.fullmatch(text)
+    return None if found is None else (found[1].lower(), found[2] if found[2] and is_address(found[2]) else "")
 
 
 def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:

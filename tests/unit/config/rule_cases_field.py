@@ -495,6 +495,8 @@ SOUND = {
             },
         }
     ),
+    "a port that the operator writes too": conf("SlurmdPort", "6818"),
+    "the least age of ended jobs that Slurm advises": conf("MinJobAge", "2"),
     "what clients of a federation show": conf("FederationParameters", "fed_display"),
     "a part of a GPU with media engines": nodeset(
         gres=["gpu:1g.10gb+me:1"], resources={"extended": {"nvidia.com/mig-1g.10gb.me": 1}}

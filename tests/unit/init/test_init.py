@@ -279,6 +279,20 @@ def test_backups_of_slurmctld_are_written_in_their_order(lines: str, backups: li
     assert made["controller"]["external"].get("backups") == backups
 
 
+@pytest.mark.parametrize(
+    ("line", "host"),
+    [
+        ("ctl.example.org(ctl-ib)", "ctl.example.org"),
+        ("CTL.Example.org(10.99.0.11)", "ctl.example.org"),
+        ("CTL(10.99.0.11)", "10.99.0.11"),
+    ],
+)
+def test_a_host_is_named_as_pods_can_reach_it(line: str, host: str) -> None:
+    found = read(CONFIG.replace("ctl(10.99.0.11)", line))
+    made = sections(found, Wanted(found.host, "burst", 1, {}))
+    assert made["controller"] == {"external": {"host": host, "port": 6817}}
+
+
 @pytest.mark.parametrize(("nodeset", "said"), [("all", "has a partition all"), ("metal", "has nodes named metal-…")])
 def test_a_nodeset_never_takes_the_name_of_a_partition_or_of_nodes(nodeset: str, said: str) -> None:
     (found,) = refusals(read(answer()), wanted(nodeset=nodeset))
