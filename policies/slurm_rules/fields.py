@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slurm_rules.cluster import entry
 from slurm_rules.made import KINDS, MADE, Judging, Path_, images_in, known_below, like_any
 from slurm_rules.model import Hidden, Resource, hidden_paths
 from slurm_rules.rule import Options
@@ -140,14 +139,9 @@ class Fields:
 
     def _sealed(self, place: Place, shown: str) -> None:
         """An entry of a Secret: other rules judge keys; here sssd.conf, by which daemons learn who is who."""
-        text = self.resource.peek(*place) if str(place[-1]).endswith("sssd.conf") else None
-        if isinstance(text, str) and place[0] == "data":
-            try:
-                text = base64.b64decode(text, validate=True).decode()
-            except (binascii.Error, ValueError):
-                text = ""
-        if isinstance(text, str):
-            self.judging.add_all(shown, sssd_faults(text))
+        raw = entry(self.resource, str(place[-1])) if str(place[-1]).endswith("sssd.conf") else None
+        if isinstance(raw, bytes):
+            self.judging.add_all(shown, sssd_faults(raw.decode("utf-8", "replace")))
 
 
 def _is_own(name: str, file: str, world: World) -> bool:

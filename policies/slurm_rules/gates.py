@@ -44,10 +44,6 @@ def drain_within_bounds(gate: Resource, _: Stack, options: Options) -> Iterator[
     grace = gate.number("policy", "grace_s")
     if action == "cancel" and grace is not None and grace < options["minGraceSeconds"]:
         yield f"{gate.name}: drain.grace is {grace:g} s before jobs are cancelled; at least {options['minGraceSeconds']:g}"
-    yield from _limits(gate, options)
-
-
-def _limits(gate: Resource, options: Options) -> Iterator[str]:
     share = gate.number("policy", "limits", "max_share")
     if share is not None and share > options["maxShare"]:
         yield f"{gate.name}: drain.limits.maxShare is {share:g}; this site allows {options['maxShare']:g}"

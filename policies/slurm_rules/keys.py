@@ -165,26 +165,18 @@ def key_age(secret: Resource, stack: Stack, options: Options) -> Iterator[str]:
     Level: advisory, since an old key that did not leak does no harm.
     """
     if secret.type == EXTERNAL_KEY:
-        since = secret.peek("since")  # not known before the first update, when the key is of no age
-        days = _days(since) if isinstance(since, str) else None
-        if days is not None and days > options["maxDays"]:
+        if (days := _days(secret.peek("since"))) > options["maxDays"]:
             where = f"{secret.peek('namespace')}/{secret.peek('secret')}"
             yield f"Secret {where}: its key is {days} days old; this site allows {options['maxDays']:g}; rotate it"
         return
-    made = secret.get("metadata", "creationTimestamp")
-    if secret.get("immutable") is not True or made is None:
-        return
-    days = _days(str(made))
-    if days is None:
-        return
-    for key in keys_of(secret, stack):
-        if days > options["maxDays"]:
-            yield f"{secret.label}: {key.what} is {days} days old; this site allows {options['maxDays']:g}; rotate it"
+    days = _days(secret.get("metadata", "creationTimestamp")) if secret.get("immutable") is True else 0
+    for key in keys_of(secret, stack) if days > options["maxDays"] else ():
+        yield f"{secret.label}: {key.what} is {days} days old; this site allows {options['maxDays']:g}; rotate it"
 
 
-def _days(stamp: str) -> int | None:
-    """Days since a time; None for a text that is none."""
+def _days(stamp: object) -> int:
+    """Days since a time; none where it isn't known, as before the first update."""
     try:
-        return (datetime.now(UTC) - datetime.fromisoformat(stamp)).days
+        return (datetime.now(UTC) - datetime.fromisoformat(str(stamp))).days
     except (ValueError, TypeError):
-        return None
+        return 0

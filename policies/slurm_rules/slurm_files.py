@@ -122,9 +122,8 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
         if name == "jwks.json":
             yield from _key_set(text, token_keys)
         elif name == "watched.json":
-            yield from (
-                f"leads to {url}" for url in re.findall(r'"(https?://[^"]{1,300})"', text) if not _within(url, world)
-            )
+            found = ((url, urlsplit(url).hostname or "") for url in _URL.findall(text))
+            yield from (f"leads to {url}" for url, host in found if not world.reaches(host))
     elif taken:
         yield f"takes the place of the {name} that the operator or the program writes"
     elif name in MADE["texts"]:
@@ -145,13 +144,6 @@ def _libraries(text: str) -> Iterator[str]:
         match = _SPANK.match(line)
         if line and not line.startswith("#") and (match is None or not _of_image(match[2] or match[3])):
             yield f"loads {line[:60]}, which isn't a library of the image"
-
-
-def _within(url: str, world: World) -> bool:
-    """Whether an address is within the cluster, or of the stack's own hosts."""
-    host = urlsplit(url).hostname or ""
-    labels = host.split(".")
-    return len(labels) <= 2 or "svc" in labels or world.knows(host)
 
 
 def _is_device(path: str) -> bool:

@@ -37,17 +37,24 @@ def _rows() -> tuple[tuple[frozenset[str], tuple[frozenset[str], ...], str], ...
 
 
 @cache
+def _rows_of(kind: str) -> list[tuple[tuple[frozenset[str], ...], str]]:
+    """Path and check of the rows that are for a kind."""
+    short = kind.rsplit("/", 1)[-1]
+    names = (short, f"{short.partition(':')[0]}:*", "*")
+    return [(path, check) for kinds, path, check in _rows() if not kinds.isdisjoint(names)]
+
+
+def _along(path: Path_, wanted: tuple[frozenset[str], ...]) -> bool:
+    return all(not each.isdisjoint((part, "*")) for each, part in zip(wanted, path, strict=False))
+
+
+@cache
 def check_of(kind: str, path: Path_) -> str | None:
     """Name of the check for a path of a kind; None where the values of ``made.json`` count."""
-    short = kind.rsplit("/", 1)[-1]
-    for kinds, wanted, check in _rows():
-        if kinds.isdisjoint((short, f"{short.partition(':')[0]}:*", "*")):
-            continue
+    for wanted, check in _rows_of(kind):
         deep = "**" in wanted[-1]
         parts = wanted[:-1] if deep else wanted
-        if len(path) < len(parts) or (len(path) > len(parts) and not deep):
-            continue
-        if all(not each.isdisjoint((part, "*")) for each, part in zip(parts, path, strict=False)):
+        if (len(path) == len(parts) or (deep and len(path) > len(parts))) and _along(path, parts):
             return check
     return None
 
@@ -55,13 +62,7 @@ def check_of(kind: str, path: Path_) -> str | None:
 @cache
 def may_lead(kind: str, path: Path_) -> bool:
     """Whether a checked path of a kind is below this one."""
-    short = kind.rsplit("/", 1)[-1]
-    for kinds, wanted, _ in _rows():
-        if kinds.isdisjoint((short, f"{short.partition(':')[0]}:*", "*")) or len(path) >= len(wanted):
-            continue
-        if all(not each.isdisjoint((part, "*")) for each, part in zip(wanted, path, strict=False)):
-            return True
-    return False
+    return any(len(path) < len(wanted) and _along(path, wanted) for wanted, _ in _rows_of(kind))
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,8 @@ def _off(asked: Asked) -> str | None:
 def folder_fault(folder: object, options: Mapping[str, Any]) -> str | None:
     """What is wrong with a folder of a node in a pod."""
     path = normpath("/" + str(folder).strip().lstrip("/"))
-    if any(fnmatchcase(path, each) or fnmatchcase(path, f"{each}/*") for each in options["folders"]):
-        return None
-    return f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
+    known = any(_matches(path, (each, f"{each}/*")) for each in options["folders"])
+    return None if known else f"opens {path} of the node; the site file's folders are {', '.join(options['folders'])}"
 
 
 def _volume(asked: Asked) -> str | None:
@@ -288,8 +288,7 @@ def _address(asked: Asked) -> str | None:
     within = host.split(".")[0].removesuffix("-tls") in services and host.split(".")[1:2] in (
         [[space] for space in asked.judging.world.slurm] if "." in host else [[]]
     )
-    known = any(fnmatchcase(host, each) for each in asked.options["hosts"]) or asked.judging.world.knows(host) or within
-    if not own and not known:
+    if not (own or within or asked.judging.world.knows(host) or _matches(host, asked.options["hosts"])):
         return f"leads to {host or 'no host'}, which isn't a host of this stack (hosts)"
     if parts.scheme != "https" and not own and host not in asked.options["plainHttpHosts"]:
         return f"has the scheme {parts.scheme or 'none'}, so tokens pass in plain text (plainHttpHosts)"
@@ -297,21 +296,14 @@ def _address(asked: Asked) -> str | None:
 
 
 def _stack_host(asked: Asked) -> str | None:
-    known = asked.value in asked.judging.world.hosts or any(
-        fnmatchcase(str(asked.value), each) for each in asked.options["hosts"]
-    )
+    known = asked.value in asked.judging.world.hosts or _matches(str(asked.value), asked.options["hosts"])
     return None if known else f"leads to {asked.value}, which isn't a host of this stack (hosts)"
 
 
-def _in_kubernetes(asked: Asked) -> bool:
-    host = (urlsplit(str(asked.value)).hostname or "").lower()
-    labels = host.split(".")
-    inner = len(labels) <= 2 or labels[2:] in (["svc"], ["svc", "cluster", "local"])
-    return inner or asked.judging.world.knows(host) or any(fnmatchcase(host, each) for each in asked.options["hosts"])
-
-
 def _own_host(asked: Asked) -> str | None:
-    return None if _in_kubernetes(asked) else f"asks {asked.value}, which isn't a host of this stack (hosts)"
+    host = (urlsplit(str(asked.value)).hostname or "").lower()
+    known = asked.judging.world.reaches(host) or _matches(host, asked.options["hosts"])
+    return None if known else f"asks {asked.value}, which isn't a host of this stack (hosts)"
 
 
 def _metrics_url(asked: Asked) -> str | None:
@@ -321,11 +313,8 @@ def _metrics_url(asked: Asked) -> str | None:
 
 
 def _metric(asked: Asked) -> str | None:
-    return (
-        None
-        if asked.value in asked.options["metrics"]
-        else f"scales by {asked.value}, which isn't known to count busy nodes (metrics)"
-    )
+    known = asked.value in asked.options["metrics"]
+    return None if known else f"scales by {asked.value}, which isn't known to count busy nodes (metrics)"
 
 
 CHECKS: Final[Mapping[str, Said]] = {

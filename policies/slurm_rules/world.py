@@ -48,6 +48,11 @@ class World:
         domain = host.partition(".")[2]
         return host in self.hosts or ("." in domain and any(each.partition(".")[2] == domain for each in self.hosts))
 
+    def reaches(self, host: str) -> bool:
+        """Whether a host is one of Kubernetes' Services, or known to the stack."""
+        labels = host.split(".")
+        return len(labels) <= 2 or labels[2:] in (["svc"], ["svc", "cluster", "local"]) or self.knows(host)
+
     def texts(self, mark: str) -> frozenset[str]:
         """Values of a mark of templates."""
         return {"base": self.bases, "ns": self.slurm, "ops": self.operator, "cluster": self.clusters}[mark]
