@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from slinky_iac.commands import mend, output
+from slinky_iac.commands import mend, output, whole_file
 from slinky_iac.commands.output import FOUND, Paint, terminal
 from slinky_iac.config.chart import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
@@ -156,8 +156,7 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
         return text
     place = file.with_name(file.name + NEW)
     try:
-        with place.open("x", encoding="utf-8") as handle:
-            handle.write(new)
+        whole_file.write(place, new, new=True)
     except FileExistsError:
         raise StateError(f"{place} exists already. Nothing was written: move it away, then run this again") from None
     except OSError as error:

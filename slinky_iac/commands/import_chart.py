@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import safe_yaml
-from slinky_iac.commands import output
+from slinky_iac.commands import output, whole_file
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart import as_yaml, merged
@@ -160,8 +160,7 @@ def write(out: str, text: str) -> None:
         print(text, end="")
         return
     try:
-        with Path(out).open("x", encoding="utf-8") as file:
-            file.write(text)
+        whole_file.write(Path(out), text, new=True)
     except FileExistsError:
         raise ProjectError(
             f"{out} exists, and may be somebody's work. Nothing was written: name another file, or move it"

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import json
-import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from slinky_iac.commands import whole_file
 from slinky_iac.commands.new import require_room, shipped
 from slinky_iac.errors import ProjectError
 
@@ -116,16 +114,9 @@ def _site(site: Path) -> dict[str, Any]:
 
 def _replace(file: Path, text: str) -> None:
     """A whole file, or the old one."""
-    new = ""
     try:
-        handle, new = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        Path(new).chmod(file.stat().st_mode & 0o777 if file.exists() else 0o644)
-        Path(new).replace(file)
+        whole_file.write(file, text)
     except OSError as wrong:
-        with contextlib.suppress(OSError):
-            Path(new).unlink()
         raise ProjectError(f"{file}: can't be written ({wrong.strerror}). It is as it was") from None
 
 

@@ -32,7 +32,8 @@ class _Record(Wire, frozen=True):
 def release(kube: KubeClient, space: str, name: str) -> Release:
     """The release, also one that Helm has let go. Raises :class:`ProjectError` where there is no record of it, and where
     Helm is in the middle of changing it."""
-    records = records_of(kube, space, HELM_RECORD, name) or records_of(kube, space, LET_GO, name)
+    held = records_of(kube, space, HELM_RECORD, name)
+    records = held or records_of(kube, space, LET_GO, name)
     if not records:
         raise ProjectError(
             f"Helm has no record of release {name} in namespace {space}. Nothing was written. `helm list -A` shows all."
@@ -46,7 +47,7 @@ def release(kube: KubeClient, space: str, name: str) -> Release:
             f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
         )
     data = kube.secret_data(space, newest.name)
-    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name)
+    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, let_go=not held)
 
 
 def records_of(kube: KubeClient, space: str, owner: Mapping[str, str], name: str) -> list[WrittenMeta]:

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         config = examined(own)[0]
     text = f"# Made by `slinky adopt` from Helm release {release.name}.\nconfig:\n" + textwrap.indent(as_yaml(own), "  ")
     places = judge(text)[1]
-    between = None if config is None else verdict(config, living)
+    between = None if config is None else verdict(config, living, let_go=release.let_go)
     errors = between is None or any(place.finding.level is Level.ERROR for place in places)
     code = FOUND if errors else WAITS if found.taken.left or (between and between.in_the_way) else 0
     write(arguments.out, text)
@@ -97,16 +97,17 @@ def _let_go(arguments: argparse.Namespace) -> int:
             " `slinky adopt --out` writes the section"
         )
     own, space, said = config.kubernetes, config.cluster.namespace, list[str]()
+    held, name = config.adopted.namespace or space, config.adopted.release
     with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
         kube = way.kube()
-        writers = verdict(config, ask.living(kube, space)).writers
+        release = ask.release(kube, held, name)
+        writers = verdict(config, ask.living(kube, space), let_go=release.let_go).writers
         if not writers:
             let_go(kube, config.adopted, space, said.append if arguments.json else print)
     code = WAITS if writers else 0
     if arguments.json:
         print(output.as_json({"file": arguments.let_go, "exitCode": code, "writers": list(writers), "done": said}))
         return code
-    held, name = config.adopted.namespace or space, config.adopted.release
     back = f"kubectl label secret -n {held} -l owner={LET_GO['owner']},name={name} owner=helm --overwrite"
     rows = (
         (*writers, "Nothing was changed: Helm keeps the release until these have stopped. Then run this again")

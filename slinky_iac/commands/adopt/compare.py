@@ -25,11 +25,13 @@ from slinky_iac.specs.shared import labels
 
 NONE: Final = object()
 """Says that a field isn't there."""
+PULUMI: Final = "pulumi-kubernetes"
+"""How the names of pulumi-kubernetes' field managers begin; the rest is random, and differs by object."""
 _WRITERS: Final = (
     ("argocd.argoproj.io/", "argocd-controller", "Argo CD"),
     ("kustomize.toolkit.fluxcd.io/", "kustomize-controller", "Flux (Kustomization)"),
     ("helm.toolkit.fluxcd.io/", "helm-controller", "Flux (HelmRelease)"),
-    ("", "pulumi-kubernetes", "another Pulumi program"),
+    ("", PULUMI, "another Pulumi program"),
 )
 """How a label or annotation of each begins, and the name of its field manager."""
 _TEMPLATE: Final = (
@@ -124,6 +126,7 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     own["cluster"]["createNamespace"] = False
     found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
     _carry(own, name, living, found.notes)
+    _without_sssd(own, found.taken.left)
     found.taken.settings = ordered(own)
     return found
 
@@ -182,6 +185,15 @@ def _sssd(reference: object) -> dict[str, Any]:
     return {"sssdConfFrom": given} if given["secret"] else {}
 
 
+def _without_sssd(own: dict[str, Any], left: list[tuple[str, str]]) -> None:
+    """The chart gives sssd.conf to login pods and to pods with SSH, which name their Secrets; slurmctld has no sssd."""
+    nodesets = (each for each in own.get("nodesets", {}).values() if "ssh" in each)
+    if all("sssdConfFrom" in each for each in (*own.get("logins", {}).values(), *(each["ssh"] for each in nodesets))):
+        left[:] = [row for row in left if not row[0].endswith(("sssd.conf", ".sssdConf"))]
+        identity = {key: value for key, value in own.pop("identity", {}).items() if key != "sssd"}
+        own.update({"identity": identity} if identity else {})
+
+
 def _password(part: dict[str, Any], found: Live) -> None:
     """The Secret with the database's password, which exists."""
     reference = value_at(found.spec, ("storageConfig", "passwordKeyRef"))
@@ -203,7 +215,7 @@ def _pod(part: dict[str, Any], found: Live) -> None:
 def taken_over(config: StackConfig, living: Sequence[Live], release: Release) -> dict[str, Any]:
     """Section ``adopted``: the objects that the stack takes over, and of each what would restart its pods."""
     live = {f"{each.kind} {each.name}": each for each in living}
-    differences = verdict(config, living).differences
+    differences = verdict(config, living, let_go=release.let_go).differences
     objects: dict[str, Any] = {}
     for called in (f"{each.kind} {each.name}" for each in rendered(config)):
         if called in live:
@@ -220,8 +232,12 @@ def rendered(config: StackConfig) -> tuple[Object, ...]:
     return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
 
 
-def verdict(config: StackConfig, living: Sequence[Live]) -> Verdict:
-    """What the stack's first update would change in the living objects, field by field."""
+def verdict(config: StackConfig, living: Sequence[Live], *, let_go: bool = False) -> Verdict:
+    """What the stack's first update would change in the living objects, field by field.
+
+    ``let_go``: Helm has let the release go, which needs that no Pulumi program writes; no stack updates before. So one that
+    has written since is the stack itself.
+    """
     stack = {(each.kind, each.name): each for each in rendered(config)}
     live = {(each.kind, each.name): each for each in living}
     missing = [
@@ -237,14 +253,14 @@ def verdict(config: StackConfig, living: Sequence[Live]) -> Verdict:
             differences += _differences(config, live[key], made)
             fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
             kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
-    return Verdict(_writers(living), tuple(missing), tuple(differences), tuple(kept))
+    return Verdict(_writers(living, let_go=let_go), tuple(missing), tuple(differences), tuple(kept))
 
 
-def _writers(living: Sequence[Live]) -> tuple[str, ...]:
+def _writers(living: Sequence[Live], *, let_go: bool) -> tuple[str, ...]:
     found: dict[str, list[str]] = {}
     for each in living:
         marks = [*each.labels, *each.annotations]
-        for prefix, manager, who in _WRITERS:
+        for prefix, manager, who in (row for row in _WRITERS if not let_go or row[1] != PULUMI):
             marked = bool(prefix) and any(mark.startswith(prefix) for mark in marks)
             if marked or any(name.startswith(manager) for name in each.managers):
                 found.setdefault(who, []).append(f"{each.kind} {each.name}")

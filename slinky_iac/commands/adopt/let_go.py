@@ -43,11 +43,10 @@ class _Object(Wire, frozen=True):
 def let_go(kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None]) -> None:
     """Let Helm go of ``adopted``; ``space``: the namespace of its objects. What an earlier run has done is left as it is.
 
-    Raises :class:`ProjectError` before the first write where an object is another one, where Helm has no record or is
-    changing the release. Raises :class:`slinky_iac.errors.KubeConflict` where somebody changed one meanwhile.
+    Raises :class:`ProjectError` before the first write where an object is another one, and
+    :class:`slinky_iac.errors.KubeConflict` where somebody changed one meanwhile.
     """
     held, name = adopted.namespace or space, adopted.release
-    ask.release(kube, held, name)
     for path, meta, called, left in list(_claimed(kube, adopted, space)):
         kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
         report(f"{called}: claims of Helm and kubectl on its fields are gone")

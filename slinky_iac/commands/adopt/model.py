@@ -43,6 +43,8 @@ class Release:
     """Of the chart, which is also the operator's."""
     record: str = ""
     """Name of its Secret."""
+    let_go: bool = False
+    """Whether `slinky adopt --let-go` has taken it from Helm."""
     values: Mapping[str, Any] = field(repr=False)
     """What the user gave, without the chart's defaults."""
 

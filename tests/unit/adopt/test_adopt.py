@@ -167,6 +167,21 @@ def test_secrets_that_exist_are_named_and_not_made() -> None:
     assert made["LoginSet"]["sssdConfRef"] == made["NodeSet"]["ssh"]["sssdConfRef"] == conf["sssdConfRef"]
 
 
+@pytest.mark.parametrize("said", [{"conf": "[sssd]"}, {"secretRef": {"name": "slurm-sssd-conf"}}])
+def test_sssd_conf_of_the_values_is_in_the_secrets_that_pods_have(said: dict[str, Any]) -> None:
+    """So nothing of it is left out, and slurmctld gets no sssd beside it, which it hasn't in the chart."""
+    values = {**VALUES, "sssd": said, "loginsets": {"main": {"sssdConf": "[sssd]"}}}
+    conf = {"sssdConfRef": {"name": "slurm-sssd-conf", "key": "sssd.conf"}}
+    runs = (*living(), Live(kind="LoginSet", name="slurm-login-main", spec=conf))
+    found = settings(release(values), runs).taken
+    assert (found.left, found.settings.get("identity")) == ([], None)
+    named = found.settings["logins"]["main"]["sssdConfFrom"]
+    assert named == {"secret": "slurm-sssd-conf", "key": "sssd.conf"}
+
+    unseen = settings(release(values), living()).taken
+    assert "loginsets.main.sssdConf" in dict(unseen.left), "a login set that isn't there names none"
+
+
 def test_lines_of_slurm_conf_are_compared_one_by_one() -> None:
     values = {**VALUES, "controller": {"extraConfMap": {"MinJobAge": 2, "DebugFlags": "Power"}}}
     conf = tuple(

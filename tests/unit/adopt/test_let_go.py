@@ -58,6 +58,35 @@ def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
         assert server.patched == []
 
 
+def updated(server: Release) -> None:
+    """What the stack's first update leaves: pulumi-kubernetes' claims, under a name that it makes for each object."""
+    for number, path in enumerate(map(at, OBJECTS)):
+        claims = server.objects[path]["metadata"]["managedFields"]
+        claims.append({"manager": f"pulumi-kubernetes-0a1b2c3{number}", "operation": "Apply", "fieldsV1": {"f:spec": {}}})
+
+
+def test_after_an_update_the_stack_itself_is_no_other_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert let_go(server, tmp_path) == 0
+        updated(server)
+        server.patched.clear()
+        assert let_go(server, tmp_path) == 0, capsys.readouterr().out
+        assert server.patched == []
+        (tmp_path / "Pulumi.prod.yaml").unlink()
+        assert cli.main(command(server, tmp_path)) == 0, "the file can be made again"
+
+
+def test_while_helm_has_it_another_pulumi_program_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        updated(server)
+        assert let_go(server, tmp_path) == 3
+        assert server.patched == []
+    assert "another Pulumi program writes Controller slurm" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("done", [1, 3, 4])
 def test_a_run_that_was_cut_off_is_continued(done: int, tmp_path: Path) -> None:
     """After one object, after all of them, after the older record."""
