@@ -16,6 +16,7 @@ KUBE_ROUTER = "2.1.0"
 EXTERNAL_SECRETS = "0.19.2"
 KEDA = "2.17.0"
 KWOK = "0.8.0"
+HELM_3, HELM_4 = "3.22.0", "4.3.1"
 ACTIONLINT = "1.7.12"
 
 
@@ -199,6 +200,21 @@ FAKE_KUBELETS = Tool(
     asked=(),
 )
 """Not one of TOOLS: only who asks builds it (lab/kwok.py)."""
+
+HELMS = tuple(
+    Tool(
+        f"helm-{version[0]}",
+        version,
+        (f"helm.sh/helm/v{version[0]}/cmd/helm",),
+        ("helm",),
+        minutes=4,
+        ldflags=f"-s -w -X helm.sh/helm/v{version[0]}/internal/version.version=v{version}",
+        cgo=False,
+        asked=("version", "--template={{.Version}}"),
+    )
+    for version in (HELM_3, HELM_4)
+)
+"""Not among TOOLS: only who asks builds them (lab/helm.py)."""
 
 LINTER = Tool(
     "actionlint",
