@@ -120,14 +120,15 @@ _PARTS = {
     "commands.command_page": "",
     "commands.host_shell": "",
     "commands.output": "",
+    "commands.whole_file": "",
     "commands.new": "errors",
     "commands.listing": "text",
     "commands.docs": "commands.new errors text",
-    "commands.policies": "commands.new errors",
+    "commands.policies": "commands.new commands.whole_file errors",
     "commands.monitoring": "parts",
     "commands.mend": "config",
-    "commands.check": "commands.mend commands.output config errors",
-    "commands.import_chart": "commands.check commands.output config errors releases safe_yaml",
+    "commands.check": "commands.mend commands.output commands.whole_file config errors",
+    "commands.import_chart": "commands.check commands.output commands.whole_file config errors releases safe_yaml",
     "commands.adopt": (
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
         "releases specs"

@@ -3,6 +3,7 @@ slurmctld, slurmdbd, slurmrestd, a login set and three worker pods. The operator
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -27,7 +28,6 @@ WORKERS = ("solo-0", "solo-1", "solo-2")
 PODS = 7
 """Of the release: three worker pods, slurmctld, slurmdbd, slurmrestd and a login pod."""
 IMAGE = {"image": {"repository": "slinky-lab/slurm", "tag": "26.05"}}
-SIDECAR = {"image": {"repository": "slinky-lab/busybox", "tag": "1"}}
 POD = {"terminationGracePeriodSeconds": 2}
 SECRET = {
     "apiVersion": "v1",
@@ -42,7 +42,7 @@ VALUES: dict[str, Any] = {
     "controller": {
         "slurmctld": IMAGE,
         "reconfigure": IMAGE,
-        "logfile": SIDECAR,
+        "logfile": IMAGE,
         "persistence": {"enabled": True, "resources": {"requests": {"storage": "1Gi"}}},
         "extraConfMap": {"ProctrackType": "proctrack/linuxproc", "TaskPlugin": "task/none"},
         "podSpec": POD,
@@ -60,7 +60,7 @@ VALUES: dict[str, Any] = {
             "enabled": True,
             "replicas": len(WORKERS),
             "slurmd": IMAGE,
-            "logfile": SIDECAR,
+            "logfile": IMAGE,
             "podSpec": POD,
             "partition": {"enabled": True},
         },
@@ -71,7 +71,7 @@ VALUES: dict[str, Any] = {
             "enabled": True,
             "replicas": 1,
             "login": IMAGE,
-            "initconf": SIDECAR,
+            "initconf": IMAGE,
             "podSpec": POD,
             "service": {"spec": {"type": "ClusterIP"}},
         },
@@ -114,8 +114,8 @@ class Charted:
         return self.helm(*words, RELEASE, str(self.chart), "--values", str(self.values), check=check)
 
     def releases(self) -> list[str]:
-        """What `helm list` shows, whatever a release's status is."""
-        return self.helm("list", "--all", "--short").stdout.split()
+        """What `helm list` shows."""
+        return self.helm("list", "--short").stdout.split()
 
     def adopt(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`slinky adopt`, as its user runs it."""
@@ -131,6 +131,11 @@ class Charted:
     def finish(self, job: str) -> None:
         """Let a job end, with exit code 0."""
         self.slurm("scancel", "--batch", "--signal=USR1", job)
+
+    def cancel_all(self) -> None:
+        """End every job, whoever's it is: a destroy waits for jobs."""
+        for number in self.slurm("squeue", "-h", "-o", "%A").split():
+            self.slurm("scancel", number)
 
     def job(self, number: str) -> str:
         """State of a job, how often it was begun again, and where it is."""
@@ -161,6 +166,16 @@ class Charted:
         found = [each for each in self.world.objects("secrets", SPACE) if not each["type"].startswith("helm.sh/")]
         return {each["metadata"]["name"]: (each["metadata"]["uid"], each.get("data", {})) for each in found}
 
+    def object(self, kind: str, name: str) -> dict[str, Any]:
+        """An object of the release."""
+        found: dict[str, Any] = json.loads(self.kubectl("get", kind, name, "-o", "json"))
+        return found
+
+    def is_settled(self) -> bool:
+        """Whether slurm-operator has seen the NodeSet as it is."""
+        found = self.object("nodeset", f"{RELEASE}-worker-solo")
+        return bool(found["status"].get("observedGeneration") == found["metadata"]["generation"])
+
     def await_ready(self) -> None:
         """Wait until all pods are ready and slurmctld has the workers."""
         await_true("the pods are ready", lambda: sum(map(ready, self.world.objects("pods", SPACE))) == PODS, 240)
@@ -168,7 +183,7 @@ class Charted:
 
     def _idle(self) -> list[str]:
         with suppress(subprocess.CalledProcessError):
-            return sorted(self.slurm("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split())
+            return sorted({*self.slurm("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()})
         return []
 
 
@@ -202,7 +217,7 @@ def installed(world: World, version: str, folder: Path) -> Iterator[Charted]:
             yield found
         finally:
             with suppress(subprocess.CalledProcessError):
-                found.slurm("scancel", "-u", "slurm")
+                found.cancel_all()
             found.helm("uninstall", RELEASE, check=False)
             world.vacate()
             world.kubectl("delete", "namespace", SPACE, check=False)

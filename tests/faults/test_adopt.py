@@ -17,12 +17,17 @@ import yaml
 
 from lab import charts, tools
 from lab.stacks import Stack
+from slinky_iac.config.chart import merged
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import started
 from tests.e2e.world import World, gate_plan, steps
 from tests.faults.charted import RELEASE, SPACE, WORKERS, Charted, installed
 
 BUSY = WORKERS[:2]
+FORCE = {tools.HELM_3: "--force", tools.HELM_4: "--force-conflicts"}
+"""What lets `helm upgrade` write what a stack has written last."""
+ONE_WORKER = {"nodesets": {"solo": {"replicas": 1}}}
+"""What is left when it goes back."""
 KILLED_AFTER = (" imported", " updated")
 """What `pulumi up` says of a step, after which it is killed."""
 
@@ -32,6 +37,8 @@ class Taken:
     """A release, the stack that takes it over, and the jobs of its users."""
 
     charted: Charted
+    helm: str
+    """Its version."""
     stack: Stack
     jobs: dict[str, str]
     """By node."""
@@ -65,7 +72,7 @@ def taken(
     """Jobs run on two of the three workers when it begins."""
     with installed(world, request.param, tmp_path_factory.mktemp("charted")) as charted:
         jobs = {node: charted.submit(node) for node in BUSY}
-        found = Taken(charted, world.named("adopted"), jobs, charted.pods())
+        found = Taken(charted, request.param, world.named("adopted"), jobs, charted.pods())
         await_true("the jobs run", lambda: found.jobs_run(*BUSY), 60)
         yield found
 
@@ -162,3 +169,63 @@ def test_the_next_scale_in_waits_for_jobs(taken: Taken) -> None:
     assert taken.jobs_run(kept)
     assert charted.accounted(taken.jobs[busy]) == {taken.jobs[busy]: f"COMPLETED|{busy}|0:0"}
     assert charted.pods() == {name: uid for name, uid in taken.pods.items() if not name.endswith((*gone,))}
+
+
+def test_the_way_back_restarts_no_pod(taken: Taken) -> None:
+    """docs/chart.md, word by word. A plain `helm upgrade` would be refused (4), or leave what the stack has changed (3)."""
+    charted, stack = taken.charted, taken.stack
+    pods, keys = charted.pods(), charted.secrets()
+    (busy,) = [node for node in BUSY if f"{RELEASE}-worker-{node}" in pods]
+    stack.pulumi("stack", "rm", "--force", "--preserve-config", "--yes")
+    assert stack.config_file.exists()
+    fence = f".{SPACE}.{RELEASE}"
+    for kind in ("validatingadmissionpolicybinding", "validatingadmissionpolicy"):
+        for name in charted.kubectl("get", kind, "-o", "name").split():
+            if name.endswith(fence):
+                charted.kubectl("delete", name)
+    given_back(charted)
+    assert charted.releases() == [RELEASE]
+    charted.values.write_text(yaml.safe_dump(merged(yaml.safe_load(charted.values.read_text()), ONE_WORKER)))
+    charted.install("upgrade", FORCE[taken.helm])
+    nodeset = charted.object("nodeset", f"{RELEASE}-worker-solo")
+    assert "OnDelete" not in str(nodeset["spec"].get("updateStrategy")), "the chart of 1.0 sets none by these values"
+    assert nodeset["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+    await_true("the operator has seen all of it", charted.is_settled, 60)
+    assert charted.pods() == pods
+    assert taken.jobs_run(busy)
+    assert charted.secrets() == keys
+
+
+def test_it_is_taken_over_again_and_destroyed_and_helm_has_it_with_the_same_keys(taken: Taken, tmp_path: Path) -> None:
+    charted, stack = taken.charted, taken.stack
+    pods, keys = charted.pods(), charted.secrets()
+    file = tmp_path / "Pulumi.adopted.yaml"
+    words = ("--namespace", SPACE, "--release", RELEASE, "--out")
+    other = charted.adopt(*words, str(tmp_path / "other.yaml"))
+    assert (other.returncode, "another Pulumi program writes" in other.stdout) == (3, True), other.stdout
+    assert "--stack-is-gone" in " ".join(other.stdout.split())
+    again = charted.adopt("--stack-is-gone", *words, str(file))
+    assert again.returncode == 0, again.stdout + again.stderr
+    stack.init(file, charts.chart_dir(), {})
+    let_go = charted.adopt("--stack-is-gone", "--let-go", str(stack.config_file))
+    assert let_go.returncode == 0, let_go.stdout + let_go.stderr
+    stack.up()
+    assert charted.pods() == pods
+
+    charted.cancel_all()
+    stack.destroy("--exclude-protected")
+    await_true("all pods are gone", lambda: charted.pods() == {}, 120)
+    refused = charted.install("install", check=False)
+    assert "already exists" in refused.stderr, "helm's records stay"
+    given_back(charted)
+    charted.install("upgrade")
+    await_true("the pods are there", lambda: len(charted.pods()) == len(pods), 120)
+    after = charted.secrets()
+    assert {name: after[name][1] for name in keys if "host-keys" not in name} == {
+        name: held for name, (_, held) in keys.items() if "host-keys" not in name
+    }
+
+
+def given_back(charted: Charted) -> None:
+    """Let helm find the release again."""
+    charted.kubectl("label", "secret", "-l", f"owner=slinky-iac,name={RELEASE}", "owner=helm", "--overwrite")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from lab.charts import crd_dir
 from slinky_iac import names
 from slinky_iac.commands import cli
 from slinky_iac.specs.workers import template_digest
+from tests.e2e.world import steps
+from tests.integration.deadly import Deadly
 from tests.integration.engine import REPO, Engine, Project, create_project, eventually
 from tests.integration.kube_api import KubeApi, served
 from tests.integration.test_fence_pods import call, done, merge, pod
@@ -223,6 +225,37 @@ def test_a_release_is_taken_over_and_no_pod_would_restart(api: KubeApi, stack: P
     nodeset = found(api, NODESET_NAME)
     assert nodeset["spec"]["updateStrategy"]["type"] == "OnDelete"
     assert nodeset["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "slinky-iac"
+
+
+def test_an_update_that_was_killed_at_the_fence_goes_on(api: KubeApi, stack: Project, tmp_path: Path) -> None:
+    """Before, each later run was refused: the API server had a policy that the state had no record of."""
+    assert let_go(api, stack) == 0
+    with Deadly(api, stack, "validatingadmissionpolicies") as between:
+        killed(between, stack, tmp_path, lambda: None)
+        assert steps(stack.preview("--json")) == [], "nothing is left to do"
+    assert between.killed_at == ["validatingadmissionpolicies"]
+
+
+def killed(between: Deadly, stack: Project, folder: Path, look: Callable[[], None]) -> None:
+    """Update the stack until an update isn't killed any more; ``look`` after each."""
+    file = stack.folder / "Pulumi.test.yaml"
+    made = read_yaml(file.read_text())
+    made["config"]["slinky-iac:kubernetes"] = {"kubeconfig": between.kubeconfig(folder / "between")}
+    file.write_text(json.dumps(made))
+    while True:
+        before = len(between.killed_at)
+        between.run = run = stack.spawn("up", "--yes", "--skip-preview")
+        code = run.wait(240)  # a gate waits a minute for a lease of a run that is dead
+        between.settle()
+        look()
+        if len(between.killed_at) == before:
+            assert code == 0, f"after {between.killed_at}: {run.output}"
+            return
+        for each in stack.engine.backend.rglob("*.attrs"):  # as docs/troubleshooting.md says
+            if not each.stat().st_size:
+                each.unlink()
+        stack.run("cancel", "--yes")
+        assert previewed(stack).keys() <= {"create", "import", "update", "same", "refresh"}, between.killed_at
 
 
 def test_a_foreign_object_under_the_name_is_not_taken_over(api: KubeApi, stack: Project) -> None:

@@ -47,7 +47,7 @@ def release(kube: KubeClient, space: str, name: str) -> Release:
             f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
         )
     data = kube.secret_data(space, newest.name)
-    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, let_go=not held)
+    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, pulumi_is_known=not held)
 
 
 def records_of(kube: KubeClient, space: str, owner: Mapping[str, str], name: str) -> list[WrittenMeta]:

@@ -9,13 +9,14 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
+from slinky_iac.commands.adopt.compare import NONE, PULUMI, Difference, Verdict, settings, taken_over, verdict
 from slinky_iac.commands.adopt.let_go import let_go
 from slinky_iac.commands.adopt.model import Release
 from slinky_iac.commands.check import as_text, judge
@@ -46,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--out", metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
     away = "take the release from Helm, for the stack of this file: `helm uninstall` finds it no longer; nothing is deleted"
     what.add_argument("--let-go", metavar="FILE", help=away)
+    gone = (
+        "the Pulumi program that has written these objects was a stack that is gone (`pulumi stack rm`): it isn't a writer"
+    )
+    parser.add_argument("--stack-is-gone", action="store_true", help=f"{gone}, and --let-go takes its claims on fields away")
     parser.add_argument("--kubeconfig", metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
     parser.add_argument("--context", help="context of the kubeconfig; by default its current one")
     output.add_json(parser)
@@ -57,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _let_go(arguments)
     with _connection(arguments.kubeconfig, arguments.context) as way:
         kube = way.kube()
-        release = ask.release(kube, arguments.namespace, arguments.release)
+        release = _seen(ask.release(kube, arguments.namespace, arguments.release), arguments)
         found_in = str(release.values.get("namespaceOverride") or release.namespace)
         living = ask.living(kube, found_in)
     found = settings(release, living)
@@ -71,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         config = examined(own)[0]
     text = f"# Made by `slinky adopt` from Helm release {release.name}.\nconfig:\n" + textwrap.indent(as_yaml(own), "  ")
     places = judge(text)[1]
-    between = None if config is None else verdict(config, living, let_go=release.let_go)
+    between = None if config is None else verdict(config, living, pulumi_is_known=release.pulumi_is_known)
     errors = between is None or any(place.finding.level is Level.ERROR for place in places)
     code = FOUND if errors else WAITS if found.taken.left or (between and between.in_the_way) else 0
     write(arguments.out, text)
@@ -82,6 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
     colour, width = terminal(WIDTH)
     print("\n".join(_report(arguments.out, release, found, places, between, Paint(colour), width)), file=out)
     return code
+
+
+def _seen(release: Release, arguments: argparse.Namespace) -> Release:
+    return replace(release, pulumi_is_known=release.pulumi_is_known or arguments.stack_is_gone)
 
 
 def _connection(kubeconfig: str | None, context: str | None) -> KubeConnection:
@@ -100,10 +109,11 @@ def _let_go(arguments: argparse.Namespace) -> int:
     held, name = config.adopted.namespace or space, config.adopted.release
     with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
         kube = way.kube()
-        release = ask.release(kube, held, name)
-        writers = verdict(config, ask.living(kube, space), let_go=release.let_go).writers
+        release = _seen(ask.release(kube, held, name), arguments)
+        writers = verdict(config, ask.living(kube, space), pulumi_is_known=release.pulumi_is_known).writers
         if not writers:
-            let_go(kube, config.adopted, space, said.append if arguments.json else print)
+            report = said.append if arguments.json else print
+            let_go(kube, config.adopted, space, report, also=(PULUMI,) if arguments.stack_is_gone else ())
     code = WAITS if writers else 0
     if arguments.json:
         print(output.as_json({"file": arguments.let_go, "exitCode": code, "writers": list(writers), "done": said}))

@@ -27,11 +27,12 @@ NONE: Final = object()
 """Says that a field isn't there."""
 PULUMI: Final = "pulumi-kubernetes"
 """How the names of pulumi-kubernetes' field managers begin; the rest is random, and differs by object."""
-_WRITERS: Final = (
+OTHER: Final = "another Pulumi program"
+_WRITERS: Final[tuple[tuple[str, str, str], ...]] = (
     ("argocd.argoproj.io/", "argocd-controller", "Argo CD"),
     ("kustomize.toolkit.fluxcd.io/", "kustomize-controller", "Flux (Kustomization)"),
     ("helm.toolkit.fluxcd.io/", "helm-controller", "Flux (HelmRelease)"),
-    ("", PULUMI, "another Pulumi program"),
+    ("", PULUMI, OTHER),
 )
 """How a label or annotation of each begins, and the name of its field manager."""
 _TEMPLATE: Final = (
@@ -215,7 +216,7 @@ def _pod(part: dict[str, Any], found: Live) -> None:
 def taken_over(config: StackConfig, living: Sequence[Live], release: Release) -> dict[str, Any]:
     """Section ``adopted``: the objects that the stack takes over, and of each what would restart its pods."""
     live = {f"{each.kind} {each.name}": each for each in living}
-    differences = verdict(config, living, let_go=release.let_go).differences
+    differences = verdict(config, living, pulumi_is_known=release.pulumi_is_known).differences
     objects: dict[str, Any] = {}
     for called in (f"{each.kind} {each.name}" for each in rendered(config)):
         if called in live:
@@ -232,12 +233,9 @@ def rendered(config: StackConfig) -> tuple[Object, ...]:
     return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
 
 
-def verdict(config: StackConfig, living: Sequence[Live], *, let_go: bool = False) -> Verdict:
-    """What the stack's first update would change in the living objects, field by field.
-
-    ``let_go``: Helm has let the release go, which needs that no Pulumi program writes; no stack updates before. So one that
-    has written since is the stack itself.
-    """
+def verdict(config: StackConfig, living: Sequence[Live], *, pulumi_is_known: bool = False) -> Verdict:
+    """What the stack's first update would change in the living objects, field by field. ``pulumi_is_known``: as of
+    :class:`Release`."""
     stack = {(each.kind, each.name): each for each in rendered(config)}
     live = {(each.kind, each.name): each for each in living}
     missing = [
@@ -253,24 +251,27 @@ def verdict(config: StackConfig, living: Sequence[Live], *, let_go: bool = False
             differences += _differences(config, live[key], made)
             fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
             kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
-    return Verdict(_writers(living, let_go=let_go), tuple(missing), tuple(differences), tuple(kept))
+    return Verdict(_writers(living, pulumi_is_known=pulumi_is_known), tuple(missing), tuple(differences), tuple(kept))
 
 
-def _writers(living: Sequence[Live], *, let_go: bool) -> tuple[str, ...]:
+def _writers(living: Sequence[Live], *, pulumi_is_known: bool) -> tuple[str, ...]:
     found: dict[str, list[str]] = {}
     for each in living:
         marks = [*each.labels, *each.annotations]
-        for prefix, manager, who in (row for row in _WRITERS if not let_go or row[1] != PULUMI):
+        for prefix, manager, who in (row for row in _WRITERS if not pulumi_is_known or row[1] != PULUMI):
             marked = bool(prefix) and any(mark.startswith(prefix) for mark in marks)
             if marked or any(name.startswith(manager) for name in each.managers):
                 found.setdefault(who, []).append(f"{each.kind} {each.name}")
     scaled = (f"{scaler} writes the replicas of {each.kind} {each.name}" for each in living for scaler in each.scalers)
-    return (*(f"{who} writes {', '.join(dict.fromkeys(which))}" for who, which in found.items()), *scaled)
+    gone = {OTHER: ". If it was a stack of this cluster, and is gone, give --stack-is-gone as well"}
+    return (*(f"{who} writes {', '.join(dict.fromkeys(n))}{gone.get(who, '')}" for who, n in found.items()), *scaled)
 
 
 def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Difference]:
     called, own = f"{live.kind} {live.name}", None if config.adopted is None else config.adopted.object(live.kind, live.name)
-    reach_pods = live.kind != "NodeSet" and not live.spec.get("external") and config.operator_version.copies_metadata
+    # The look at sessions before an update of a LoginSet goes by its labels and annotations on each release (replaces_pods).
+    copied = config.operator_version.copies_metadata or live.kind == "LoginSet"
+    reach_pods = live.kind != "NodeSet" and not live.spec.get("external") and copied
     for key, value in {} if own is not None and LABELS in own.keep else {**labels(config), **made.labels}.items():
         if live.labels.get(key) != value:
             yield Difference(called, f"metadata.labels.{key}", live.labels.get(key, NONE), value, reach_pods, LABELS)

@@ -40,14 +40,17 @@ class _Object(Wire, frozen=True):
     metadata: _Meta
 
 
-def let_go(kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None]) -> None:
-    """Let Helm go of ``adopted``; ``space``: the namespace of its objects. What an earlier run has done is left as it is.
+def let_go(
+    kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None], also: tuple[str, ...] = ()
+) -> None:
+    """Let Helm go of ``adopted``; ``space``: the namespace of its objects; ``also``: how the names of other field managers
+    begin whose claims go. What an earlier run has done is left as it is.
 
     Raises :class:`ProjectError` before the first write where an object is another one, and
     :class:`slinky_iac.errors.KubeConflict` where somebody changed one meanwhile.
     """
     held, name = adopted.namespace or space, adopted.release
-    for path, meta, called, left in list(_claimed(kube, adopted, space)):
+    for path, meta, called, left in list(_claimed(kube, adopted, space, (*_GONE, *also))):
         kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
         report(f"{called}: claims of Helm and kubectl on its fields are gone")
     # The newest last: what Helm finds until then is the release as it runs.
@@ -57,7 +60,9 @@ def let_go(kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str
         report(f"{what}: its label owner is {LET_GO['owner']}, so Helm doesn't find it")
 
 
-def _claimed(kube: KubeClient, adopted: Adopted, space: str) -> Iterator[tuple[str, WrittenMeta, str, list[dict[str, Any]]]]:
+def _claimed(
+    kube: KubeClient, adopted: Adopted, space: str, gone: tuple[str, ...]
+) -> Iterator[tuple[str, WrittenMeta, str, list[dict[str, Any]]]]:
     """Path, metadata and name of each object with claims that go, and the claims that stay."""
     for called, own in adopted.objects.items():
         kind, name = called.split(" ")
@@ -68,7 +73,7 @@ def _claimed(kube: KubeClient, adopted: Adopted, space: str) -> Iterator[tuple[s
             raise ProjectError(adopted_lost(called, space, "")) from None
         if meta.uid != own.uid:
             raise ProjectError(adopted_lost(called, space, meta.uid))
-        left = [each for claim in meta.managed_fields for each in _left(claim)]
+        left = [each for claim in meta.managed_fields for each in _left(claim, gone)]
         if not left:
             raise ProjectError(
                 f"{called} in namespace {space} has no annotation of Helm's, so it isn't of release {adopted.release}."
@@ -78,7 +83,7 @@ def _claimed(kube: KubeClient, adopted: Adopted, space: str) -> Iterator[tuple[s
             yield path, meta, called, left
 
 
-def _left(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _left(claim: dict[str, Any], gone: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """What stays of a manager's claim."""
     manager = str(claim.get("manager", ""))
     if manager.startswith(_HELM):
@@ -86,5 +91,5 @@ def _left(claim: dict[str, Any]) -> Iterator[dict[str, Any]]:
         marks = {key: value for key, value in found.items() if key.startswith(_MARK)} if isinstance(found, dict) else {}
         if marks:
             yield {**claim, "manager": _HELM[0], "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
-    elif not manager.startswith(_GONE):
+    elif not manager.startswith(gone):
         yield claim

@@ -43,8 +43,9 @@ class Release:
     """Of the chart, which is also the operator's."""
     record: str = ""
     """Name of its Secret."""
-    let_go: bool = False
-    """Whether `slinky adopt --let-go` has taken it from Helm."""
+    pulumi_is_known: bool = False
+    """Whether a Pulumi program that has written its objects is the stack itself, or one that is gone. It is the stack where
+    Helm has let the release go: that needs that no Pulumi program writes, and no stack updates before."""
     values: Mapping[str, Any] = field(repr=False)
     """What the user gave, without the chart's defaults."""
 

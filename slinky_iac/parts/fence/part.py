@@ -101,6 +101,19 @@ class Fence(Part):
             )
 
 
+_TAKEN_UP: Final = {"pulumi.com/patchForce": "true"}
+"""A run that was killed may have made a policy that the state has no record of. The next one has another field manager, and
+would be refused: ``matchConstraints``, which has defaults, is one value to server-side apply (run)."""
+
+
 def _object(logical: str, kind: str, name: str, spec: Spec, after: str = "") -> Object:
-    body = {"spec": spec}
-    return Object(logical=logical, api_version=API, kind=kind, name=name, body=body, namespaced=False, after=after)
+    return Object(
+        logical=logical,
+        api_version=API,
+        kind=kind,
+        name=name,
+        body={"spec": spec},
+        annotations=_TAKEN_UP,
+        namespaced=False,
+        after=after,
+    )

@@ -182,6 +182,21 @@ def test_sssd_conf_of_the_values_is_in_the_secrets_that_pods_have(said: dict[str
     assert "loginsets.main.sssdConf" in dict(unseen.left), "a login set that isn't there names none"
 
 
+@pytest.mark.parametrize("version", ["1.0.1", "1.2.1"])
+def test_a_login_set_keeps_labels_and_annotations_on_each_release(version: str) -> None:
+    """On 1.0.1 its update was refused while srun ran from it: the look takes other labels for new pods (run)."""
+    values = {"clusterName": "atlas", "nodesets": {"slinky": {"enabled": False}}, "loginsets": {"main": {"enabled": True}}}
+    conf = {"sssdConfRef": {"name": "slurm-sssd-conf", "key": "sssd.conf"}}
+    login = Live(kind="LoginSet", name="slurm-login-main", uid=uid(7), spec=conf, labels=HELM)
+    reference = {"jwtHs256KeyRef": {"name": "slurm-auth-jwt", "key": "jwt.key"}}
+    runs = tuple(replace(each, spec={**each.spec, **reference}) for each in living() if each.kind == "Controller")
+    of = replace(release(values), version=version)
+    section = taken_over(load(settings(of, (*runs, login)).taken.settings), (*runs, login), of)
+    kept = {name: each.get("keep", []) for name, each in section["objects"].items()}
+    assert {"metadata.labels", "metadata.annotations"} <= {*kept["LoginSet slurm-login-main"]}
+    assert ("metadata.labels" in kept["Controller slurm"]) == (version != "1.0.1")
+
+
 def test_lines_of_slurm_conf_are_compared_one_by_one() -> None:
     values = {**VALUES, "controller": {"extraConfMap": {"MinJobAge": 2, "DebugFlags": "Power"}}}
     conf = tuple(

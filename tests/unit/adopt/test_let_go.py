@@ -61,8 +61,9 @@ def test_a_second_run_writes_nothing(tmp_path: Path) -> None:
 def updated(server: Release) -> None:
     """What the stack's first update leaves: pulumi-kubernetes' claims, under a name that it makes for each object."""
     for number, path in enumerate(map(at, OBJECTS)):
-        claims = server.objects[path]["metadata"]["managedFields"]
-        claims.append({"manager": f"pulumi-kubernetes-0a1b2c3{number}", "operation": "Apply", "fieldsV1": {"f:spec": {}}})
+        claim = {"manager": f"pulumi-kubernetes-0a1b2c3{number}", "operation": "Apply", "fieldsV1": {"f:spec": {}}}
+        meta = server.objects[path]["metadata"]
+        meta["managedFields"] = [*meta["managedFields"], claim]
 
 
 def test_after_an_update_the_stack_itself_is_no_other_writer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +86,22 @@ def test_while_helm_has_it_another_pulumi_program_is_one(tmp_path: Path, capsys:
         assert let_go(server, tmp_path) == 3
         assert server.patched == []
     assert "another Pulumi program writes Controller slurm" in capsys.readouterr().out
+
+
+def test_claims_of_a_stack_that_is_gone_go_too(tmp_path: Path) -> None:
+    """The way back ends with `helm upgrade`. pulumi-kubernetes has other names in the next stack, and would be refused."""
+    with Release() as server:
+        served(server, VALUES)
+        updated(server)
+        gone = [*command(server, tmp_path), "--stack-is-gone"]
+        assert cli.main(command(server, tmp_path)) == 3
+        (tmp_path / "Pulumi.prod.yaml").unlink()
+        assert cli.main(gone) == 0
+        assert let_go(server, tmp_path) == 3
+        file = str(tmp_path / "Pulumi.prod.yaml")
+        assert cli.main(["adopt", "--kubeconfig", server.kubeconfig(tmp_path), "--stack-is-gone", "--let-go", file]) == 0
+        left = [claim["manager"] for path in map(at, OBJECTS) for claim in server.objects[path]["metadata"]["managedFields"]]
+    assert set(left) == {"helm", "slurm-operator"}
 
 
 @pytest.mark.parametrize("done", [1, 3, 4])
