@@ -11,7 +11,6 @@ from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import operator_release
 from slurm_rules.model import Resource, Stack, mappings, texts
 from slurm_rules.rule import Options, rule
-from slurm_rules.world import world_of
 
 NAMES = "*-client-*"
 """Names of the copies that slinky-iac makes for clients."""
@@ -58,9 +57,11 @@ def client_keys_in_sidecar(resource: Resource, stack: Stack, _: Options) -> Iter
         return
     release = resource.type == HELM_RELEASE
     root = "values" if release else "spec"
-    spec, bases = resource.get(root), world_of(stack).bases
-    copies = {text for _, text in texts(spec) if any(fnmatch(text, f"{base}{NAMES[1:]}") for base in bases)}
-    everything = list(mappings(spec, root)) if copies else []
+    bases = {each.in_cluster_name for each in stack.slinky("Controller", "RestApi", "Accounting")}
+    known = tuple(f"{base}-client-" for base in bases)  # also where another stack makes the Secret
+    copies = {text for _, text in texts(resource.get(root) if known else None) if text.startswith(known)}
+    copies |= {each.in_cluster_name for each in stack.resources if is_copy(each)}
+    everything = list(mappings(resource.get(root), root)) if copies else []
     held = {name for _, part in everything if (name := _mounts(part, copies))}
     own = {name for path, part in everything if _is_sidecar(path, part) for name in _private(part, held)}
     for path, part in everything:

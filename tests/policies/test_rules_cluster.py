@@ -17,6 +17,7 @@ from slurm_rules.model import Resource, Stack
 
 from tests.policies.in_memory import one
 from tests.policies.judging import Change, judged, messages, spec
+from tests.stacks import merged
 
 
 @pytest.mark.timeout(20)
@@ -169,14 +170,18 @@ def test_crds_inside_the_operators_own_release_are_refused() -> None:
     assert "values.crds.enabled is True; its removal" in messages(judged(cluster_complete, change))
 
 
+def called(name: str) -> Change:
+    return merged(spec("controller", clusterName=name), {"resources": {"identity": {"properties": {"clusterName": name}}}})
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (spec("nodeset", updateStrategy={"rollingUpdate": {"maxUnavailable": 0}}), "maxUnavailable is 0; no pod"),
         (spec("nodeset", partition={"config": "A=1\nB=2"}), "join several lines"),
         (spec("nodeset", template={"spec": {"hostname": "GPU_"}}), "no DNS label"),
-        (spec("controller", clusterName="c" * 41), "40 characters are allowed"),
-        (spec("controller", clusterName="c" * 40), ""),
+        (called("c" * 41), "40 characters are allowed"),
+        (called("c" * 40), ""),
     ],
 )
 def test_what_the_operator_refuses(change: Change, said: str) -> None:
