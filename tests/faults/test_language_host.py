@@ -259,3 +259,12 @@ def test_an_engine_attaches_to_a_host_that_runs_already(project: Project) -> Non
             host.terminate()
         assert host.wait(10) == 0
     assert project.outputs() == {"stack": "test"}
+
+
+def test_the_labs_provider_of_pulumi_random_refuses_other_types_by_name(project: Project) -> None:
+    project.write(main="import pulumi_random\npulumi_random.RandomId('id', byte_length=8)")
+    failed = project.preview(ok=False)
+    assert failed.returncode != 0
+    assert "knows random:index/randomPassword:RandomPassword only, not random:index/randomId:RandomId" in (
+        failed.stdout + failed.stderr
+    )
