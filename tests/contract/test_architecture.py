@@ -72,6 +72,7 @@ EXTRA = {
     "slinky_iac/decoders.py": {"msgspec"},
     "slinky_iac/commands/monitoring.py": {"yaml"},
     "lab/dashboard.py": {"grafana_foundation_sdk"},
+    "lab/device_plugin.py": {"grpc", "google"},
 }
 """The few modules that stand on the border to the engine."""
 _PARTS = {
