@@ -155,6 +155,11 @@ class OperatorVersion:
         return self >= OperatorVersion(1, 1, 1)
 
     @property
+    def writes_gres_conf(self) -> bool:
+        """Whether it writes gres.conf, ``AutoDetect=nvidia``, where no file of the user's is called so (1.1 alone)."""
+        return self.minor == 1
+
+    @property
     def prunes_slurm_conf(self) -> bool:
         """Whether the generated slurm.conf holds required lines only, merged with ``extraConf`` (1.2.0 on): no GresTypes,
         no ReturnToService. Before, ``extraConf`` follows the operator's lines and its last value wins."""

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -80,7 +81,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     try:
         config = StackConfig.model_validate(resolved(rest), by_alias=True, by_name=False)
         every_host = {"external": config.external.expanded(), "nodes": config.nodes.expanded()}
-        return applied(config.model_copy(update=every_host)), misplaced
+        return with_gres_conf(applied(config.model_copy(update=every_host))), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
         errors = [each for each in every if not _of_defaults(each, every)]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from slinky_iac.config.gres import SHARED, GresItem, items
 from slinky_iac.config.stack import StackConfig
+
+GRES_CONF: Final = "gres.conf"
+_AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi"}
+"""How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
 
 
 def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
@@ -19,3 +25,25 @@ def types_of(config: StackConfig) -> tuple[str, ...]:
     """Names for GresTypes=: what NodeSets and outside hosts have, and gpu beside what divides GPUs."""
     names = {each.name for found in by_node(config).values() for each in found}
     return tuple(sorted(names | ({"gpu"} if names & SHARED else set())))
+
+
+def with_gres_conf(config: StackConfig) -> StackConfig:
+    """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nobody else writes one: slurmd
+    finds no GPU without, and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
+    vendors = {
+        _AUTODETECT.get(resource.partition("/")[0], "")
+        for nodeset in config.nodesets.values()
+        if any(each.name == "gpu" for each in items(nodeset.slurmd_conf))
+        for resource in nodeset.resources.extended
+    }
+    if not lacks_gres_conf(config) or len(vendors) != 1 or "" in vendors:
+        return config
+    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={vendors.pop()}\n"}
+    controller = config.controller.model_copy(update={"config_files": files})
+    return config.model_copy(update={"controller": controller})
+
+
+def lacks_gres_conf(config: StackConfig) -> bool:
+    """Whether nodes of a slurmctld in Kubernetes have GPUs, and it has no gres.conf."""
+    inside = config.slurmctld.owns_conf and not config.operator_version.writes_gres_conf
+    return inside and "gpu" in types_of(config) and GRES_CONF not in map(str.lower, config.controller.config_files)

@@ -10,7 +10,7 @@ from typing import Final
 
 from slinky_iac.config import gres, slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.node_gres import by_node, types_of
+from slinky_iac.config.node_gres import by_node, lacks_gres_conf, types_of
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
@@ -98,6 +98,17 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield at(path).error(f"has {', '.join(sorted(gres.SHARED & set(given)))} without gpu: {_ENDS}. Add gpu")
 
 
+def _gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """GPUs that no slurmd finds (gres.c: count reported lower than configured)."""
+    if lacks_gres_conf(config):
+        path = next(path for path, found in by_node(config).items() if any(each.name == "gpu" for each in found))
+        yield at(path).warning(
+            "has GPUs, and slurmctld has no gres.conf: slurmd finds none of them, and the node is drained. Set"
+            " controller.configFiles: {gres.conf: AutoDetect=nvidia}, or the lines of your devices",
+            id="gpus-without-gres-conf",
+        )
+
+
 def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """More GPUs in Gres= than devices in the container: slurmctld drains the node (count reported lower than configured)."""
     for name, nodeset in config.nodesets.items():
@@ -146,4 +157,4 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES = (_tracked, _weights, _gres_types, _devices, _qos, _plugins)
+RULES = (_tracked, _weights, _gres_types, _gres_conf, _devices, _qos, _plugins)

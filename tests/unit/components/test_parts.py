@@ -253,7 +253,7 @@ def test_scripts_and_files_become_config_maps_before_the_controller() -> None:
     )
     maps = {r.inputs["metadata"]["name"]: r for r in recording.of("core/v1:ConfigMap")}
     assert {name: r.inputs["data"] for name, r in maps.items()} == {
-        "slurm-config-files": {"cgroup.conf": "IgnoreSystemd=yes"},
+        "slurm-config-files": {"cgroup.conf": "IgnoreSystemd=yes", "gres.conf": "AutoDetect=nvidia\n"},
         "slurm-prolog": {"p.sh": "#!/bin/sh\n"},
     }
     assert {r.urn for r in maps.values()} <= recording.one(f"{CR}Controller").dependencies

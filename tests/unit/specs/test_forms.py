@@ -94,6 +94,11 @@ def external_controller(release: Release, name: str) -> dict[str, Any]:
 @by_release
 def test_everything_in_kubernetes(release: Release) -> None:
     more = "\nGresTypes=gpu\nReturnToService=2" if release.version == "1.2.1" else ""
+    files: dict[str, Any] = {"configFileRefs": [release.ref | {"name": "slurm-config-files"}]}  # gres.conf, which 1.1 writes
+    if release.version == "1.2.1":
+        files["template"] = {"metadata": {"annotations": {"slinky-iac/files": "ba6e32a097df9b89"}}}
+    if release.version.startswith("1.1"):
+        files = {}
     assert rendered("all-in-kubernetes", release) == {
         "Controller": {
             "clusterName": "atlas",
@@ -109,6 +114,7 @@ def test_everything_in_kubernetes(release: Release) -> None:
             },
             "service": release.service(6817),
             "extraConf": f"SlurmctldDebug=info\nMinJobAge=600{more}",
+            **files,
         },
         "Accounting": {
             **release.keys,
