@@ -28,8 +28,8 @@ def types_of(config: StackConfig) -> tuple[str, ...]:
 
 
 def with_gres_conf(config: StackConfig) -> StackConfig:
-    """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one: slurmd
-    finds no GPU without, and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
+    """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
+    without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
     vendors = {
         _AUTODETECT.get(resource.partition("/")[0], "")
         for nodeset in config.nodesets.values()
