@@ -17,6 +17,7 @@ ABILITIES = (
     "needs_service_monitor_crd",
     "binding_webhook_is_cluster_wide",
     "has_node_ports",
+    "writes_gres_conf",
     "prunes_slurm_conf",
     "leaves_records",
     "notes_nodesets",
@@ -41,6 +42,7 @@ TABLE = {
         "binding_webhook_is_cluster_wide",
         "drops_empty_values",
         "has_topology",
+        "writes_gres_conf",
         "renewal_stops",
     },
     "1.1.1": {
@@ -51,6 +53,7 @@ TABLE = {
         "has_node_ports",
         "drops_empty_values",
         "has_topology",
+        "writes_gres_conf",
         "renewal_stops",
     },
     "1.2.1": {

@@ -145,4 +145,4 @@ def test_a_deletion_takes_no_wrong_answer_for_a_nodeset_that_is_gone(case: str, 
             server.shutdown()
             thread.join()
     assert TOKEN not in said
-    assert set(asked) == {"GET"}, "nothing is written or deleted"
+    assert set(asked) <= {"GET"}, "nothing is written or deleted, also where the deadline comes before the first question"

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -84,7 +85,8 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         finally:
             process.kill()
             for pid in Played(process, tmp_path, 0, begun["shell"], "").plugin():
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # its lifeline may have ended it by now
+                    os.kill(pid, signal.SIGKILL)
 
 
 def test_another_process_is_refused_before_its_pickle_is_loaded(engine: Played) -> None:
