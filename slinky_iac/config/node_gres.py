@@ -27,13 +27,19 @@ def types_of(config: StackConfig) -> tuple[str, ...]:
     return tuple(sorted(names | ({"gpu"} if names & SHARED else set())))
 
 
+def with_gpus(config: StackConfig) -> tuple[str, ...]:
+    """Paths of the settings of nodes with GPUs. One that has only what divides GPUs is refused elsewhere."""
+    return tuple(path for path, found in by_node(config).items() if any(each.name == "gpu" for each in found))
+
+
 def with_gres_conf(config: StackConfig) -> StackConfig:
     """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
     without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
+    gpus = with_gpus(config)
     vendors = {
         _AUTODETECT.get(resource.partition("/")[0], "")
-        for nodeset in config.nodesets.values()
-        if any(each.name == "gpu" for each in items(nodeset.slurmd_conf))
+        for name, nodeset in config.nodesets.items()
+        if f"nodesets.{name}.gres" in gpus
         for resource in nodeset.resources.extended
     }
     if not lacks_gres_conf(config) or len(vendors) != 1 or "" in vendors:
@@ -46,4 +52,4 @@ def with_gres_conf(config: StackConfig) -> StackConfig:
 def lacks_gres_conf(config: StackConfig) -> bool:
     """Whether nodes of a slurmctld in Kubernetes have GPUs, and it has no gres.conf."""
     inside = config.slurmctld.owns_conf and not config.operator_version.writes_gres_conf
-    return inside and "gpu" in types_of(config) and GRES_CONF not in map(str.lower, config.controller.config_files)
+    return inside and bool(with_gpus(config)) and GRES_CONF not in map(str.lower, config.controller.config_files)

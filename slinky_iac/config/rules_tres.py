@@ -10,7 +10,7 @@ from typing import Final
 
 from slinky_iac.config import gres, slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.node_gres import by_node, lacks_gres_conf, types_of
+from slinky_iac.config.node_gres import by_node, lacks_gres_conf, types_of, with_gpus
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
@@ -101,8 +101,7 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """GPUs that no slurmd finds (gres.c: count reported lower than configured)."""
     if lacks_gres_conf(config):
-        path = next(path for path, found in by_node(config).items() if any(each.name == "gpu" for each in found))
-        yield at(path).warning(
+        yield at(with_gpus(config)[0]).warning(
             "has GPUs, and slurmctld has no gres.conf: slurmd finds none of them, and the node is drained. Set"
             " controller.configFiles: {gres.conf: AutoDetect=nvidia}, or the lines of your devices",
             id="gpus-without-gres-conf",

@@ -1,4 +1,4 @@
-"""Who imports from the folder of a part is listed here. The folders that nobody imports from can be deleted."""
+"""Which modules import from the folder of a part is listed here. A folder without importers can be deleted."""
 
 from __future__ import annotations
 

@@ -220,7 +220,7 @@ def test_protected_keys_and_crds_stop_a_destroy_and_are_all_that_a_partial_one_l
     """The operator's CRDs are protected too, as they are by default.
 
     slurm-operator may make its worker Service and PodDisruptionBudget again after the last NodeSet has gone. They then have
-    no owner, and nobody removes them (docs/operations.md).
+    no owner, and stay (docs/operations.md).
     """
 
     def protect(settings: Settings) -> None:

@@ -133,7 +133,7 @@ class Charted:
         self.slurm("scancel", "--batch", "--signal=USR1", job)
 
     def cancel_all(self) -> None:
-        """End every job, whoever's it is: a destroy waits for jobs."""
+        """End the jobs of all users: a destroy waits for jobs."""
         for number in self.slurm("squeue", "-h", "-o", "%A").split():
             self.slurm("scancel", number)
 

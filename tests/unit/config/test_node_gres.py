@@ -1,4 +1,4 @@
-"""gres.conf of a slurmctld in Kubernetes: written where nobody else writes it and the vendor of the GPUs is known."""
+"""gres.conf of a slurmctld in Kubernetes: the program writes it where the operator doesn't and the GPUs' vendor is known."""
 
 from __future__ import annotations
 
@@ -43,6 +43,12 @@ def test_an_unknown_vendor_is_a_warning_and_nothing_is_guessed(extended: dict[st
     made = stack({**GPUS, "resources": {"extended": extended}})
     assert GRES_CONF not in made.controller.config_files
     assert warned(made)
+
+
+def test_what_divides_gpus_without_a_gpu_gets_no_file_and_stops_no_check() -> None:
+    made = stack({"replicas": 1, "gres": ["shard:4"]})
+    assert GRES_CONF not in made.controller.config_files
+    assert not warned(made)
 
 
 def test_a_file_of_the_users_stays() -> None:
