@@ -147,7 +147,8 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if use is Use.PREFLIGHT:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
     else:
-        yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
+        if config.operator_version.confuses_equal_names:
+            yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
         why = "which Kubernetes cluster answers, and whether the namespace is there"
         yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
         for kind in ("controllers", "restapis"):
@@ -230,7 +231,9 @@ def _draining(config: StackConfig) -> Iterator[Right]:
     """What the gates write."""
     if config.nodesets:
         namespace = config.cluster.namespace
-        yield Right(CORE, "pods", ("get", "patch"), "marks of a scale-in, which the operator reads", (), namespace)
+        yield Right(CORE, "pods", ("patch",), "marks of a scale-in, which the operator reads", (), namespace)
+        why = "a pod that changed while its mark was written"
+        yield Right(CORE, "pods", ("get",), why, (), namespace, seldom=True)
         why = "pods of an earlier template, once their nodes are drained"
         yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
     if (config.slurmctld.owns_conf or config.external.slurmd_hosts) and config.auth.makes_daemons:

@@ -226,3 +226,9 @@ def test_helm_may_make_every_webhook_that_the_operators_chart_has(version: str, 
     found = [each for each in rights(config, Use.APPLY) if each.group == "admissionregistration.k8s.io"]
     kinds = {each.resource for each in found if each.resource.endswith("webhookconfigurations") and "create" in each.verbs}
     assert sorted(kinds) == [f"{sort}webhookconfigurations" for sort in sorts]
+
+
+@pytest.mark.parametrize(("version", "asks"), [("1.0.1", True), ("1.2.1", False)])
+def test_other_clusters_controllers_are_listed_for_releases_that_confuse_equal_names(version: str, asks: bool) -> None:
+    rules = rights(load(minimal(operator={"version": version})), Use.REVIEW)
+    assert (("controllers", ("list",)) in {(each.resource, each.verbs) for each in rules}) == asks
