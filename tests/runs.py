@@ -103,20 +103,21 @@ def page(runs: Sequence[Run], marks: dict[str, str]) -> str:
         f" {marks[run.module]} |"
         for _, run in sorted({run.module: run for run in runs}.items())
     ]
-    return "\n".join([*_HEAD, *rows, "", *_matrix(runs), ""])
+    tier = sorted({Path(run.module) for run in runs if Path(run.module).parent == FAULTS} - set(CORE))
+    return "\n".join([*_HEAD, *rows, "", *_MATRIX, *_by_release(runs, CORE), "", *_TIER, *_by_release(runs, tier), ""])
 
 
-def _matrix(runs: Sequence[Run]) -> list[str]:
-    """The last run of each core module on each release of slurm-operator, a column a release and language host."""
+def _by_release(runs: Sequence[Run], modules: Sequence[Path]) -> list[str]:
+    """The last run of each module on each release of slurm-operator, a column a release and language host."""
     last = {(run.module, _cell(run)): run for run in runs if run.operator}
-    columns = sorted({cell for module, cell in last if Path(module) in CORE})
+    columns = sorted({cell for module, cell in last if Path(module) in modules})
     head = ["| Module |" + "".join(f" {each} |" for each in columns), "|---|" + "---|" * len(columns)]
     rows = []
-    for module in map(str, CORE):
+    for module in map(str, modules):
         found = [last.get((module, column)) for column in columns]
         shown = ("" if run is None else f"{run.result}, {run.at[:10]}, {run.commit[:8]}" for run in found)
         rows.append(f"| `{module}` |" + "".join(f" {each} |" for each in shown))
-    return [*_MATRIX, *head, *rows]
+    return [*head, *rows]
 
 
 _MATRIX: Final = (
@@ -124,6 +125,12 @@ _MATRIX: Final = (
     "",
     "`./tests/run matrix` runs these modules on the lab's own slurm-operator and on each that `--operator-source` names.",
     "A cell is the last run on that release, with Pulumi's official language host or the lab's stand-in.",
+    "",
+)
+_TIER: Final = (
+    "## The other fault modules by release of slurm-operator",
+    "",
+    "A cell is the last run on that release, as above; some modules bring releases of their own beside it.",
     "",
 )
 
