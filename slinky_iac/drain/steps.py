@@ -7,13 +7,15 @@ Order for a scale-in (docs/adr/0005, docs/adr/0010), and why:
 
 1. cost and tag on the selected pods, before the drain: from then on the operator would take exactly them;
 2. DRAIN with our reason and the stamp of this run: no new job starts there;
-3. ``pod-cordon`` once the operator has *seen* the drain: earlier it would drain the node itself, overwrite our reason and
-   undrain it at once; without it, volume claims with ``whenScaled: Delete`` stay behind. Where only its view is waited
-   for, a touch of a tag makes it look at once instead of within 30 s;
-4. wait until every selected node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch (*waiting*);
-5. the last look: free, marked, seen by the operator in this run, and the operator's own ranking names exactly the selected
-   pods. Then the hold is made a long one (*handed over*): an operator that stops now finds the nodes drained when it
-   starts again;
+3. wait until every selected node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch (*waiting*), and
+   until the operator has *seen* each drain in this run. Where only its view is waited for, a touch of a tag makes it look
+   at once instead of within 30 s;
+4. ``pod-cordon`` on all of them in one pass; without it, volume claims with ``whenScaled: Delete`` stay behind. Before the
+   operator has seen the drain it would drain the node itself, overwrite our reason and undrain it at once. And as long as
+   jobs are waited for, the dead man's switch must work: with OnDelete the operator drains the node of a cordoned pod
+   again, without an end, once slurmctld or a person has returned it;
+5. the last look: free, marked, seen, and the operator's own ranking names exactly the selected pods. Then the hold is made
+   a long one (*handed over*): an operator that stops now finds the nodes drained when it starts again;
 6. ``replicas`` is lowered in one write, conditioned on the NodeSet of that look. If anything wrote it since, look again.
 
 A removal ends with the deletion of the NodeSet itself, conditioned in the same way, so no time passes between the last
@@ -227,8 +229,7 @@ def _prepare(stage: ScaleInState) -> Step | None:
     surplus = _first(seen, goal, members.release_steps(seen, goal.owner, held))
     if surplus is not None:
         return surplus
-    step = marked_by_us(stage, stage.retained, stage.to_mark) or drained_by_us(stage)
-    return step or (None if goal.teardown else _cordon(stage))
+    return marked_by_us(stage, stage.retained, stage.to_mark) or drained_by_us(stage)
 
 
 def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterable[Candidate]) -> Step | None:
@@ -257,22 +258,6 @@ def drained_by_us(stage: ScaleInState) -> Step | None:
     return holds.while_waiting(stage)
 
 
-def _cordon(stage: ScaleInState) -> Step | None:
-    """``pod-cordon`` on pods whose drain the operator has seen and takes for somebody else's."""
-    pods = tuple(
-        each.name
-        for each in stage.selected
-        if each.record is not None
-        and each.drained
-        and each.record.reason
-        and not each.record.held_by_operator
-        and stage.operator_saw(each)
-        and not each.pod.cordon
-        and not each.pod.terminating
-    )
-    return protocol.CordonAnnotate(pods) if pods else None
-
-
 def _wait_for_jobs(stage: ScaleInState) -> Step | None:
     """Waiting, or what the policy says at its end; None when every selected node is free."""
     if not stage.unfree:
@@ -297,9 +282,27 @@ def _hand_over(stage: ScaleInState) -> Step:
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
+    if (cordon := _cordon(stage)) is not None:
+        return cordon
     if not stage.goal.writes:
         return Done(selected)
     return holds.handed_over(stage, selected) or protocol.SetReplicas(stage.goal.target, selected)
+
+
+def _cordon(stage: ScaleInState) -> Step | None:
+    """``pod-cordon`` on the selected pods whose drain the operator shows and takes for somebody else's."""
+    pods = tuple(
+        each.name
+        for each in stage.selected
+        if each.record is not None
+        and each.drained
+        and each.record.reason
+        and not each.record.held_by_operator
+        and stage.operator_saw(each)
+        and not each.pod.cordon
+        and not each.pod.terminating
+    )
+    return protocol.CordonAnnotate(pods) if pods else None
 
 
 def trigger_sync(stage: ScaleInState) -> Step | None:

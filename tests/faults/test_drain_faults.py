@@ -146,8 +146,8 @@ STEPS: dict[str, Callable[[Gated, Slurm], bool]] = {
     "marked": lambda gated, slurm: bool(gated.annotations()["gpu-1"]),
     "drained": lambda gated, slurm: "slinky-iac:" in slurm.reason("gpu-1"),
     "seen by the operator": lambda gated, slurm: _condition(gated, "gpu-1", "SlurmNodeStateDrain"),
-    "cordoned": lambda gated, slurm: _cordoned(gated, "gpu-1"),
     "free": lambda gated, slurm: not slurm.states()["gpu-1"] & {"MIXED", "ALLOCATED", "COMPLETING"},
+    "cordoned": lambda gated, slurm: _cordoned(gated, "gpu-1"),
     "lowered": lambda gated, slurm: _replicas(gated) == 2,
 }
 """Every step of the protocol, by what can be seen from outside when it is done."""

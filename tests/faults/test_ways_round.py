@@ -162,17 +162,53 @@ def test_a_renamed_stack_returns_the_host_that_it_holds(gated: Gated, slurm: Slu
         renamed.pulumi("stack", "rename", STACK)
 
 
-def test_a_node_that_the_operator_drained_again_for_our_mark_is_returned(
-    failed: tuple[Busy, list[str]], gated: Gated
-) -> None:
-    """Somebody undrains our nodes by hand; as long as their pods are cordoned, slurm-operator drains them again."""
+def returned(failed: tuple[Busy, list[str]]) -> None:
+    """Somebody undrains our nodes by hand."""
     busy, nodes = failed
     for node in nodes:
         busy.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
 
+
+def looked_again(gated: Gated) -> dict[str, set[str]]:
+    """What slurm-operator shows of each node, after a change of its pod that makes it look."""
+    gated.world.kubectl("label", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", "touched-", check=False)
+    gated.world.kubectl("label", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", "touched=now")
+    return {
+        node: {each["type"] for each in pod["status"]["conditions"] if each["status"] == "True"}
+        for node, pod in gated.world.pods(NAMESPACE, NODESET).items()
+    }
+
+
+def test_a_node_of_a_failed_scale_in_that_somebody_returns_stays_in_service(
+    failed: tuple[Busy, list[str]], gated: Gated
+) -> None:
+    """No pod is cordoned while jobs are waited for: slurm-operator would drain its node again, without an end."""
+    busy, nodes = failed
+    returned(failed)
+
+    def seen() -> bool:
+        shown = looked_again(gated)
+        return not any("SlurmNodeStateDrain" in shown[node] for node in nodes)
+
+    await_true("the operator shows that they are in service", seen, 120, every=5)
+    assert drained(busy.slurm) == []
+    gated.up(3)
+    busy.assert_unharmed()
+    busy.assert_nothing_is_left()
+
+
+def test_a_node_that_the_operator_drained_again_for_our_mark_is_returned(
+    failed: tuple[Busy, list[str]], gated: Gated
+) -> None:
+    """A run that was killed right before its write leaves cordoned pods: slurm-operator drains their nodes again."""
+    busy, nodes = failed
+    pods = gated.world.pods(NAMESPACE, NODESET)
+    names_of = [pods[node]["metadata"]["name"] for node in nodes]
+    gated.world.kubectl("annotate", "pod", "-n", NAMESPACE, *names_of, f"{names.ANNOTATION_POD_CORDON}=true")
+    returned(failed)
+
     def drained_again() -> bool:
-        gated.world.kubectl("label", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", "touched-", check=False)
-        gated.world.kubectl("label", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", "touched=now")
+        looked_again(gated)
         return all(busy.slurm.reason(node).startswith("slurm-operator:") for node in nodes)
 
     await_true("the operator has drained them again", drained_again, 120, every=5)

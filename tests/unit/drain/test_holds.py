@@ -57,6 +57,19 @@ def test_after_a_cancel_a_persons_drain_over_ours_is_not_ended_by_our_timer():
     assert w.nodes["gpu-2"].drain, "slurmctld has returned a node that a person drained for a bad DIMM"
 
 
+@pytest.mark.parametrize("on_delete", [True, False])
+def test_a_run_that_was_killed_while_it_waited_keeps_no_node(on_delete):
+    """With OnDelete slurm-operator drains the node of a cordoned pod again once slurmctld has returned it, and for ever."""
+    w = drained_by_us()
+    w.on_delete = on_delete
+    w.jobs.clear()
+    w.now += 24 * 3600
+    w.expire_holds()
+    for _ in range(3):
+        w.sync(refresh=True)
+    assert not w.nodes["gpu-2"].drain, "slurmctld has returned it, and slurm-operator drained it again for a mark of ours"
+
+
 def test_over_two_runs_a_persons_drain_and_words_stay():
     w = drained_by_us()
     w.person_drains(w.nodes["gpu-2"], "bad DIMM")

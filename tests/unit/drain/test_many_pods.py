@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.free import LEFT_BEHIND
-from slinky_iac.drain.protocol import ClearHold, CordonAnnotate, DeletePods, Mark, RenewHold, Replaced, SetCosts
-from slinky_iac.drain.scale import forget_removed
+from slinky_iac.drain.protocol import (
+    ClearHold,
+    CordonAnnotate,
+    DeletePods,
+    Mark,
+    RenewHold,
+    Replaced,
+    SetCosts,
+    SetReplicas,
+    Step,
+)
+from slinky_iac.drain.scale import forget_removed, settle
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.errors import KubeConflict
-from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
+from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.errors import DrainBlocked, KubeConflict
+from slinky_iac.kube.wire import Clock
+from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON, CONDITION_PREFIX
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
-from tests.gate_site import PODS, Site
+from tests.gate_site import NODESETS, PODS, Site
 from tests.made.rows import node, number
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model_session import settings
 
 PODS_COUNT = 60
+RESTAPI = "/apis/apps/v1/namespaces/slurm/deployments/hpc-restapi"
 NAMES = tuple(f"hpc-worker-g0-{ordinal}" for ordinal in range(PODS_COUNT))
 MARKS = tuple(Mark(name, -7, "tag") for name in NAMES)
 
@@ -58,6 +73,67 @@ def test_pods_are_annotated_some_at_once_each_in_one_request(
     assert annotated(site, annotation) == list(NAMES)
     assert 1 < site.server.most_at_once <= AT_ONCE
     assert sorted(site.server.written) == sorted(("PATCH", f"{PODS}/{name}") for name in NAMES)
+
+
+def shows(site: Site, count: int) -> None:
+    """slurm-operator reports the drain of so many more pods: a write each, while the gate looks on."""
+    drained = {name: node for name, node in site.slurm.nodes.items() if "DRAIN" in node["state"]}
+    there = [(body, drained.get(body["spec"]["hostname"])) for body in site.server.objects[PODS]["items"]]
+    late = [(body, record) for body, record in there if record and len(body["status"]["conditions"]) == 1]
+    for body, record in late[:count]:
+        words = {"Idle": "", "Drain": record["reason"]}
+        body["status"]["conditions"] += [
+            {"type": f"{CONDITION_PREFIX}{state}", "status": "True", "message": text} for state, text in words.items()
+        ]
+        body["metadata"]["resourceVersion"] = str(int(body["metadata"]["resourceVersion"]) + 1)
+
+
+class Watched(Session):
+    """A gate whose operator reports ten more drains after each act and in each pause; it ends before it writes replicas."""
+
+    def __init__(self, site: Site, reach: Reach, stack: ExitStack) -> None:
+        super().__init__(reach, lambda *_args, **_more: None, stack, budget_s=60, clock=Clock())
+        self.site, self.acts = site, list[str]()
+
+    def act(self, step: Step, owner: Owner) -> None:
+        self.acts.append(type(step).__name__)
+        if isinstance(step, SetReplicas):
+            raise DrainBlocked("before the write")
+        super().act(step, owner)
+        shows(self.site, 10)
+
+    def pause(self, seconds: float) -> bool:
+        del seconds
+        shows(self.site, 10)
+        return False
+
+    def engine_lives(self) -> bool:
+        return True
+
+
+def test_drains_that_the_operator_reports_in_six_portions_are_cordoned_in_one_pass(site: Site, tmp_path: Path) -> None:
+    """Each portion had a pass of its own, after a whole look of its own: some seconds each at 1,000 nodes."""
+    site.slurm.jobs.clear()
+    site.server.objects[f"{NODESETS}/hpc-worker-g0"]["spec"]["updateStrategy"] = {"type": "OnDelete"}
+    site.server.objects[RESTAPI] = {"metadata": {"name": "hpc-restapi"}, "status": {"availableReplicas": 1}}
+    gate = settings(0, resource="hpc-worker-g0", reach=site.reach(tmp_path), policy=DrainPolicy(hold_factor=0))
+    with ExitStack() as stack:
+        session = Watched(site, gate.reach, stack)
+        with pytest.raises(DrainBlocked, match="before the write"):
+            settle(session, gate)
+    assert session.acts == ["SetCosts", "Drain", "TriggerSync", "CordonAnnotate", "SetReplicas"]
+    asked = site.asked()
+    assert sum(asked.pop(name) for name in NAMES) == 2 * PODS_COUNT + 1, "each pod marked and cordoned, one touched"
+    whole = ("slurm/v/diag/", "slurm/v/jobs/state/", "slurm/v/conf", "slurm/v/reservations/")
+    looks = ("pods", "horizontalpodautoscalers", "scaledobjects", "hpc-restapi")
+    once = ("jwt", "slurm/v/ping/")
+    assert asked == {
+        **dict.fromkeys(once, 1),
+        **dict.fromkeys(whole, 5),  # 9 with six passes
+        **dict.fromkeys(looks, 12),  # 16
+        "NodeSet": 16,  # 20
+        "slurm/v/nodes/": 13,  # 17
+    }
 
 
 def test_a_pod_that_another_has_written_since_is_left_alone_and_all_writes_are_over_by_then(
