@@ -225,7 +225,8 @@ class ExternalHost(Section):
 
 
 class Service(Section):
-    """How a Service is offered. The operator applies it at creation only, so a change replaces the resource."""
+    """How a Service is offered. Up to slurm-operator 1.2 the operator reads it when it makes the Service: change a live one
+    too, by `kubectl patch service`."""
 
     type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = "ClusterIP"
     """Service type; NodePort or LoadBalancer where hosts outside must reach it."""

@@ -66,6 +66,13 @@ class KubeClient(KubeRequests):
         """
         return self._object("Service", resources.Service, namespace, name).address
 
+    def node_port(self, namespace: str, name: str) -> int | None:
+        """The port of each node by which a Service's first port is reached; None where it has none.
+
+        :raises KubeNotFound: there is no such Service.
+        """
+        return self._object("Service", resources.Service, namespace, name).node_port
+
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
         return self._get("/version", resources.Version, "the API server's version").git_version

@@ -87,15 +87,29 @@ class _ServiceStatus(Wire, frozen=True):
     load_balancer: _LoadBalancer = _LoadBalancer()
 
 
+class _ServicePort(Wire, frozen=True):
+    node_port: int | None = None
+
+
+class _ServiceSpec(Wire, frozen=True):
+    ports: tuple[_ServicePort, ...] = ()
+
+
 class Service(Wire, frozen=True):
     """A Service."""
 
+    spec: _ServiceSpec = _ServiceSpec()
     status: _ServiceStatus = _ServiceStatus()
 
     @property
     def address(self) -> str | None:
         """The first IP address that a load balancer gave it, None where there is none (yet)."""
         return next((each.ip for each in self.status.load_balancer.ingress if each.ip), None)
+
+    @property
+    def node_port(self) -> int | None:
+        """Where each Kubernetes node takes connections to its first port, None where none does."""
+        return next((each.node_port for each in self.spec.ports[:1]), None)
 
 
 class _Container(Wire, frozen=True):

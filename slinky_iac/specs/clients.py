@@ -201,7 +201,7 @@ def _sackd(config: ClusterConfig, client: Client) -> Spec:
         "@FROM@": f"{KEY_FOLDER}/{config.auth.client_file}",
         "@OWN@": own_copy(config),
         "@RUN@": RUN_FOLDER,
-        "@SERVER@": listed(config.slurmctld.conf_servers),
+        "@SERVER@": listed(config.slurmctld.joins),
         "@OPTION@": option,
     }
     script = _SCRIPT

@@ -103,7 +103,7 @@ def conf_server_env(config: ClusterConfig) -> tuple[Spec, ...]:
     the operator writes behind ``--conf-server``, over which it takes precedence (``fetch_config.c``)."""
     if not has_backups(config):
         return ()
-    return ({"name": "SLURM_CONF_SERVER", "value": listed(config.slurmctld.conf_servers)},)
+    return ({"name": "SLURM_CONF_SERVER", "value": listed(config.slurmctld.joins)},)
 
 
 def slurmctld_target(config: ClusterConfig) -> Target | None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from slinky_iac import names
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands import output
@@ -30,6 +32,7 @@ from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
 
 Keys = dict[str, bytes]
+_T = TypeVar("_T")
 _ADVICE = (
     "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to this stack's passphrase; or render what needs no key"
     " from the stack's file, with --config FILE in the place of --stack"
@@ -65,6 +68,7 @@ def known(
         slurm,
         jwt,
         address or _balancer_address(config),
+        node_port=_node_port(config),
         slurm_jwks=jwks,
         jwt_comes=JWT.next in values.rotation_secrets,
         token_set=_token_set(config, full, outputs),
@@ -97,10 +101,22 @@ def _balancer_address(config: StackConfig) -> str | None:
     """Where a load balancer made slurmctld's Service reachable; None where there is none, or Kubernetes doesn't answer."""
     if not config.slurmctld.is_balanced:
         return None
+    return _of_service(config, lambda way, namespace, name: way.kube(5.0).balancer_address(namespace, name))
+
+
+def _node_port(config: StackConfig) -> int | None:
+    """The port of Kubernetes' nodes that leads to slurmctld, where hosts come in by one; None where it isn't known."""
+    if not config.slurmctld.is_at_node_ports:
+        return None
+    named = config.slurmctld.node_port
+    return named or _of_service(config, lambda way, namespace, name: way.kube(5.0).node_port(namespace, name))
+
+
+def _of_service(config: StackConfig, ask: Callable[[KubeConnection, str, str], _T | None]) -> _T | None:
+    """What Kubernetes has of slurmctld's Service; None where it doesn't answer."""
     try:
         with kube_connection(config, os.environ, Path.home()) as way:
-            service = names.controller_service(config.cluster.resource_name)
-            return way.kube(5.0).balancer_address(config.cluster.namespace, service)
+            return ask(way, config.cluster.namespace, names.controller_service(config.cluster.resource_name))
     except KubeError:
         return None  # before the first `pulumi up`; the hand-off says that it isn't known
 

@@ -15,6 +15,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.blueprint.flows import SRUN, End, flows
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, HostLine, KeyPlace, Placed, Port, Role, Sheet
+from slinky_iac.commands.handoff.node_port import by_node_port
 from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.stack import StackConfig
@@ -102,7 +103,7 @@ class Known:
     """What the configuration alone doesn't say.
 
     ``slurm_key`` and ``jwt_key``: fingerprints, None where they aren't known yet. ``slurmctld_address``: where outside
-    hosts reach a slurmctld that is in Kubernetes.
+    hosts reach a slurmctld that is in Kubernetes: a load balancer, or one of its nodes.
     """
 
     slurm_key: str | None = None
@@ -113,6 +114,8 @@ class Known:
     alone it would be cut off at the change. Empty: not known; None: no such time."""
     jwt_comes: bool = False
     """The JWT key is being replaced: which of the two the daemons have now isn't known from here."""
+    node_port: int | None = None
+    """Port of Kubernetes' nodes that leads to slurmctld, where hosts outside come in by one; None where it isn't known."""
     token_set: str | None = None
     """jwks.json with the public halves of the stack's token keys; None where it has none, or it couldn't be read."""
 
@@ -122,10 +125,11 @@ def token_files(known: Known) -> tuple[Placed, ...]:
     return () if known.token_set is None else (Placed(TOKEN_SET, known.token_set, owner="slurm"),)
 
 
-def finished(sheet: Sheet, config: StackConfig) -> Sheet:
-    """The sheet with its ports, and its check among its files."""
+def finished(sheet: Sheet, config: StackConfig, known: Known) -> Sheet:
+    """The sheet with its ports, its way by a node port, and its check among its files."""
     script = Placed(sheet.check_path, check_script(sheet, config.cluster.name), mode=0o755)
-    return replace(sheet, ports=ports(config, sheet.role), files=(*sheet.files, script))
+    whole = replace(sheet, ports=ports(config, sheet.role), files=(*sheet.files, script))
+    return by_node_port(whole, config, known.slurmctld_address, known.node_port)
 
 
 def answers(config: StackConfig) -> tuple[Check, ...]:

@@ -62,7 +62,7 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
     return Handoff(
         cluster=config.cluster.name,
         release=config.slurm_release,
-        sheets=tuple(common.finished(sheet, config) for sheet in sheets),
+        sheets=tuple(common.finished(sheet, config, known) for sheet in sheets),
         network=common.network_page(config),
         open_points=tuple(_open_points(config, known)),
     )
@@ -98,6 +98,11 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
         yield (
             "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"
             " NodePort), else outside hosts must have its names in DNS"
+        )
+    elif config.slurmctld.is_at_node_ports and known.node_port is None:
+        yield (
+            "The port of Kubernetes' nodes that leads to slurmctld: render again after `pulumi up`. Until then its names get"
+            " no address here"
         )
 
 

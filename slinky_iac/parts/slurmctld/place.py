@@ -88,8 +88,9 @@ class InsideSlurmctld:
 
     @property
     def join(self) -> Target:
-        """Where hosts outside fetch their configuration."""
-        return Target(self._name, self.section.service.node_port or self.port)
+        """Where hosts outside, and pods of other namespaces, fetch their configuration. It is never a node port: slurm.conf
+        names SlurmctldPort, so that daemons that have fetched it connect to that port, whichever they fetched it from."""
+        return Target(names.controller_fqdn(self.cluster.resource_name, self.cluster.namespace), self.port)
 
     @property
     def joins(self) -> tuple[Target, ...]:
@@ -97,22 +98,23 @@ class InsideSlurmctld:
         return (self.join,)
 
     @property
-    def conf_servers(self) -> tuple[Target, ...]:
-        """Where a pod of another namespace fetches its configuration, in the order in which they are asked."""
-        return (Target(self._name, self.port),)
-
-    @property
     def is_balanced(self) -> bool:
         """Whether a load balancer of Kubernetes gives it an address."""
         return self.section.service.type == "LoadBalancer"
 
+    @property
+    def is_at_node_ports(self) -> bool:
+        """Whether hosts outside reach it at a port of each Kubernetes node."""
+        return self.section.service.type == "NodePort"
+
+    @property
+    def node_port(self) -> int | None:
+        """That port, where the stack's file names it."""
+        return self.section.service.node_port
+
     def is_closed(self, networks: NetworkPolicies) -> bool:
         """Whether NetworkPolicies keep pods of other namespaces from its port, those that read its metrics too."""
         return networks.enabled and not networks.clients.slurmctld
-
-    @property
-    def _name(self) -> str:
-        return names.controller_fqdn(self.cluster.resource_name, self.cluster.namespace)
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,8 @@ class OutsideSlurmctld:
     owns_conf: ClassVar[bool] = False
     reads_one_key: ClassVar[bool] = False
     is_balanced: ClassVar[bool] = False
+    is_at_node_ports: ClassVar[bool] = False
+    node_port: ClassVar[int | None] = None
 
     @property
     def hosts(self) -> tuple[ExternalSlurmctld, ...]:
@@ -156,11 +160,6 @@ class OutsideSlurmctld:
     def joins(self) -> tuple[Target, ...]:
         """Every host. A backup that waits sends who asks it on (``backup.c``), so the primary is first."""
         return tuple(Target(each.host, each.port) for each in self.hosts)
-
-    @property
-    def conf_servers(self) -> tuple[Target, ...]:
-        """Every host."""
-        return self.joins
 
     def is_closed(self, networks: NetworkPolicies) -> bool:  # noqa: ARG002
         """Never: NetworkPolicies hold for pods."""

@@ -127,6 +127,51 @@ def test_names_of_kubernetes_are_given_an_address_only_where_slurmctld_is_there(
     assert sheet("all-outside", Role.LOGIN).host_lines == ()
 
 
+AT_NODE_PORTS = {"service": {"type": "NodePort", "nodePort": 30817}}
+SOCKET = "/etc/systemd/system/slinky-slurmctld.socket"
+
+
+@pytest.mark.parametrize("service", [{"type": "LoadBalancer"}, {"type": "LoadBalancer", "nodePort": 30817}])
+def test_a_load_balancer_takes_slurmctld_s_own_port_whatever_its_nodes_take(service: dict[str, Any]) -> None:
+    config = form("all-in-kubernetes", controller={"service": service})
+    (joins,) = handoff(config, KNOWN, [Role.SLURMD]).sheets
+    files = {each.path: each.text for each in joins.files}
+    assert "--conf-server slurm-controller.slurm:6817 " in files["/etc/systemd/system/slurmd.service.d/10-slinky-iac.conf"]
+    assert SOCKET not in files
+    assert joins.host_lines[0].address == "192.0.2.9"
+
+
+@pytest.mark.parametrize(
+    ("controller", "port"),
+    [(AT_NODE_PORTS, 30817), ({"service": {"type": "NodePort"}}, 31234)],
+    ids=["named", "kubernetes'"],
+)
+@pytest.mark.parametrize(("role", "daemon"), [(Role.SLURMD, "slurmd"), (Role.LOGIN, "sackd")])
+def test_a_host_that_comes_in_by_a_node_port_takes_slurmctld_s_own_port_and_leads_it_there(
+    role: Role, daemon: str, controller: dict[str, Any], port: int
+) -> None:
+    """slurm.conf names 6817: a slurmd that fetched it from a node port never registers (watched)."""
+    config = form("all-in-kubernetes", controller=controller)
+    (joins,) = handoff(config, replace(KNOWN, node_port=port), [role]).sheets
+    files = {each.path: each.text for each in joins.files}
+    folder = "/etc/systemd/system"
+    assert "--conf-server slurm-controller.slurm:6817 " in files[f"{folder}/{daemon}.service.d/10-slinky-iac.conf"]
+    assert "[Socket]\nListenStream=127.0.0.1:6817\n" in files[SOCKET]
+    proxy = files[f"{folder}/slinky-slurmctld.service"]
+    assert f"ExecStart=/usr/lib/systemd/systemd-socket-proxyd 192.0.2.9:{port}\n" in proxy
+    assert f"PartOf={daemon}.service\n" in proxy
+    assert "Requires=slinky-slurmctld.socket\n" in files[f"{folder}/{daemon}.service.d/20-slinky-slurmctld.conf"]
+    assert [line.address for line in joins.host_lines] == ["127.0.0.1"]
+    assert f"leads it to 192.0.2.9:{port}" in joins.notes[-1]
+
+
+def test_a_node_port_that_is_not_known_is_an_open_point_and_names_get_no_address() -> None:
+    handed = handoff(form("all-in-kubernetes", controller={"service": {"type": "NodePort"}}), KNOWN, [Role.SLURMD])
+    assert ["render again after `pulumi up`" in each for each in handed.open_points] == [True]
+    assert [line.address for line in handed.sheets[0].host_lines] == [None]
+    assert SOCKET not in {each.path for each in handed.sheets[0].files}
+
+
 def test_a_jwt_key_that_is_being_replaced_is_no_key_to_place() -> None:
     """Carried to slurmctld's host after its change, the old one would be read at the next reconfiguration."""
     assert not handoff(form("controller-outside"), KNOWN).open_points

@@ -260,6 +260,25 @@ def test_slurmctld_s_address_is_the_one_given_else_its_load_balancer_s(
     assert of_a_cluster_ip.slurmctld_address is None
 
 
+def test_a_node_port_is_the_one_that_the_stack_s_file_names_else_the_service_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    service = "/api/v1/namespaces/slurm/services/slurm-controller"
+    with ApiServer() as api:
+        api.objects[service] = {"spec": {"ports": [{"port": 6817, "nodePort": 31234}]}}
+        monkeypatch.setenv("KUBECONFIG", api.kubeconfig(tmp_path))
+
+        def port(**service: object) -> int | None:
+            config = form("all-in-kubernetes", controller={"service": service})
+            return known(None, Values(config, ()), "192.0.2.9", None, answering({})).node_port
+
+        assert port(type="NodePort", nodePort=30817) == 30817
+        assert api.asked == []
+        assert port(type="NodePort") == 31234
+        assert port(type="LoadBalancer") is None
+        assert api.asked == [service]
+
+
 def test_a_kubernetes_that_does_not_answer_leaves_the_address_unknown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

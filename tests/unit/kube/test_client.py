@@ -293,6 +293,16 @@ def test_a_service_s_address_is_its_load_balancer_s_first_ip_or_none() -> None:
         client_of(always(status(404, "not found"))).balancer_address("slurm", "slurm-controller")
 
 
+def test_a_service_s_node_port_is_that_of_its_first_port_or_none() -> None:
+    def port(*ports: dict[str, int]) -> int | None:
+        body = {"spec": {"ports": list(ports)}}
+        return client_of(always(httpx.Response(200, json=body))).node_port("slurm", "slurm-controller")
+
+    assert port({"port": 6817, "nodePort": 31234}, {"port": 9, "nodePort": 31235}) == 31234
+    assert port({"port": 6817}) is None
+    assert port() is None
+
+
 def test_a_config_map_is_its_texts() -> None:
     body = {"metadata": meta("slurm-token-jwks"), "data": {"jwks.json": "{}"}, "binaryData": {}}
     assert client_of(always(httpx.Response(200, json=body))).config_map_data("slurm", "slurm-token-jwks") == {

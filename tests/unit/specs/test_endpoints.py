@@ -87,7 +87,8 @@ def test_a_slurmctld_on_another_port_is_reached_through_a_shim_on_6817() -> None
     ("controller", "target"),
     [
         ({}, Target("slurm-controller.slurm", 6817)),
-        ({"service": {"type": "NodePort", "nodePort": 30817}}, Target("slurm-controller.slurm", 30817)),
+        ({"service": {"type": "NodePort", "nodePort": 30817}}, Target("slurm-controller.slurm", 6817)),
+        ({"service": {"type": "LoadBalancer", "nodePort": 30817}}, Target("slurm-controller.slurm", 6817)),
         ({"external": {"host": "ctl.example.org"}}, Target("ctl.example.org", 6817)),
         ({"external": {"host": "192.0.2.1", "port": 7000}}, Target("192.0.2.1", 7000)),
     ],
