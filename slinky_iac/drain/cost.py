@@ -1,4 +1,4 @@
-"""Which pods slurm-operator would delete, what removing a pod costs, and the cheapest choice of pods.
+"""What removing a pod costs, and the cheapest choice of pods.
 
 **The stated cost** of a set of pods, compared in this order (smaller is better):
 
@@ -14,114 +14,27 @@ groups first is exactly minimal. Jobs that end earlier on the same nodes make no
 in the key.
 
 The operator's own ranking comes first: unscheduled, not running and not ready pods go before any that we could name, so
-a choice exists only inside the class of pods that the cut divides (:func:`slinky_iac.drain.cost.class_of`).
+a choice exists only inside the class of pods that the cut divides (:mod:`slinky_iac.drain.ranking`).
 
 Choosing takes O(n log n) in pods and one look at each job.
-
-**The operator's ranking**, by which it deletes when ``replicas`` is lowered, for each release that this program supports:
-``internal/controller/nodeset/utils/sort.go`` (ActivePods.Less, SplitActivePods) and ``syncNodeSet`` of the
-tags 1.0.1 to 1.2.1. The operator takes ``len(all claimed pods) - replicas`` pods from the front of the ranking; pods
-that are terminating or failed are counted like any other, and stay in the ranking until they are gone.
-
-One thing can't be foretold. Up to 1.0.4, 1.1.1 and 1.2.0 the comparison says "a before b" and "b before a" of two
-cordoned pods that are equal up to that step, so their order is whatever Go's sort makes of it; 1.0.5, 1.1.2 and 1.2.1
-continue with the ordinal. Such pods are returned as ``uncertain`` when the cut runs between them. A lower deletion cost
-on the selected pods decides before that step, which is why our gate sets one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
-from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.losses import held_on
+from slinky_iac.drain.ranking import Class, class_of
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import marked_by
 from slinky_iac.kube.objects import Pod
-from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
-
-INT32_MIN: Final = -(2**31)
-_PHASE_WEIGHT: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
-"""``podPhaseToWeight``; a phase that isn't in Go's map (Failed, Succeeded) weighs 0, as Pending does."""
-
-Class = tuple[bool, int, bool]
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What the operator will delete."""
-
-    victims: tuple[str, ...]
-    """Pods in the order of the ranking; those in ``uncertain`` may be swapped for one another."""
-    uncertain: frozenset[str]
-    """Pods on both sides of the cut that the operator may take or leave; empty when the prediction is exact."""
-
-    def is_exactly(self, pods: Iterable[str]) -> bool:
-        """Whether the operator will surely delete these pods and no others."""
-        return not self.uncertain and frozenset(self.victims) == frozenset(pods)
-
-
-def orders_cordoned_pods(version: OperatorVersion) -> bool:
-    """Whether the release compares cordoned pods consistently (slurm-operator pull request 222)."""
-    return version.patch >= {0: 5, 1: 2, 2: 1}.get(version.minor, 0)
-
-
-def overrides_reasons(version: OperatorVersion) -> bool:
-    """Whether its scale-in replaces a foreign drain reason on a node that still looks busy to it.
-
-    ``makePodCordonAndDrain(…, overrideReason=true)`` in 1.0.5, 1.1.2 and from 1.2.0 on: then a later cancel would find
-    our drain to be the operator's, so the gate waits until the operator has seen the node idle.
-    """
-    return version.patch >= {0: 5, 1: 2, 2: 0}.get(version.minor, 0)
-
-
-def class_of(pod: Pod) -> Class:
-    """Steps 1 to 3 of the ranking, which no annotation outweighs: unscheduled, phase, not ready; lower goes first."""
-    return pod.scheduled, _PHASE_WEIGHT.get(pod.status.phase, 0), pod.ready
-
-
-HEALTHY: Final[Class] = (True, 2, True)
-"""The last class: scheduled, running and ready."""
-
-
-def predicted_victims(
-    pods: Iterable[Pod], replicas: int, version: OperatorVersion, costs: Mapping[str, int] = MappingProxyType({})
-) -> Prediction:
-    """The pods that the operator deletes to come to ``replicas``, once these ones carry these deletion ``costs`` (int32)."""
-    ranked = sorted(pods, key=lambda pod: _fixed_key(pod, costs))
-    cut = min(max(len(ranked) - replicas, 0), len(ranked))
-    victims = tuple(pod.name for pod in ranked[:cut])
-    if orders_cordoned_pods(version) or cut in {0, len(ranked)}:
-        return Prediction(victims, frozenset())
-    last, first_kept = ranked[cut - 1], ranked[cut]
-    tied = _tie_key(last, costs)
-    if not (last.cordon and first_kept.cordon and tied == _tie_key(first_kept, costs)):
-        return Prediction(victims, frozenset())
-    return Prediction(victims, frozenset(pod.name for pod in ranked if pod.cordon and _tie_key(pod, costs) == tied))
-
-
-def _tie_key(pod: Pod, costs: Mapping[str, int]) -> tuple[Class, int, bool, int]:
-    """Steps 1 to 5: class, cost, deadline (an absent one is Go's zero time, the earliest)."""
-    deadline = pod.deadline
-    return class_of(pod), costs.get(pod.name, pod.deletion_cost), deadline is not None, deadline or 0
-
-
-def _fixed_key(pod: Pod, costs: Mapping[str, int]) -> tuple[object, ...]:
-    """The whole ranking of the fixed releases as a sort key; names come last where the operator has no order.
-
-    Step 8 looks at the time of readiness only between ready pods; step 3 has parted the others before.
-    """
-    ready_since = pod.ready_changed if pod.ready else None
-    newest_ready = (ready_since is not None, -(ready_since or 0))
-    return (*_tie_key(pod, costs), not pod.cordon, -pod.ordinal, newest_ready, -pod.created, pod.name)
-
 
 RESERVATION_HORIZON_S: Final = 24 * 3600
 """A reservation that begins within this time counts as if it had begun."""
@@ -156,11 +69,14 @@ class Kind(IntEnum):
     """A reservation counts on it, now or within a day."""
     ENDLESS = 8
     """A job without a known end is on it: no time limit, or suspended."""
-    BLOCKED = 9
+    NAMED = 9
+    """A pending job names it by ``--nodelist``, and would then wait for ever, or end at slurmctld's next start."""
+    BLOCKED = 10
     """It is unknown whether it is free, or a person took it out without draining it: can't be made free by us."""
 
 
 Key = tuple[int, bool, int, int]
+Of = TypeVar("Of")
 
 
 @dataclass(frozen=True)
@@ -236,17 +152,33 @@ def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...
     Whole classes that the operator takes before all others come first; of the class that the cut divides, the set with
     the smallest stated cost.
     """
-    wanted = len(candidates) - target
     selected: list[Candidate] = []
-    by_class: dict[Class, list[Candidate]] = {}
-    for candidate in candidates:
-        by_class.setdefault(class_of(candidate.pod), []).append(candidate)
-    for _, group in sorted(by_class.items()):
-        if wanted <= len(selected):
-            break
-        paid = {each.holder for each in selected}
-        selected.extend(_cheapest(group, wanted - len(selected), paid))
+    for group, wanted in _taken(candidates, lambda each: each.pod, target):
+        selected.extend(_cheapest(group, wanted, {each.holder for each in selected}))
     return tuple(selected)
+
+
+def undecided(pods: Iterable[Pod], drained: Mapping[str, Node], owner: Owner, target: int) -> bool:
+    """Whether the choice of :func:`choose` may depend on what jobs that wait name: not where there is none, nor once this
+    owner has drained enough nodes. ``drained``: drained nodes, by name."""
+    return any(
+        wanted < len(group)
+        and wanted > sum(1 for pod in group if pod.terminating or owner.holds(drained.get(pod.slurm_node)))
+        for group, wanted in _taken(tuple(pods), lambda pod: pod, target)
+    )
+
+
+def _taken(members: Collection[Of], pod_of: Callable[[Of], Pod], target: int) -> Iterator[tuple[list[Of], int]]:
+    """The classes of the operator's ranking that it takes from, first ones first, and how many of each."""
+    by_class: dict[Class, list[Of]] = {}
+    for each in members:
+        by_class.setdefault(class_of(pod_of(each)), []).append(each)
+    left = len(members) - target
+    for _, group in sorted(by_class.items()):
+        if left <= 0:
+            return
+        yield group, min(left, len(group))
+        left -= len(group)
 
 
 def drainable(record: Node, owner: Owner) -> bool:
@@ -294,6 +226,8 @@ def _candidate(
         kind = _kind(record, busy=bool(jobs), endless=end is None)
         if reservations and kind in {Kind.HELD, Kind.IDLE, Kind.BUSY}:
             kind = Kind.RESERVED
+        if record is not None and any(job.waits for job in cluster.naming.get(pod.slurm_node, ())):
+            kind = Kind.NAMED
     endless = end is None
     return Candidate(pod, kind, jobs, end or 0, endless, holder, record, reservations, trouble)
 

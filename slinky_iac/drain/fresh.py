@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from slinky_iac.drain.cost import predicted_victims
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.names import ANNOTATION_PERMIT
 

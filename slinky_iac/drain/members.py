@@ -28,9 +28,9 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, protocol
-from slinky_iac.drain.cost import predicted_victims
 from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
+from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.kube.objects import Pod

@@ -9,6 +9,7 @@ from typing import Final
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
+from slinky_iac.drain.cost import undecided
 from slinky_iac.drain.free_machines import with_free_machines
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
@@ -30,6 +31,10 @@ REUSED_S: Final = 30.0
 """Age up to which a look that only continues to wait takes an earlier list of jobs again."""
 REST: Final = 4.0
 """So many times as long as a list of jobs took it is taken again: 50,000 records take a busy slurmrestd a minute."""
+
+
+Chooses = Callable[[Mapping[str, Node]], bool]
+"""Whether nodes are still to be chosen, by those of the NodeSet that are drained: the queue may name some."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,11 @@ def look(
     if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
     all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
-    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide)
+
+    def chooses(drained: Mapping[str, Node]) -> bool:
+        return undecided(found.pods, drained, settings.owner, settings.target)
+
+    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide, queue=chooses)
     seen = Observation(
         now=now,
         version=settings.version,
@@ -112,21 +121,26 @@ def with_cordoned(
 
 
 def ask_slurm(
-    slurm: Callable[[], SlurmrestClient], members: Collection[str], last: Answers | None, hide: str, *, queue: bool = False
+    slurm: Callable[[], SlurmrestClient],
+    members: Collection[str],
+    last: Answers | None,
+    hide: str,
+    *,
+    queue: Chooses = lambda _: False,
 ) -> tuple[Answers | None, str]:
     """Slurm's side of one look, or why there is none. Raises what no later look would mend.
 
-    ``queue``: for a plan, which names jobs that wait too where there are not too many.
+    ``queue``: whether jobs that wait matter too, and are read where there are not too many.
     """
     try:
-        return _answers(slurm(), members, last, hide, queue=queue), ""
+        return _answers(slurm(), members, last, hide, queue), ""
     except LASTING:
         raise
     except SlurmrestError as error:
         return None, str(error)
 
 
-def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | None, hide: str, *, queue: bool) -> Answers:
+def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | None, hide: str, queue: Chooses) -> Answers:
     # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
     empty = not members
     nodes = client.nodes(allow_none=empty) if last is None else client.nodes_again(last.nodes, allow_none=empty)
@@ -137,7 +151,7 @@ def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | 
         since, fresh_s = nodes.answered, FRESH_S
     else:
         since, fresh_s = last.since, max(REUSED_S, REST * (last.jobs.answered - last.jobs.asked))
-    jobs = client.jobs_after(since, wanted="affordable" if queue else "held", fresh_s=fresh_s)
+    jobs = client.jobs_after(since, wanted="affordable" if queue(held) else "held", fresh_s=fresh_s)
     if last is None or jobs is not last.jobs:
         view = _view(client, nodes, jobs, hide)
     else:

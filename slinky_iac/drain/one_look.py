@@ -82,7 +82,7 @@ def taken(kube: KubeClient, slurm: Callable[[], SlurmrestClient], reach: Reach, 
         scalers = kube.scalers(reach.namespace)
     except KubeError as error:
         scalers = error
-    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in pods], None, "", queue=True)
+    answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in pods], None, "", queue=lambda _: True)
     ready = kube.deployment_available(reach.namespace, reach.restapi_service) > 0
     return OneLook(steady(), pods, scalers, answers, problem, ready)
 

@@ -2,7 +2,7 @@
 
 Pure: the same look gives the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
 choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the operator will delete is
-:func:`slinky_iac.drain.cost.predicted_victims`'s.
+:func:`slinky_iac.drain.ranking.predicted_victims`'s.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
 from slinky_iac.drain.free import queue_losses
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.tags import NO_COST_BELOW, cost_below, foreign_tags
 from slinky_iac.drain.waiting import over_limits

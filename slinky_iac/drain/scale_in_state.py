@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
 from slinky_iac.drain.free import Free, NotHeld, Unknown, Verdict, said, verdict
 from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
+from slinky_iac.drain.ranking import overrides_reasons
 from slinky_iac.drain.waiting import last_resort
 from slinky_iac.drain.words import by_policy, iso, waiting_line
 from slinky_iac.kube.objects import Pod

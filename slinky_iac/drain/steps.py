@@ -46,10 +46,11 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, members, protocol, tags
-from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
+from slinky_iac.drain.cost import Candidate, Kind
 from slinky_iac.drain.free import names_in_use
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
+from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.kube.objects import NodeSet, Pod

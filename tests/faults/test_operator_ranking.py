@@ -16,7 +16,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.drain.cost import Prediction, predicted_victims
+from slinky_iac.drain.ranking import Prediction, predicted_victims
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.engine.plugin_process import Severity

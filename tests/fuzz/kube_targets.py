@@ -17,8 +17,8 @@ import httpx
 import yaml
 
 from slinky_iac.cluster.partition_closing import Held
-from slinky_iac.drain.cost import class_of
 from slinky_iac.drain.lease import Lease
+from slinky_iac.drain.ranking import class_of
 from slinky_iac.drain.tags import Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient

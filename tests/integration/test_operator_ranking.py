@@ -18,7 +18,7 @@ import pytest
 
 from lab import charts, go
 from slinky_iac import names
-from slinky_iac.drain.cost import predicted_victims
+from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from tests.made.pods import pod as made_pod

@@ -87,6 +87,31 @@ def test_terminating_pod_goes_first():
     assert three(job(1, 0, end=None), pod0=pod(0, terminating=True), target=2) == [0]
 
 
+def queued(number, *ordinals):
+    """A job that waits for these nodes by --nodelist."""
+    return job(number, state="PENDING", end=None, required=[f"gpu-{n}" for n in ordinals])
+
+
+@pytest.mark.parametrize(
+    "others",
+    [(), (job(1, 0), job(2, 1)), (job(1, 0, end=None), job(2, 1, end=None)), (job(1, 0), job(2, 1), job(3, 2, end=NOW + 1))],
+    ids=["idle", "busy", "without an end", "itself busy"],
+)
+def test_node_that_a_pending_job_names_goes_after_all_that_none_names(others):
+    """Its record goes with its pod, and the job would wait for ever, or end at slurmctld's next start."""
+    assert three(*others, queued(9, 2), target=2) == [1]
+    assert three(*others, queued(9, 2), target=1) == [1, 0]
+    assert three(*others, queued(9, 2), target=0)[-1] == 2
+
+
+def test_a_pending_job_that_names_a_node_changes_no_choice_that_is_made_or_not_ours():
+    broken = node(0, "UNKNOWN")
+    assert three(queued(9, 0, 1, 2), node0=held(0), target=2) == [0], "what is drained stays chosen"
+    assert three(queued(9, 2), pod2=pod(2, ready=False), target=2) == [2], "slurm-operator takes it first"
+    assert three(queued(9, 1, 2), node0=broken, target=1) == [2, 1], "one that can't be made free stays the last"
+    assert three(job(9, state="PENDING", end=None, required=None), target=2) == [2], "it may be any node"
+
+
 @pytest.mark.parametrize(
     "odd", [node(2, "UNKNOWN"), node(2, "IDLE+FAIL", "disk"), node(2, "DOWN", "fan is broken"), node(2, "")]
 )
@@ -184,16 +209,17 @@ JOBS = st.lists(
     max_size=6,
 )
 STATES = st.sampled_from(["IDLE"] * 5 + ["DOWN", "IDLE+DRAIN", "UNKNOWN", "ours", "none"])
+NAMES = st.sets(st.integers(0, 6), max_size=3)
 PODS = st.sampled_from(
     [{}] * 6 + [{"ready": False}, {"scheduled": False, "phase": "Pending", "ready": False}, {"terminating": True}]
 )
 
 
 RANKS = {"ours": 1, "none": 2, "DOWN": 3, "IDLE+DRAIN": 4, "IDLE": 5, "MIXED": 6}
-BUSY, ENDLESS, UNCLEAR = 6, 8, 9
+BUSY, ENDLESS, NAMED, UNCLEAR = 6, 8, 9, 10
 
 
-def raw_row(number, workers, jobs):
+def raw_row(number, workers, jobs, named):
     """What one pod's removal costs, by the rows alone: rank, whether an end is unknown, the last end, jobs; and the job that
     keeps it longest, the widest of these."""
     changes, state = workers[number]
@@ -210,6 +236,8 @@ def raw_row(number, workers, jobs):
         rank = 0
     elif state == "UNKNOWN" or (state == "none" and here):
         rank = UNCLEAR
+    elif number in named and state not in ("ours", "none"):
+        rank = NAMED
     elif here and state != "ours":
         rank = ENDLESS if endless else BUSY
     else:
@@ -227,23 +255,23 @@ def raw_classes(choice, workers):
     return sorted(raw_class(each.pod.ordinal, workers) for each in choice)
 
 
-def raw_cost(numbers, workers, jobs):
+def raw_cost(numbers, workers, jobs, named=()):
     """What a choice costs: the dearest pods first; of equally dear choices, how many jobs are waited for longest."""
-    rows = [raw_row(number, workers, jobs) for number in numbers]
+    rows = [raw_row(number, workers, jobs, named) for number in numbers]
     return tuple(sorted((cost for cost, _ in rows), reverse=True)), len({holder for _, holder in rows} - {None})
 
 
-def lists(workers, jobs):
+def lists(workers, jobs, named):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
     made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
-    return pods, nodes, made
+    return pods, nodes, [*made, *(queued(100 + number, number) for number in named)]
 
 
 @settings(max_examples=examples(300))
-@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7))
-def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
-    pods, nodes, made = lists(workers, jobs)
+@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, NAMES, st.integers(0, 7))
+def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, named, target):
+    pods, nodes, made = lists(workers, jobs, named)
     candidates = assessed(pods, nodes, made)
     choice = choose(candidates, target)
     count = max(len(pods) - target, 0)
@@ -254,13 +282,19 @@ def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, 
     if not possible:
         assert not choice
         return
-    costs = [raw_cost([each.pod.ordinal for each in others], workers, jobs) for others in possible]
-    assert raw_cost([each.pod.ordinal for each in choice], workers, jobs) == min(costs)
+    costs = [raw_cost([each.pod.ordinal for each in others], workers, jobs, named) for others in possible]
+    assert raw_cost([each.pod.ordinal for each in choice], workers, jobs, named) == min(costs)
 
 
-@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7), st.randoms(use_true_random=False))
-def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, target, dice):
-    pods, nodes, made = lists(workers, jobs)
+@given(
+    st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7),
+    JOBS,
+    NAMES,
+    st.integers(0, 7),
+    st.randoms(use_true_random=False),
+)
+def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, named, target, dice):
+    pods, nodes, made = lists(workers, jobs, named)
     first = selected(pods, nodes, made, target)
     for each in (pods, nodes, made):
         dice.shuffle(each)

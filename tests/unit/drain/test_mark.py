@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.cost import INT32_MIN
+from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.tags import (
     BASE_COST,

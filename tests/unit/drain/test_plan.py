@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.drain import plan_lines
-from slinky_iac.drain.cost import INT32_MIN, Kind, predicted_victims
+from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.plan import (
     _choice_blocks,
     is_forced,
@@ -18,6 +18,7 @@ from slinky_iac.drain.plan import (
     unknown_plan,
 )
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.tags import BASE_COST, Tag, cost_below
 from slinky_iac.drain.words import iso, jobs_in_words

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.cost import orders_cordoned_pods, overrides_reasons, predicted_victims
+from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims
 from slinky_iac.kube.annotations import read_cost, read_flag
 from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.made import NOW, pod

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import INT32_MIN
 from slinky_iac.drain.holds import HANDED_OVER_S
 from slinky_iac.drain.protocol import (
     CordonAnnotate,
@@ -25,6 +24,7 @@ from slinky_iac.drain.protocol import (
     Undrain,
     Wait,
 )
+from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scale_in_state import judge
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, _hand_over, next_step
