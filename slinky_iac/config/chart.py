@@ -10,7 +10,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac.config.chart_table import ANY, ROWS, Row
-from slinky_iac.config.chart_values import SPLIT, Left, named
+from slinky_iac.config.chart_values import SAME, Left, Several, named
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.stack import PROJECT
@@ -47,6 +47,8 @@ class Taken:
     """What has no setting, by its path, and why."""
     used: list[tuple[str, str]] = field(default_factory=list)
     """What has one: its path, and the setting's."""
+    notes: list[str] = field(default_factory=list)
+    """What has another value here than in the chart."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def advice(path: str, typed: object = None) -> Advice | None:
     _walk(typed, parts, found)
     level = row is None or (row.at.endswith(ANY) and bool(found.settings))
     words = _level(parts, found) if row is None or level else _words(row, parts)
-    reasons = dict.fromkeys(why for _, why in found.left if why not in words)
+    reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *found.notes) if why not in words)
     for sets in ("nodesets", "logins"):
         found.settings.get(sets, {}).pop("*", None)
     return Advice("; ".join([words, *reasons]), found.settings, is_whole=not found.left)
@@ -204,25 +206,35 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     except Left as why:
         found.left.append((".".join(path), str(why)))
         return
-    settings = taken[SPLIT] if isinstance(taken, Mapping) and SPLIT in taken else {row.setting: taken}
+    several = taken if isinstance(taken, Several) else Several({SAME: taken})
+    whole = ".".join(path)
+    found.left += [(f"{whole}{below}", why) for below, why in several.left]
+    found.notes += [f"{whole}: {note}" for note in several.notes]
     name = path[1] if len(path) > 1 else ""
-    if row.setting.startswith("cluster.") and value_at(found.settings, row.setting.split(".")) not in (None, taken):
-        found.left.append((".".join(path), f"`{row.setting}` is one for all, and another key gives it another value"))
-        return
-    for place, each in settings.items():
+    for setting, each in several.settings.items():
+        place = setting or row.setting
+        if place.startswith("cluster.") and value_at(found.settings, place.split(".")) not in (None, each):
+            found.left.append((whole, f"`{place}` is one for all, and another key gives it another value"))
+            continue
         at = place.removesuffix(f".{ANY}").split(".")
         at += list(path[row.at.count(".") :]) if place.endswith(ANY) else []
-        found.used.append((".".join(path), ".".join(at).replace("{}", name)))
-        _put(found.settings, at, name, each)
+        found.used.append((whole, ".".join(at).replace("{}", name)))
+        for key in _put(found.settings, at, name, each):
+            found.left.append((f"{whole} ({key})", f"`{place}` has it already, by another key"))
 
 
-def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> None:
+def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -> list[str]:
+    """Put a value in its place. Returns the keys of a mapping that is there already, with other values, which stay."""
     *above, last = [part.replace("{}", name) for part in place]
     inner = settings
     for part in above:
         inner = inner.setdefault(part, {})
     here = inner.get(last)
-    inner[last] = {**here, **value} if isinstance(here, dict) and isinstance(value, Mapping) else value
+    if not (isinstance(here, dict) and isinstance(value, Mapping)):
+        inner[last] = value
+        return []
+    inner[last] = {**here, **{key: each for key, each in value.items() if key not in here}}
+    return [str(key) for key, each in value.items() if key in here and here[key] != each]
 
 
 def _is_empty(value: object) -> bool:

@@ -86,7 +86,8 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     _off(whole)
     _keys(whole, notes)
     _partitions(whole, notes)
-    taken = translate(whole)
+    last = {"controller": whole.pop("controller", None)}  # of two partitions of one name the chart's own is the later line
+    taken = translate({**whole, **last})
     taken.left[:0] = left
     _classes(taken.settings)
     _sshd(taken.settings)
@@ -95,7 +96,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     cluster = taken.settings["cluster"]
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
-    return Read(taken, notes)
+    return Read(taken, [*notes, *taken.notes])
 
 
 def of_subchart(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.config import chart_conf as lines
 from slinky_iac.config import chart_values as to
 from slinky_iac.config.base import Section
 from slinky_iac.config.chart_values import Take
@@ -208,16 +209,18 @@ def _nodesets() -> Iterator[Row]:
     yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at)
     yield Row(
-        f"{at}.extraConf", take=to.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
+        f"{at}.extraConf", take=lines.of_node, words="GRES and features are settings of the NodeSet: `gres` and `features`"
     )
-    yield Row(f"{at}.extraConfMap", take=to.of_node, words="it is `extraConf`, a mapping")
+    yield Row(f"{at}.extraConfMap", take=lines.of_node, words="it is `extraConf`, a mapping")
     for word, setting in (("Gres", "gres"), ("Features", "features"), ("Feature", "features")):
         yield Row(
             f"{at}.extraConf.{word}", f"{here}.{setting}", to.listed, words=f"it is `{setting}:` of the NodeSet, a list"
         )
     yield Row(f"{at}.partition.enabled", f"{here}.partition.enabled")
-    yield Row(f"{at}.partition.config", f"{here}.partition.config", to.words)
-    yield Row(f"{at}.partition.configMap", f"{here}.partition.config", to.conf, words="it is `partition.config`, a mapping")
+    yield Row(f"{at}.partition.config", f"{here}.partition.config", lines.words)
+    yield Row(
+        f"{at}.partition.configMap", f"{here}.partition.config", lines.conf, words="it is `partition.config`, a mapping"
+    )
     yield Row(f"{at}.ssh.enabled", f"{here}.ssh.enabled")
     yield Row(f"{at}.ssh.extraSshdConfig", f"{here}.ssh.extraSshdConfig")
     yield Row(f"{at}.ssh.sssdConfRef", f"{here}.ssh.sssdConfFrom", to.reference)
@@ -333,8 +336,8 @@ def _cluster() -> Iterator[Row]:
     )
     yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
     yield Row("partitions.*.nodesets", "partitions.{}.nodesets")
-    yield Row("partitions.*.config", "partitions.{}.config", to.words)
-    yield Row("partitions.*.configMap", "partitions.{}.config", to.conf, words="it is `config`, a mapping")
+    yield Row("partitions.*.config", "partitions.{}.config", lines.words)
+    yield Row("partitions.*.configMap", "partitions.{}.config", lines.conf, words="it is `config`, a mapping")
     yield Row(
         "vendor.nvidia.dcgm.enabled",
         take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),
@@ -366,8 +369,10 @@ def _rows() -> Iterator[Row]:
     for part, own in (("controller", _controller), ("accounting", _accounting), ("restapi", _restapi)):
         yield from own()
         if part != "restapi":
-            yield Row(f"{part}.extraConf", f"{part}.extraConf", to.lines)
-            yield Row(f"{part}.extraConfMap", f"{part}.extraConf", to.conf, words="it is `extraConf`, a mapping")
+            take = lines.slurm_conf if part == "controller" else lines.slurmdbd_conf
+            yield Row(f"{part}.extraConf", f"{part}.extraConf", take)
+            take = lines.slurm_conf if part == "controller" else lines.conf
+            yield Row(f"{part}.extraConfMap", f"{part}.extraConf", take, words="it is `extraConf`, a mapping")
         yield from _service(part, part)
         yield from _pods(part, part)
     yield from _nodesets()

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from slinky_iac.config.shown import name_of
 
 Take = Callable[[Any], object]
 _WHOLE: Final = re.compile(r"[0-9]+")
-SPLIT: Final = "\n "
-"""Under this key a conversion gives settings of several places, by their paths."""
+SAME: Final = ""
+"""The place of a setting that is the row's own."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """What a value becomes where that isn't one setting, or not all of it is one."""
+
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Values by the paths of their settings."""
+    left: Sequence[tuple[str, str]] = ()
+    """What of it has no setting, by its place below the value, and why."""
+    notes: Sequence[str] = ()
+    """What is another value here than in the chart."""
 
 
 class Left(ValueError):
@@ -33,7 +48,7 @@ def text(value: object) -> object:
 
 def texts(value: object) -> object:
     """A mapping whose values are texts."""
-    return {str(k): _word(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+    return {str(k): word(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
 
 def secret_names(value: object) -> object:
@@ -59,42 +74,61 @@ def image(name: str) -> Take:
 
 
 def resources(value: Any) -> object:  # noqa: ANN401
-    """A container's resources as ``cpus``, ``memory`` and ``extended``: requests equal limits here."""
+    """Resources of slurmd as ``cpus``, ``memory`` and ``extended``: requests equal limits here."""
     if not isinstance(value, Mapping):
         return value
-    limits, requests = value.get("limits") or {}, value.get("requests") or {}
-    if not all(isinstance(each, Mapping) for each in (limits, requests)):
-        raise Left("limits and requests are mappings")
-    if unknown := sorted(map(str, value.keys() - {"limits", "requests"})):
-        raise Left(f"{', '.join(unknown)} can't be said here")
+    limits, requests, left = _amounts(value, devices=True)
     both = {**requests, **limits}
-    found: dict[str, object] = {}
-    extended = {}
-    for key, amount in both.items():
-        if key == "cpu":
-            found["cpus"] = text(amount)
-        elif key == "memory":
-            found["memory"] = text(amount)
-        elif "/" in str(key):
-            extended[str(key)] = number(amount)
-        else:
-            raise Left(f"{key} can't be said here: cpu, memory and resources of device plugins can")
-    return {**found, **({"extended": extended} if extended else {})}
+    found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
+    extended = {key: number(amount) for key, amount in both.items() if "/" in key}
+    found |= {"extended": extended} if extended else {}
+    said = [
+        f"{key} is {_amount(limits[key])} (requests say {_amount(asked)})"
+        for key, asked in requests.items()
+        if limits.get(key, asked) != asked
+    ]
+    said += [f"{key} {_amount(asked)} is a limit too" for key, asked in requests.items() if key not in limits]
+    notes = (
+        [f"requests equal limits here: {', '.join(said)}. A Kubernetes node needs that much for each pod"] if said else []
+    )
+    return Several({SAME: found} if found else {}, left, notes)
 
 
 def container_resources(value: Any) -> object:  # noqa: ANN401
     """Resources of a container that runs no jobs: ``cpus`` and ``memory`` of the limits, and ``requests``."""
     if not isinstance(value, Mapping):
         return value
-    limits, requests = ({**(value.get(word) or {})} for word in ("limits", "requests"))
-    if unknown := sorted({*value} - {"limits", "requests"} | {*limits, *requests} - {"cpu", "memory"}):
-        raise Left(f"{', '.join(map(str, unknown))} can't be said here: requests and limits of cpu and memory can")
-    found = {word: text(limits[key]) for key, word in _SIZES if limits.get(key) is not None}
-    asked = {word: text(requests[key]) for key, word in _SIZES if requests.get(key) is not None}
-    return {**found, **({"requests": asked} if asked else {})}
+    limits, requests, left = _amounts(value, devices=False)
+    found: dict[str, object] = {word: text(limits[key]) for key, word in _SIZES if key in limits}
+    asked = {word: text(requests[key]) for key, word in _SIZES if key in requests}
+    found |= {"requests": asked} if asked else {}
+    return Several({SAME: found} if found else {}, left)
 
 
 _SIZES: Final = (("cpu", "cpus"), ("memory", "memory"))
+
+
+def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any], dict[str, Any], list[tuple[str, str]]]:
+    """Limits and requests that have a setting, and what of both has none."""
+    left = [(f".{key}", "can't be said here: limits and requests can") for key in value if key not in {"limits", "requests"}]
+    found: dict[str, dict[str, Any]] = {}
+    for word in ("limits", "requests"):
+        given = found[word] = {}
+        inner = value.get(word) or {}
+        if not isinstance(inner, Mapping):
+            left.append((f".{word}", "is a mapping in the chart, and isn't one here"))
+            continue
+        for key, amount in inner.items():
+            if key in dict(_SIZES) or (devices and "/" in str(key)):
+                given |= {str(key): amount} if amount is not None else {}
+            else:
+                can = "cpu, memory and resources of device plugins" if devices else "cpu and memory"
+                left.append((f".{word}.{key}", f"can't be said here: {can} can"))
+    return found["limits"], found["requests"], left
+
+
+def _amount(value: object) -> str:
+    return name_of(str(value))
 
 
 def reference(value: Any) -> object:  # noqa: ANN401
@@ -115,42 +149,9 @@ def variables(value: Any) -> object:  # noqa: ANN401
         if "valueFrom" in each:
             others.append(each)
         else:
-            found[str(each["name"])] = _word(each.get("value", ""))
+            found[str(each["name"])] = word(each.get("value", ""))
     settings: dict[str, object] = {"nodesets.{}.env": found} if found else {}
-    return {SPLIT: {**settings, **({"nodesets.{}.raw.container.env": others} if others else {})}}
-
-
-def lines(value: object) -> object:
-    """Lines ``Key=Value`` of a configuration file as a mapping."""
-    if not isinstance(value, str):
-        return texts(value)
-    rows = [line.partition("#")[0].strip() for line in value.splitlines()]
-    return _pairs([row for row in rows if row])
-
-
-def words(value: object) -> object:
-    """Words ``Key=Value`` of one line of slurm.conf as a mapping; so are the values of the chart's own mapping."""
-    return _pairs(value.split()) if isinstance(value, str) else _joined(value)
-
-
-def conf(value: object) -> object:
-    """The chart's mapping of parameters: a list is joined by commas."""
-    return _joined(value)
-
-
-def of_node(value: object) -> object:
-    """Parameters of a node: GRES and features have settings of their own."""
-    found = words(value)
-    if not isinstance(found, Mapping):
-        return found
-    rest = {key: each for key, each in found.items() if key.lower() not in {"gres", "features", "feature"}}
-    settings: dict[str, object] = {"nodesets.{}.extraConf": rest} if rest else {}
-    for key, each in found.items():
-        if key.lower() == "gres":
-            settings["nodesets.{}.gres"] = each.split(",")
-        elif key.lower() in {"features", "feature"}:
-            settings["nodesets.{}.features"] = each.split(",")
-    return {SPLIT: settings}
+    return Several({**settings, **({"nodesets.{}.raw.container.env": others} if others else {})})
 
 
 def listed(value: object) -> object:
@@ -162,9 +163,7 @@ def gpus(value: object) -> object:
     """A number of GPUs, which are a device plugin's and Slurm's."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise Left("GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`")
-    return {
-        SPLIT: {"nodesets.{}.resources.extended": {"nvidia.com/gpu": value}, "nodesets.{}.gres": [f"gpu:{value}"]},
-    }
+    return Several({"nodesets.{}.resources.extended": {"nvidia.com/gpu": value}, "nodesets.{}.gres": [f"gpu:{value}"]})
 
 
 def key_ref(name: str) -> Take:
@@ -175,7 +174,7 @@ def key_ref(name: str) -> Take:
             raise Left("name the Secret in the section `keys`, with `source: existing`")
         # The Secrets are in the namespace already, so it isn't this stack's to make.
         found = {"keys.source": "existing", f"keys.{name}KeyFrom": reference(value), "cluster.createNamespace": False}
-        return {SPLIT: found}
+        return Several(found)
 
     return take
 
@@ -190,7 +189,7 @@ def outside(value: Any) -> object:  # noqa: ANN401
 def priority_class(value: Any) -> object:  # noqa: ANN401
     """The chart's one class for all pods."""
     places = ("controller", "accounting", "restapi", "nodesets.*", "logins.*")
-    return {SPLIT: {f"{place}.pod.priorityClass": value for place in places}}
+    return Several({f"{place}.pod.priorityClass": value for place in places})
 
 
 def storage(value: Any) -> object:  # noqa: ANN401
@@ -206,7 +205,7 @@ def only(*, allowed: Sequence[object] = (), why: str) -> Take:
 
     def take(value: Any) -> object:  # noqa: ANN401
         if value in allowed:
-            return {SPLIT: {}}
+            return Several()
         raise Left(why)
 
     return take
@@ -219,30 +218,8 @@ def named(value: object) -> object:
     return {str(each["name"]): {key: inner for key, inner in each.items() if key != "name"} for each in value}
 
 
-def _pairs(rows: list[str]) -> dict[str, str]:
-    found = {}
-    for row in rows:
-        key, equals, value = row.partition("=")
-        if not equals:
-            raise Left("a line that isn't Key=Value can't be said here")
-        if key in found:
-            raise Left(f"{key} occurs twice: a mapping has each parameter once")
-        text = value.strip()
-        found[key.strip()] = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
-    return found
-
-
-def _joined(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    return {
-        str(key): ",".join(map(_word, each)) if isinstance(each, list) else _word(each)
-        for key, each in value.items()
-        if each is not None
-    }
-
-
-def _word(value: object) -> str:
+def word(value: object) -> str:
+    """A value as Slurm and Kubernetes write it in a text."""
     if isinstance(value, bool):
         return "YES" if value else "NO"
     return "" if value is None else str(value)

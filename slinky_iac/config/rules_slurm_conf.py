@@ -11,30 +11,9 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm_owned import OWNED, set_instead
 from slinky_iac.config.stack import StackConfig
 
-OWNED = {
-    "accountingstoragehost": "accounting",
-    "accountingstorageport": "accounting",
-    "accountingstoragetype": "accounting.enabled",
-    "authalttypes": "keys",
-    "authaltparameters": "keys",
-    "authinfo": "keys",
-    "authtype": "keys.auth",
-    "clustername": "cluster.name",
-    "credtype": "keys",
-    "include": "controller.configFiles",
-    "maxnodecount": "cluster.maxNodeCount",
-    "nodename": "external.slurmdHosts",
-    "nodeset": "nodesets",
-    "partitionname": "partitions",
-    "slurmctldhost": "controller",
-    "slurmctldport": "controller",
-    "slurmduser": "cluster.images.slurmd",
-    "slurmuser": "cluster.images.slurmctld",
-    "statesavelocation": "controller.persistence",
-}
-"""slurm.conf parameters that may not be in ``controller.extraConf``, in lower case, and where they are set instead."""
 TAKEN_FILES: Final[Mapping[str, str]] = {
     "jwks.json": "keys.tokens",
     "jwt.key": "keys",
@@ -69,9 +48,7 @@ def owned(config: StackConfig) -> Iterator[Finding]:
     """Parameters of OWNED in ``controller.extraConf``."""
     for key in config.controller.extra_conf:
         if key.lower() in OWNED:
-            yield at(f"controller.extraConf.{key}").error(
-                f"is written by this program or the operator; set {OWNED[key.lower()]} instead"
-            )
+            yield at(f"controller.extraConf.{key}").error(set_instead(key))
 
 
 def files(config: StackConfig) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from typing import Final
 from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
-from slinky_iac.config.rules_slurm_conf import OWNED
 from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm_owned import OWNED
 from slinky_iac.config.stack import StackConfig
 
 RUNS: Final = "slurm-runs"

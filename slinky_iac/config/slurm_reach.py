@@ -15,12 +15,12 @@ from slinky_iac.config import slurm_words
 from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
 from slinky_iac.config.rules_slurm_conf import (
     OPERATOR_NODE_KEYS,
-    OWNED,
     SCRIPT_ENDINGS,
     SLURM_FILES,
     TAKEN_ENDINGS,
     TAKEN_FILES,
 )
+from slinky_iac.config.slurm_owned import OWNED
 
 
 def _words(names: str) -> frozenset[str]:

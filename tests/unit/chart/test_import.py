@@ -20,13 +20,7 @@ from slinky_iac.config.chart_release import fullname, read
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
 from tests.stacks import read_yaml
-
-
-def taken(text: str, line: tuple[int, int] = (1, 2), **names: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings, and what is left out with why."""
-    found = read(read_yaml(text), release=names.get("release", "slurm"), namespace="slurm", line=line)
-    return found.taken.settings, dict(found.taken.left)
-
+from tests.unit.chart.reading import taken
 
 HYPERPOD = """
 commonAffinity: &affinity

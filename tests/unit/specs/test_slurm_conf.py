@@ -9,7 +9,7 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.node_gres import types_of
 from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_slurm_conf import OWNED
+from slinky_iac.config.slurm_owned import OWNED
 from slinky_iac.specs.slurm_conf import REQUIRED, controller_extra_conf, outside_slurm_conf, required
 from tests.stacks import ROOT, form, merged, minimal, outside
 

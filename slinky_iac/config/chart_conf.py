@@ -1,0 +1,185 @@
+"""How the chart's texts of slurm.conf, slurmdbd.conf and of a node become settings. Pure.
+
+What is written twice counts as it does for Slurm: of most parameters the last one, of NodeName= and PartitionName=, which
+are settings of their own here, each. Source: ``s_p_parse_line`` of parse_config.c, ``slurm_conf_options`` of read_config.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slinky_iac.config.chart_values import SAME, Left, Several, texts, word
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_owned import OWNED, set_instead
+
+_PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
+_MEMBER: Final = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
+_EACH: Final = frozenset(
+    {"downnodes", "epilog", "epilogslurmctld", "nodename", "nodeset", "partitionname", "poweraction", "prolog"}
+    | {"prologslurmctld", "slurmctldhost"}
+)
+"""Parameters of slurm.conf of which Slurm reads each line, in lower case (S_P_ARRAY)."""
+_NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
+_ITS_OWN: Final = "Slurm reads each such line by its own, and a mapping has a parameter once, with one value"
+_Pairs = list[tuple[str, str]]
+
+
+def slurm_conf(value: object) -> object:
+    """Lines of slurm.conf: parameters, outside hosts and partitions."""
+    return _of_lines(_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
+
+
+def slurmdbd_conf(value: object) -> object:
+    """Lines of slurmdbd.conf as a mapping."""
+    return _of_lines(_lines(value), slurm_conf=False).several() if isinstance(value, str) else texts(value)
+
+
+def words(value: object) -> object:
+    """Words ``Key=Value`` of one line of slurm.conf as a mapping; so are the values of the chart's own mapping."""
+    if not isinstance(value, str):
+        return conf(value)
+    found = _Lines()
+    return Several({SAME: found.once(_pairs(value))}, notes=found.notes)
+
+
+def conf(value: object) -> object:
+    """The chart's mapping of parameters: a list is joined by commas."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        str(key): ",".join(map(word, each)) if isinstance(each, list) else word(each)
+        for key, each in value.items()
+        if each is not None
+    }
+
+
+def of_node(value: object) -> object:
+    """Parameters of a node: GRES and features have settings of their own."""
+    several = found if isinstance(found := words(value), Several) else Several({SAME: found})
+    own = several.settings[SAME]
+    if not isinstance(own, Mapping):
+        return own
+    rest = {key: each for key, each in own.items() if key.lower() not in {"gres", "features", "feature"}}
+    settings: dict[str, object] = {"nodesets.{}.extraConf": rest} if rest else {}
+    for key, each in own.items():
+        if key.lower() == "gres":
+            settings["nodesets.{}.gres"] = each.split(",")
+        elif key.lower() in {"features", "feature"}:
+            settings["nodesets.{}.features"] = each.split(",")
+    return Several(settings, notes=several.notes)
+
+
+@dataclass
+class _Lines:
+    """What lines say, line by line."""
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    hosts: list[dict[str, Any]] = field(default_factory=list)
+    partitions: dict[str, Any] = field(default_factory=dict)
+    left: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def several(self) -> Several:
+        """All of it as settings."""
+        settings = {SAME: self.parameters, "external.slurmdHosts": self.hosts, "partitions": self.partitions}
+        return Several({place: each for place, each in settings.items() if each}, self.left, self.notes)
+
+    def once(self, pairs: _Pairs) -> dict[str, str]:
+        """Parameters by name, as Slurm reads them in any spelling: the last one counts."""
+        last = {key.lower(): (key, value) for key, value in pairs}
+        for key, _ in last.values():
+            if (times := sum(each.lower() == key.lower() for each, _ in pairs)) > 1:
+                self.notes.append(f"{name_of(key)} is there {times} times; Slurm takes the last one, and so does the file")
+        return dict(last.values())
+
+    def leave(self, line: str, why: str) -> None:
+        """Name a line that isn't carried over; of a long one its first word."""
+        key, equals, value = line.split(maxsplit=1)[0].partition("=")
+        self.left.append((f" ({name_of(key)}{equals}{name_of(value)})", why))
+
+
+def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
+    """``slurm_conf``: of slurm.conf, where some lines are settings of their own."""
+    found = _Lines()
+    pairs: _Pairs = []
+    inherited: set[str] = set()
+    for line in lines:
+        try:
+            own = _pairs(line)
+        except Left as why:
+            key = line.split()[0].lower()
+            found.leave(line, set_instead(key) if slurm_conf and key in OWNED else str(why))
+            continue
+        kind = own[0][0].lower()
+        if slurm_conf and kind in _EACH - _SETTINGS.keys() and len(own) > 1:
+            found.leave(line, set_instead(kind) if kind in OWNED else _ITS_OWN)
+        elif not slurm_conf or kind not in _SETTINGS:
+            pairs += own
+        elif kind in inherited or own[0][1].upper() == "DEFAULT":
+            inherited.add(kind)
+            found.leave(
+                line, f"a line {own[0][0]}=DEFAULT gives it parameters, which each has itself here; {set_instead(kind)}"
+            )
+        elif twice := _SETTINGS[kind](found, own):
+            found.leave(line, twice)
+    many = {key.lower() for key, _ in pairs if sum(key.lower() == each.lower() for each, _ in pairs) > 1}
+    many &= _EACH if slurm_conf else set()
+    for key, value in pairs:
+        if key.lower() in many:
+            found.leave(f"{key}={value}", set_instead(key) if key.lower() in OWNED else _ITS_OWN)
+    found.parameters = found.once([(key, value) for key, value in pairs if key.lower() not in many])
+    return found
+
+
+def _of_mapping(value: object) -> object:
+    """The chart's mapping, which it writes as ``Key=Value`` lines."""
+    own = conf(value)
+    if not isinstance(own, Mapping):
+        return own
+    found = _of_lines(f"{key}={each}" for key, each in own.items() if key.lower() in _SETTINGS)
+    found.parameters = {key: each for key, each in own.items() if key.lower() not in _SETTINGS}
+    return found.several()
+
+
+def _host(found: _Lines, pairs: _Pairs) -> str:
+    own = {key.lower(): key for key, _ in pairs}
+    parameters = found.once(pairs)
+    name, address = parameters.pop(own["nodename"]), parameters.pop(own.get("nodeaddr", ""), None)
+    host = {"name": name, **({"address": address} if address else {}), **({"config": parameters} if parameters else {})}
+    found.hosts.append(host)
+    return ""
+
+
+def _partition(found: _Lines, pairs: _Pairs) -> str:
+    own = {key.lower(): key for key, _ in pairs}
+    parameters = found.once(pairs)
+    name, nodes = parameters.pop(own["partitionname"]), parameters.pop(own.get("nodes", ""), "")
+    if name in found.partitions:
+        return f"an earlier line has this partition; {set_instead('partitionname')}"
+    members = ["ALL" if each.upper() == "ALL" else each for each in _MEMBER.findall(nodes)]
+    found.partitions[name] = {"nodesets": members, **({"config": parameters} if parameters else {})}
+    return ""
+
+
+_SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _host, "partitionname": _partition}
+"""Lines that are settings of their own, by their first word: each is put in its place, or what is returned says why not."""
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without comments; one that ends in a backslash goes on."""
+    rows = [line.partition("#")[0].strip() for line in text.replace("\\\n", " ").splitlines()]
+    return [row for row in rows if row]
+
+
+def _pairs(line: str) -> _Pairs:
+    """``Key=Value`` words of a line. Raises :class:`Left` for another one."""
+    found, at = [], 0
+    while line[at:].strip():
+        if (pair := _PAIR.match(line, at)) is None:
+            raise Left(_NOT_A_PAIR)
+        found.append((pair[1], pair[2][1:-1] if pair[2].startswith('"') else pair[2]))
+        at = pair.end()
+    return found

@@ -1,0 +1,150 @@
+"""Lines of configuration files and amounts of resources: one that can't be carried over takes no other with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from slinky_iac.commands.check import judge
+from slinky_iac.config.chart import advice, as_yaml
+from slinky_iac.config.findings import Level
+from tests.unit.chart.reading import found, taken
+
+METAL = """
+clusterName: atlas
+nodesets: {gpu: {replicas: 1}}
+controller:
+  extraConf: |
+    SlurmctldParameters=enable_configless  # for hosts
+    NodeName=metal-[001-002] NodeAddr=10.0.0.[1-2] \\
+      CPUs=64 RealMemory=256000
+    nodename=big CPUs=128
+    PartitionName=metal Nodes=metal-[001-002],big Default=YES MaxTime=UNLIMITED
+    PartitionName=both Nodes=gpu,big
+    PartitionName=none
+    MinJobAge=2
+"""
+
+
+def test_hosts_and_partitions_of_slurm_conf_are_settings() -> None:
+    settings, left = taken(METAL)
+    assert left == {}
+    assert settings["controller"]["extraConf"] == {"SlurmctldParameters": "enable_configless", "MinJobAge": "2"}
+    assert settings["external"]["slurmdHosts"] == [
+        {"name": "metal-[001-002]", "address": "10.0.0.[1-2]", "config": {"CPUs": "64", "RealMemory": "256000"}},
+        {"name": "big", "config": {"CPUs": "128"}},
+    ]
+    assert settings["partitions"] == {
+        "metal": {"nodesets": ["metal-[001-002]", "big"], "config": {"Default": "YES", "MaxTime": "UNLIMITED"}},
+        "both": {"nodesets": ["gpu", "big"]},
+        "none": {"nodesets": []},
+    }
+    config, places = judge("config:\n" + "".join(f"  {line}\n" for line in as_yaml(settings).splitlines()))
+    assert not [place for place in places if place.finding.level is Level.ERROR]
+    assert config is not None
+    assert [host.name for host in config.external.slurmd_hosts] == ["metal-001", "metal-002", "big"]
+
+
+def test_a_line_that_has_no_setting_is_left_out_alone_with_what_check_would_say() -> None:
+    settings, left = taken(
+        """
+        controller:
+          extraConf: |
+            MinJobAge=2
+            SlurmctldHost=a
+            SlurmctldHost=b
+            DownNodes=x State=DOWN
+            DownNodes=y State=DOWN
+            Include other.conf
+            NodeName=a CPUs=4
+            NodeName=DEFAULT CPUs=2
+            NodeName=b
+            a line of words
+        """
+    )
+    assert settings["controller"]["extraConf"]["MinJobAge"] == "2"
+    assert settings["external"]["slurmdHosts"] == [{"name": "a", "config": {"CPUs": "4"}}]
+    assert {key.removeprefix("controller.extraConf ") for key in left} == {
+        "(SlurmctldHost=a)", "(SlurmctldHost=b)", "(DownNodes=x)", "(DownNodes=y)", "(Include)", "(NodeName=DEFAULT)",
+        "(NodeName=b)", "(a)",
+    }  # fmt: skip
+    assert "set external.slurmdHosts instead" in left["controller.extraConf (NodeName=b)"]
+    assert "set controller.external.host" in left["controller.extraConf (SlurmctldHost=a)"]
+    assert "set controller.configFiles instead" in left["controller.extraConf (Include)"]
+
+
+def test_of_a_parameter_that_is_there_twice_the_last_one_counts_as_for_slurm() -> None:
+    read = found(
+        'controller: {extraConf: "MinJobAge=2\\nminjobage=3\\n"}\n'
+        'accounting: {enabled: true, extraConf: "DebugLevel=info\\nDebugLevel=debug\\nArchiveJobs=no\\n"}\n'
+        "nodesets: {a: {extraConf: 'Weight=1 Weight=2'}}\n"
+    )
+    settings = read.taken.settings
+    assert settings["controller"]["extraConf"] == {"minjobage": "3"}
+    assert settings["accounting"]["extraConf"] == {"DebugLevel": "debug", "ArchiveJobs": "no"}
+    assert settings["nodesets"]["a"]["extraConf"] == {"Weight": "2"}
+    assert [note.split(":")[0] for note in read.notes if "Slurm takes the last one" in note] == [
+        "accounting.extraConf", "nodesets.a.extraConf", "controller.extraConf",
+    ]  # fmt: skip
+
+
+def test_a_partition_of_the_chart_s_own_is_not_replaced_by_a_line() -> None:
+    settings, left = taken(
+        "controller: {extraConf: 'PartitionName=all Nodes=x'}\npartitions: {all: {enabled: true, nodesets: [ALL]}}"
+    )
+    assert settings["partitions"]["all"]["nodesets"] == ["ALL"]
+    assert "has it already" in left["controller.extraConf (all)"]
+
+
+def test_the_chart_s_mapping_may_hold_such_a_line() -> None:
+    settings, _ = taken("controller: {extraConfMap: {NodeName: 'big CPUs=128', MinJobAge: 2, LaunchParameters: [a, b]}}")
+    assert settings["external"]["slurmdHosts"] == [{"name": "big", "config": {"CPUs": "128"}}]
+    assert settings["controller"]["extraConf"] == {"MinJobAge": "2", "LaunchParameters": "a,b"}
+
+
+def test_check_says_the_same_of_such_a_text_in_a_stack_s_file() -> None:
+    known = advice("controller.extraConf", "NodeName=a CPUs=4\nNodeName=b\nSlurmctldHost=a\nSlurmctldHost=b\n")
+    assert known is not None
+    assert known.settings["external"]["slurmdHosts"] == [{"name": "a", "config": {"CPUs": "4"}}, {"name": "b"}]
+    assert not known.is_whole
+    assert "SlurmctldHost" not in known.paste
+
+
+RESOURCES = """
+nodesets:
+  gpu:
+    slurmd:
+      resources:
+        requests: {cpu: 30, memory: 120Gi, ephemeral-storage: 1Gi}
+        limits: {cpu: 32, memory: 128Gi, nvidia.com/gpu: 8, ephemeral-storage: 2Gi}
+  half: {slurmd: {resources: {requests: {cpu: 30, memory: 120Gi}, limits: {cpu: 30}, claims: [{name: a}]}}}
+  same: {slurmd: {resources: {requests: {cpu: 2}, limits: {cpu: 2, memory: 4Gi}}}}
+controller: {slurmctld: {resources: {limits: {memory: 4Gi, ephemeral-storage: 2Gi}}}}
+"""
+
+
+def test_an_amount_that_has_no_setting_is_left_out_alone() -> None:
+    settings, left = taken(RESOURCES)
+    assert settings["nodesets"]["gpu"]["resources"] == {
+        "cpus": "32", "memory": "128Gi", "extended": {"nvidia.com/gpu": 8},
+    }  # fmt: skip
+    assert settings["controller"]["resources"] == {"memory": "4Gi"}
+    assert set(left) == {
+        "nodesets.gpu.slurmd.resources.requests.ephemeral-storage",
+        "nodesets.gpu.slurmd.resources.limits.ephemeral-storage",
+        "nodesets.half.slurmd.resources.claims",
+        "controller.slurmctld.resources.limits.ephemeral-storage",
+    }
+
+
+def test_requests_that_become_others_are_named_with_both_numbers() -> None:
+    notes = [note for note in found(RESOURCES).notes if "requests equal limits" in note]
+    assert [note.split(". ")[0] for note in notes] == [
+        "nodesets.gpu.slurmd.resources: requests equal limits here: cpu is 32 (requests say 30), memory is 128Gi (requests"
+        " say 120Gi)",
+        "nodesets.half.slurmd.resources: requests equal limits here: memory 120Gi is a limit too",
+    ]
+
+
+@pytest.mark.parametrize("value", ["x", 3, ["a"], {"limits": "x"}, {"limits": {"cpu": None}}])
+def test_no_kind_of_resources_stops_the_command(value: object) -> None:
+    assert advice("nodesets.gpu.slurmd.resources", value) is not None
