@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -50,8 +50,11 @@ from .resources import HIDDEN, child, custom_resource, namespace, register_objec
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
-from .threads import in_thread
 from .watched import watched
+
+
+async def _none() -> tuple[Finding, ...]:
+    return ()
 
 
 def _as_it_is(value: Any) -> Any:  # noqa: ANN401
@@ -62,13 +65,13 @@ def _as_it_is(value: Any) -> Any:  # noqa: ANN401
 class HybridClusterArgs:
     """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
 
-    ``notices``: findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
+    ``notices``: asks for findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
     registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs. ``lost``: asks
     whether a custom resource of the state is in Kubernetes.
     """
 
     settings: StackSettings
-    notices: Callable[[], tuple[Finding, ...]] = tuple
+    notices: Callable[[], Awaitable[tuple[Finding, ...]]] = _none
     lost: Lost = none_lost
     filled: Callable[[Any], Any] = _as_it_is
     """What outputs are shown by: a program's Outputs take the place of placeholders here."""
@@ -195,8 +198,8 @@ class HybridCluster(Component):
         """Options of a child in the cluster's Kubernetes."""
         return child(self, *after, provider=self._kube, **more)
 
-    async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:
-        found = acknowledged(await in_thread(notices), reasons)
+    async def _look(self, notices: Callable[[], Awaitable[tuple[Finding, ...]]], reasons: Mapping[str, str]) -> int:
+        found = acknowledged(await notices(), reasons)
         self._say(found)
         return len(found)
 

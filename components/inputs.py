@@ -8,8 +8,9 @@ transformation. A setting that decides *what* is made can't be an Output, and is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any, Final, get_args, get_origin
 
 import pulumi
@@ -24,21 +25,24 @@ from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 @dataclass(frozen=True)
 class Address:
-    """An Output that is an IP address: what leads to an address differs from what leads to a name."""
+    """What is an IP address: where a Service leads to it, it differs from what leads to a name."""
 
-    output: pulumi.Output[str]
+    value: pulumi.Input[str]
 
 
-def address(output: pulumi.Output[str]) -> Address:
-    """Say that an Output is an IP address, as a VM's private address is. A bare Output is taken for a DNS name."""
-    return Address(output)
+def address(value: pulumi.Input[str]) -> Address:
+    """Say that a host is an IP address, as a VM's private address is. An outside slurmdbd needs it, and slurmctld on another
+    port than 6817; there an Output without it is taken for a DNS name. Elsewhere a bare Output may be either."""
+    return Address(value)
 
 
 _HOST: Final = "host"
+_NAME: Final = "host name"
+_ADDRESS: Final = "address"
 _TAKES: Final[Mapping[str, str]] = {
     "controller.external.host": _HOST,
     "controller.external.backups.*": _HOST,
-    "accounting.external.host": _HOST,
+    "accounting.external.host": _NAME,
     "accounting.database.host": _HOST,
     "cluster.images.*": "image",
     "nodesets.*.image": "image",
@@ -55,16 +59,18 @@ _FORMS: Final = {
     "name": "slinky-output-{:02}",
     "text": "slinky-output-{:02}-text",
     _HOST: "slinky-output-{:02}.invalid",
+    _NAME: "slinky-output-{:02}.invalid",
     "image": "slinky-output-{:02}.invalid/image:1",
-    "address": "192.0.2.1{:02}",
+    _ADDRESS: "192.0.2.1{:02}",
 }
 """Placeholders: names that no DNS has (RFC 2606) and addresses that no host has (RFC 5737)."""
 _MOST: Final = 99
-_ARTICLES: Final = {"image": "an", "address": "an"}
+_ARTICLES: Final = {"image": "an", _ADDRESS: "an"}
 _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
     "name": TypeAdapter(DnsLabel),
     _HOST: TypeAdapter(Host),
-    "address": TypeAdapter(Host),
+    _NAME: TypeAdapter(Host),
+    _ADDRESS: TypeAdapter(Host),
     "image": TypeAdapter(Image),
     "text": TypeAdapter(str),
 }
@@ -76,6 +82,8 @@ class Given:
 
     sections: dict[str, Any] = field(default_factory=dict)
     outputs: dict[str, pulumi.Output[str]] = field(default_factory=dict)
+    names: dict[str, pulumi.Output[str]] = field(default_factory=dict)
+    """By path, the Outputs that are taken for DNS names, and may turn out to be addresses."""
     faults: list[Finding] = field(default_factory=list)
 
     def fill(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
@@ -107,10 +115,22 @@ class Given:
         def put(found: Mapping[str, str]) -> str:
             text = value
             for each, known in found.items():
-                text = re.sub(rf"{re.escape(each)}(?![0-9])", lambda _, known=known: known, text)  # type: ignore[misc]
+                place = re.compile(rf"{re.escape(each)}(?![0-9])(?P<port>:(?=[0-9]))?")
+                text = place.sub(lambda at, known=known: _before(known, at["port"] or ""), text)  # type: ignore[misc]
             return text
 
         return pulumi.Output.all(**met).apply(put)
+
+    async def known(self) -> Mapping[str, str]:
+        """By placeholder, what a preview knows of the Outputs. None in an update: it asks at its beginning, when it knows
+        less, and what another resource is made of can be hours away."""
+        if not pulumi.runtime.is_dry_run():
+            return {}
+        return {place: await output.future() or "" for place, output in self.outputs.items() if await _is_known(output)}
+
+    def with_known(self, known: Mapping[str, str]) -> dict[str, Any]:
+        """The sections with these in the place of their placeholders."""
+        return {name: _replaced(section, known) for name, section in self.sections.items()}
 
     def digests(self, config: ClusterConfig) -> None:
         """A digest of a template holds what an Output will be: the gate rolls out by it."""
@@ -122,6 +142,27 @@ class Given:
         filled = self.filled(spec)
         if self.outputs and filled != spec:
             self.outputs[template_digest(spec)] = pulumi.Output.from_input(filled).apply(template_digest)
+
+
+async def _is_known(output: pulumi.Output[str]) -> bool:
+    """Whether an Output has a value; without one that ends the program, which says so itself."""
+    try:
+        return await output.is_known() and await output.future() is not None
+    except Exception:  # whatever ended the resource that gives it
+        return False
+
+
+def _replaced(value: Any, known: Mapping[str, str]) -> Any:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        return {key: _replaced(inner, known) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, known) for inner in value]
+    return known.get(value, value) if isinstance(value, str) else value
+
+
+def _before(host: str, port: str) -> str:
+    """A host before its port: an IPv6 address is in brackets there."""
+    return f"[{host}]{port}" if port and ":" in host else f"{host}{port}"
 
 
 def given(sections: Mapping[str, Any], where: str = "") -> Given:
@@ -137,7 +178,11 @@ def given(sections: Mapping[str, Any], where: str = "") -> Given:
 def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN401
     if isinstance(value, BaseModel):
         value = value.model_dump(by_alias=True, exclude_unset=True)
-    if isinstance(value, Address | pulumi.Output):
+    if isinstance(value, Address) and isinstance(value.value, str):
+        if not is_address(value.value):
+            found.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))
+        return value.value
+    if isinstance(value, Address | pulumi.Output | Awaitable):
         return _placeholder(value, path, found)
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
@@ -158,7 +203,7 @@ def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any 
     return any(_is_by_name(part) for part in get_args(annotation))
 
 
-def _placeholder(value: Address | pulumi.Output[Any], path: str, found: Given) -> str:
+def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str:
     kind = next((kind for pattern, kind in _TAKES.items() if _fits(pattern.split("."), path.split("."))), None)
     if kind is None or len(found.outputs) >= _MOST:
         found.faults.append(
@@ -168,11 +213,13 @@ def _placeholder(value: Address | pulumi.Output[Any], path: str, found: Given) -
             )
         )
         return _FORMS["name"].format(0)
-    output = value.output if isinstance(value, Address) else value
+    output = pulumi.Output.from_input(value.value if isinstance(value, Address) else value)
     if isinstance(value, Address):
-        kind = "address" if kind == _HOST else kind
+        kind = _ADDRESS if kind in (_HOST, _NAME) else kind
     place = _FORMS[kind].format(len(found.outputs) + 1)
     found.outputs[place] = output.apply(lambda known: checked(known, kind, path))
+    if kind == _NAME:
+        found.names[path] = output
     return place
 
 
@@ -188,8 +235,31 @@ def checked(known: object, kind: str, path: str) -> str:
         text = _CHECKS[kind].validate_python(known)
     except ValidationError:
         raise pulumi.RunError(f"{path}: the Output that it is given isn't {_ARTICLES.get(kind, 'a')} {kind}") from None
-    if kind == _HOST and is_address(text):
-        raise pulumi.RunError(f"{path}: the Output that it is given is an IP address; wrap it: address(…)")
-    if kind == "address" and not is_address(text):
+    if kind == _NAME and is_address(text):
+        raise pulumi.RunError(
+            f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"
+            " slinky_iac.address(…), then run `pulumi up` again"
+        )
+    if kind == _ADDRESS and not is_address(text):
         raise pulumi.RunError(f"{path}: the Output that it is given is a name; give it without address()")
+    if kind == _ADDRESS and ip_address(text).version != 4:  # noqa: PLR2004
+        raise pulumi.RunError(
+            f"{path}: the Output that it is given is an IPv6 address, and address() takes IPv4, which the EndpointSlice is"
+            " made for. Give a DNS name, or the address as text"
+        )
     return text
+
+
+async def taken_for_names(found: Given) -> tuple[Finding, ...]:
+    """In a preview: warnings for the Outputs that are taken for DNS names whose values aren't known yet."""
+    if not pulumi.runtime.is_dry_run():
+        return ()
+    unknown = [path for path, output in found.names.items() if not await _is_known(output)]
+    return tuple(
+        at(path).warning(
+            "the Output that it is given isn't known yet, and is taken for a DNS name. If it will be an IP address, wrap it"
+            " now: slinky_iac.address(…). Otherwise `pulumi up` stops once it is known, after other resources are made",
+            id="output-taken-for-name",
+        )
+        for path in unknown
+    )

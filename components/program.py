@@ -15,6 +15,7 @@ from slinky_iac.preflight import notices
 
 from .first_look import require_adopted
 from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
+from .threads import in_thread
 
 
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
@@ -25,8 +26,9 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     settings = read_stack()
     config, home = settings.config, Path.home()
     require_adopted(config)
+    ask = partial(notices, config, os.environ, home)
     args = HybridClusterArgs(
-        settings=settings, notices=partial(notices, config, os.environ, home), lost=partial(lost, config, os.environ, home)
+        settings=settings, notices=partial(in_thread, ask), lost=partial(lost, config, os.environ, home)
     )
     cluster = HybridCluster(config.cluster.name, args, opts)
     for name, attribute in EXPORTS.items():

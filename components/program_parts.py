@@ -16,9 +16,10 @@ import pulumi
 from pydantic import BaseModel
 
 from slinky_iac.collector import collect_seldom
+from slinky_iac.config.findings import Finding
 from slinky_iac.config.load import examined
 from slinky_iac.config.reader import StackRefused, read_sections
-from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.ownership import lost
 from slinky_iac.parts.node_table.topology import outside_text
@@ -28,13 +29,14 @@ from slinky_iac.specs.workers import nodeset_spec
 from .first_look import require_adopted
 from .hybrid_cluster import EXPORTS, HybridClusterArgs
 from .hybrid_cluster import HybridCluster as _Cluster
-from .inputs import Address, Given, given
+from .inputs import Address, Given, given, taken_for_names
 from .node_set import NodeSet as _NodeSet
 from .node_set import NodeSetArgs
+from .threads import in_thread
 
 Part = Mapping[str, Any] | BaseModel | None
 """A section: a mapping, or its model."""
-Hosts = str | pulumi.Output[str] | Address
+Hosts = pulumi.Input[str] | Address
 
 
 class HybridCluster(_Cluster):
@@ -94,11 +96,9 @@ class HybridCluster(_Cluster):
         self.config = config = settings.config
         require_adopted(config)
         found.digests(config)
-        ask = partial(notices, config, os.environ, Path.home())
         args = HybridClusterArgs(
             settings=settings,
-            # Placeholders answer no question: what is behind an Output is asked by `slinky preflight`, after the update.
-            notices=tuple if found.outputs else ask,
+            notices=partial(_asked, settings.config, found),
             lost=partial(lost, config, os.environ, Path.home()),
             filled=found.filled,
         )
@@ -151,6 +151,15 @@ class NodeSet(_NodeSet):
         asked = None if isinstance(replicas, int) else replicas
         args = NodeSetArgs(cluster=config, name=name, settings=settings, replicas=asked)
         super().__init__(name, args, _filling(opts, found))
+
+
+async def _asked(config: StackConfig, found: Given) -> tuple[Finding, ...]:
+    """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
+    known = await found.known()
+    config = examined(found.with_known(known))[0] or config
+    unknown = found.outputs.keys() - known.keys()
+    ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
+    return (*await taken_for_names(found), *await in_thread(ask))
 
 
 def _open(section: Part) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ slurmctld = Instance("slurmctld", image="debian-13-slurm", flavor="m1.large", us
 
 atlas = slinky_iac.HybridCluster(
     "atlas",
-    slurmctld=slinky_iac.address(slurmctld.access_ip_v4),
+    slurmctld=slurmctld.access_ip_v4,
     slurmdbd="slurmdbd.example.org",
     keys={"source": "imported"},
     kubernetes={"context": "hpc"},

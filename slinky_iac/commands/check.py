@@ -18,7 +18,7 @@ from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse, project_of, text_of
+from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.errors import StateError
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = {file: text_of(file) for file in files}
     if arguments.fix:
         texts = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
-    found = {file: judge(text, project_of(file))[1] for file, text in texts.items()}
+    found = {file: _places(file, text) for file, text in texts.items()}
     if arguments.json:
         print(output.as_json(as_json(found)))
     else:
@@ -147,6 +147,15 @@ def run(arguments: argparse.Namespace) -> int:
     bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
     open_ = (place.finding for places in found.values() for place in places if not place.finding.reason)
     return FOUND if any(each.level in bad for each in open_) else 0
+
+
+def _places(file: Path, text: str) -> tuple[Place, ...]:
+    """What to say of a file; of one whose project's program has the settings, where they are."""
+    read = parse(text, project_of(file))
+    if (read.lines or read.is_bare) and (said := settings_elsewhere(read.sections, file.parent)):
+        note = Place(0, at("config").info(said, id="settings-in-program"))
+        return (note,) if read.is_bare else (note, *read.faults)
+    return judge(text, project_of(file))[1]
 
 
 def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:

@@ -7,7 +7,7 @@ stack's file, without pulumi, where no secret is needed (`--config FILE`).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack_file import parse, project_of, text_of
+from slinky_iac.config.stack_file import parse, project_of, settings_elsewhere, text_of
 from slinky_iac.config.values import Values, own_names, values_of
-from slinky_iac.errors import ConfigError
+from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.keys.catalogue import ROTATION_SECRETS
 
 
@@ -31,6 +31,7 @@ def configured(
     doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
     own, secret = texts(stack, run, with_keys=with_keys)
+    _require_here(own, Path())
     return values_of(own, secret | taken_for_set, with_keys=with_keys)
 
 
@@ -67,12 +68,21 @@ def configured_file(file: Path) -> Values:
     Raises :class:`StateError` where the file can't be read, and :class:`ConfigError` with every fault and its line.
     """
     text, project = text_of(file), project_of(file)
+    read = parse(text, project)
+    if read.lines or read.is_bare:
+        _require_here(read.sections, file.parent)
     config, places = judge(text, project)
     if config is None:
         errors = (place for place in places if place.finding.level is Level.ERROR)
         raise ConfigError(tuple(f"{file}:{place.line}: {place.finding}" for place in errors))
-    rotating = parse(text, project).secret & frozenset(ROTATION_SECRETS)
+    rotating = read.secret & frozenset(ROTATION_SECRETS)
     return Values(config, tuple(place.finding for place in places), rotation_secrets=rotating)
+
+
+def _require_here(names: Iterable[str], folder: Path) -> None:
+    """Raises :class:`StateError` where the settings are in the project's program."""
+    if said := settings_elsewhere(names, folder):
+        raise StateError(said)
 
 
 def own_texts(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:

@@ -71,6 +71,9 @@ GENERAL: Final[Mapping[str, str]] = {
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
+    "output-taken-for-name": "A program gives a host by an Output whose value isn't known yet, at a place where an IP"
+    " address needs another object than a DNS name. Wrap it by `slinky_iac.address(…)` if it will be an address;"
+    " acknowledge it if it will be a name.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
     "plugin-unknown": "A plugin is named that Slurm's sources don't have. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
@@ -97,6 +100,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "secret-like-variable": "An environment variable is named like a secret. Pod specs, previews and the state show its"
     " value, and jobs inherit it. Acknowledge it if the value is no secret.",
     "setting-ignored": "A setting has no effect because of another one. Remove it.",
+    "settings-in-program": "The project's program describes the cluster itself, and the stack's file has its secrets alone"
+    " ([own-repository.md](own-repository.md#a-cluster-beside-its-machines)). `pulumi preview` checks the settings.",
     "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it if your own"
     " image has it.",
     "qos-before-slurmctld": "A partition names a QOS, which slurmdbd must have before slurmctld starts. Acknowledge it once"
@@ -109,9 +114,9 @@ GENERAL: Final[Mapping[str, str]] = {
 
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
-    | {"kubernetes-unverified", "no-nodesets", "nothing-to-acknowledge", "operator-1-0-pods"}
+    | {"kubernetes-unverified", "no-nodesets", "output-taken-for-name", "nothing-to-acknowledge", "operator-1-0-pods"}
     | {"network-policies-off", "network-policies-unenforced"}
-    | {"same-cluster-name", "same-cluster-name-unknown"}
+    | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""
 

@@ -7,8 +7,8 @@ texts; a key that occurs twice is an error. No value is decrypted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +31,11 @@ _VALUES: Final = (
     " `--out Pulumi.STACK.yaml`, which writes one"
 )
 _EXAMPLE: Final = f"config:\n  {PROJECT}:cluster:\n    name: NAME\n"
+
+
+_READS_FILE: Final = re.compile(r"\bhybrid_cluster\(")
+_DESCRIBES: Final = re.compile(r"\b(HybridCluster|slinky_iac\.NodeSet)\(")
+"""What a Python program calls that builds the cluster of the stack's file, and what one that describes it itself does."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -66,6 +71,8 @@ class StackFile:
     """Line of each setting, by its path."""
     faults: tuple[Place, ...] = ()
     """Why the file, or a part of it, could not be read."""
+    is_bare: bool = False
+    """Whether it is YAML that has no `config:`, as the file of a stack without configuration is."""
 
     def line_of(self, path: str) -> int:
         """The line of a setting, or of the nearest one around it that is in the file."""
@@ -95,8 +102,10 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
-        chart = looks_like_values(whole)
-        return _unread(1, _VALUES) if chart else _unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE)
+        if looks_like_values(whole):
+            return _unread(1, _VALUES)
+        bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
+        return replace(_unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE), is_bare=bare)
     if twice := tuple(_twice(body, "", set())):
         return StackFile(faults=twice)
     return _read(config, body, project)
@@ -200,9 +209,35 @@ def text_of(file: Path) -> str:
 
 def project_of(file: Path) -> str:
     """The project's name in the Pulumi.yaml beside a stack's file; this program's own where there is none."""
-    try:
-        whole = yaml.safe_load((file.parent / "Pulumi.yaml").read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        return PROJECT
-    name = whole.get("name") if isinstance(whole, dict) else None
+    name = _project(file.parent).get("name")
     return name if isinstance(name, str) else PROJECT
+
+
+def _project(folder: Path) -> Mapping[Any, Any]:
+    try:
+        whole = yaml.safe_load((folder / "Pulumi.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return {}
+    return whole if isinstance(whole, dict) else {}
+
+
+def settings_elsewhere(names: Iterable[str], folder: Path) -> str:
+    """What to say where a stack's configuration has secrets of ours alone (``names``: of its sections), because the program
+    of the project in ``folder`` describes the cluster itself; empty where settings are missing."""
+    if set(names) - set(SECRET_KEYS):
+        return ""
+    main = folder / str(_project(folder).get("main") or "")
+    files = sorted(main.glob("*.py")) if main.is_dir() else [main]
+    calls: dict[str, str] = {}
+    for file in files:
+        try:
+            calls[file.name] = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+    own = [name for name, text in calls.items() if _DESCRIBES.search(text)]
+    if not own or any(map(_READS_FILE.search, calls.values())):
+        return ""
+    return (
+        f"this project's settings are in its program ({', '.join(own)}), and this command reads only those of a stack's"
+        " file. `pulumi preview` checks them. `status`, `drain`, `plan` and `verify-state` read the state, and work"
+    )

@@ -126,6 +126,8 @@ def _admit() -> None:
         return serve(props, config)
 
     require_engine(_context())
+    for served in tuple(getattr(main, "_PROVIDER_CACHE", ())):  # by what the first gate's call can't have looked at
+        require_known(served, did="was loaded before a gate's, and nothing more is done")
     main.get_provider = admitted
 
 
@@ -151,16 +153,17 @@ def stranger(context: Any) -> str:  # noqa: ANN401
     )
 
 
-def require_known(pickled: object) -> None:
-    """Raises PluginRefused where a ``__provider`` is not one of this project's, nor one that the site names."""
+def require_known(pickled: object, did: str = "was not loaded") -> None:
+    """Raises PluginRefused where a ``__provider`` is not one of this project's, nor one that the site names. ``did``: what
+    has become of it."""
     name = reference(pickled) if isinstance(pickled, str) else None
     if name is not None and (is_ours(name) or name in os.environ.get(OWN_PROVIDERS, "").split(",")):
         return
     what = "holds code, or values" if name is None else f"names {plain(name, 80)!r}"
     raise PluginRefused(
-        f"the state or the program has a dynamic provider that isn't this project's ({what}); it was not loaded. Run"
-        " `slinky verify-state`. If it is your own: put its class, without attributes, into a module, and name it:"
-        f" {OWN_PROVIDERS}=MODULE.CLASS"
+        f"the state or the program has a dynamic provider that isn't this project's ({what}); it {did}. Run"
+        " `slinky verify-state`. If it is your own: put its class, without attributes, into a module, and name it"
+        f" wherever `pulumi` runs: {OWN_PROVIDERS}=MODULE.CLASS"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -71,9 +71,10 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
     )
 
 
-def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
-    """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds."""
-    found = attempts([*outside_places(config)], timeout_s)
+def unreachable(config: StackConfig, unknown: Collection[str] = (), *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
+    """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds. Hosts in
+    ``unknown`` are not tried."""
+    found = attempts([each for each in outside_places(config) if each.host not in unknown], timeout_s)
     return tuple(_finding(each.place, each.trouble, timeout_s) for each in found if not each.open)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -41,11 +41,18 @@ def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Chec
 
 
 def notices(
-    config: StackConfig, env: Mapping[str, str], home: Path, look: Look = quick, longest_s: float = TIMEOUT_S
+    config: StackConfig,
+    env: Mapping[str, str],
+    home: Path,
+    look: Look = quick,
+    longest_s: float = TIMEOUT_S,
+    *,
+    unknown: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them. ``look`` is the one
-    at Slurm, waited for ``longest_s``."""
-    slurm = _Preflight(lambda: look(config, env, home))
+    at Slurm, waited for ``longest_s``. ``unknown``: placeholders for what another resource of the program will give. They
+    are not tried, and Slurm isn't compared with them."""
+    slurm = _Preflight(lambda: () if unknown else look(config, env, home))
     slurm.start()
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
@@ -53,7 +60,7 @@ def notices(
         today = datetime.now(UTC).date()
         here = (notice for part in parts_of(config) for notice in part.notices(config, today))
         asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
-        found = (*here, *shut, *unreachable(config), *asked)
+        found = (*here, *shut, *unreachable(config, unknown), *asked)
     slurm.join(max(0.0, began + longest_s - time.monotonic()))
     return (*found, *findings(slurm.found))
 

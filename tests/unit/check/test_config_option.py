@@ -47,3 +47,58 @@ def test_a_stack_and_a_file_are_not_both(command: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--stack", "a", "--config", EXAMPLE])
     assert ended.value.code == 2
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A stack's file of a project whose program describes the cluster."""
+    (tmp_path / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text("import slinky_iac\n\nslinky_iac.HybridCluster('atlas')\n")
+    file = tmp_path / "Pulumi.a.yaml"
+    file.write_text("config:\n  slinky-iac:slurmKey:\n    secure: v1:abc\n")
+    return file
+
+
+@pytest.mark.parametrize("command", [["rights", "--for", "review"], ["preflight", "--from-here-only"], ["handoff"]])
+def test_settings_that_are_in_a_program_are_said_to_be_there(
+    command: list[str], program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main([*command, "--config", str(program), *(["--out", str(program.parent / "h")] if command == ["handoff"] else [])])
+        == 1
+    )
+    said = capsys.readouterr().err
+    assert "this project's settings are in its program (__main__.py)" in said
+    assert "is missing" not in said
+
+
+def test_check_of_such_a_file_asks_for_no_section(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in (program.read_text(), "encryptionsalt: v1:salt\n", ""):
+        program.write_text(text)
+        assert main(["check", str(program)]) == 0
+        said = capsys.readouterr().out
+        assert "settings are in its program (__main__.py)" in " ".join(said.split())
+        assert "`pulumi preview`" in said
+        assert "slinky-iac:cluster:" not in said
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("Pulumi.a.yaml", "config: [", "this is no YAML"),
+        ("Pulumi.a.yaml", "config:\n  slinky-iac:nodesets: {}\n", "cluster: is missing"),
+        (
+            "__main__.py",
+            "from slinky_iac.components.program import hybrid_cluster\nhybrid_cluster()\n",
+            "cluster: is missing",
+        ),
+        ("__main__.py", "print()\n", "cluster: is missing"),
+        ("Pulumi.yaml", "name: platform\nruntime: python\nmain: elsewhere\n", "cluster: is missing"),
+    ],
+)
+def test_of_any_other_file_all_that_is_missing_is_said(
+    file: str, text: str, said: str, program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program.parent / file).write_text(text)
+    assert main(["check", str(program)]) == 6
+    assert said in capsys.readouterr().out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import runpy
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pulumi.runtime.settings import get_root_resource
 from pulumi.runtime.stack import Stack
 
 from components import HybridCluster, HybridClusterArgs
+from components.threads import in_thread
 from slinky_iac.config.findings import at
 from slinky_iac.config.reader import StackRefused, read_stack
 from tests.clusters import SECRETS, stack_sections
@@ -54,7 +56,11 @@ def test_a_broken_configuration_registers_nothing() -> None:
 def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> None:
     notice = at("controller.external").warning("tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
     with configured(stack_sections("all-outside"), KEYS), caplog.at_level(logging.INFO):
-        recording = run(lambda: HybridCluster("atlas", HybridClusterArgs(settings=read_stack(), notices=lambda: (notice,))))
+        recording = run(
+            lambda: HybridCluster(
+                "atlas", HybridClusterArgs(settings=read_stack(), notices=partial(in_thread, lambda: (notice,)))
+            )
+        )
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
     assert ("WARNING", str(notice)) in said
     assert any(level == "WARNING" and "external.slurmdHosts" in text for level, text in said)
@@ -68,7 +74,11 @@ def test_an_acknowledged_finding_warns_no_more_and_its_id_is_named(caplog: pytes
     reasons = {"mixed-cgroups": "checked on all hosts, HPC-1", "daemon-unreachable": "pods have a way to it, HPC-2"}
     data = merged(stack_sections("all-outside"), {"acknowledged": reasons})
     with configured(data, KEYS), caplog.at_level(logging.INFO):
-        recording = run(lambda: HybridCluster("atlas", HybridClusterArgs(settings=read_stack(), notices=lambda: (notice,))))
+        recording = run(
+            lambda: HybridCluster(
+                "atlas", HybridClusterArgs(settings=read_stack(), notices=partial(in_thread, lambda: (notice,)))
+            )
+        )
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
     assert not any(each in text for each in ("192.0.2.1", "one cgroup.conf") for _, text in said)
     named = [text for level, text in said if level == "INFO" and text.startswith("acknowledged in the stack's file: ")]

@@ -101,8 +101,7 @@ def test_an_image_of_another_resource_changes_the_digest_that_a_rollout_goes_by(
 
 def test_what_is_not_known_in_a_preview_is_unknown_and_never_a_placeholder() -> None:
     def program() -> None:
-        unknown = Output(set(), _never(), _false())
-        HybridCluster("atlas", slurmctld=unknown, accounting={"enabled": False}, **OUTSIDE)
+        HybridCluster("atlas", slurmctld=unknown(), accounting={"enabled": False}, **OUTSIDE)
 
     with configured({}, KEYS):
         recording = run(program, preview=True)
@@ -121,7 +120,8 @@ async def _false() -> bool:
 @pytest.mark.parametrize(
     ("known", "kind", "said"),
     [
-        ("10.0.0.5", "host", "is an IP address; wrap it"),
+        ("10.0.0.5", "host name", "is an IP address, and what was made leads to a DNS name. Wrap it"),
+        ("fd00::5", "address", "is an IPv6 address"),
         ("ctl.example.org", "address", "is a name; give it without"),
         ("not a host", "host", "isn't a host"),
         (None, "host", "isn't a host"),
@@ -131,7 +131,73 @@ async def _false() -> bool:
 def test_an_output_of_another_kind_ends_the_program(known: object, kind: str, said: str) -> None:
     with pytest.raises(pulumi.RunError, match=f"controller.external.host: the Output that it is given {said}"):
         checked(known, kind, "controller.external.host")
-    assert checked("10.0.0.5", "address", "x") == "10.0.0.5"
+    assert checked("10.0.0.5", "address", "x") == checked("10.0.0.5", "host", "x") == "10.0.0.5"
+
+
+@pytest.mark.parametrize(
+    ("host", "join"),
+    [("10.0.0.5", "10.0.0.5:6817"), ("ctl.example.org", "ctl.example.org:6817"), ("fd00::5", "[fd00::5]:6817")],
+)
+def test_slurmctlds_host_may_be_a_name_or_an_address_without_saying_which(host: str, join: str) -> None:
+    def program() -> None:
+        HybridCluster("atlas", slurmctld=Output.from_input(host), accounting={"enabled": False}, **OUTSIDE)
+
+    recording = made(program)
+    assert recording.one(f"{CR}Controller").inputs["spec"]["externalConfig"]["host"] == host
+    cluster = recording.one("slinky:slurm:HybridCluster")
+    assert recording.outputs[cluster.urn]["slurmd_join"] == f"/usr/sbin/slurmd --conf-server {join}"
+
+
+def test_an_address_as_text_is_what_an_address_as_an_output_is() -> None:
+    def slices(host: Any) -> list[dict[str, Any]]:
+        recording = made(lambda: HybridCluster("atlas", slurmctld="ctl.example.org", slurmdbd=address(host), **OUTSIDE))
+        return [each.inputs["endpoints"] for each in recording.of("EndpointSlice")]
+
+    async def later() -> str:
+        return "10.0.0.5"
+
+    assert slices("10.0.0.5") == slices(Output.from_input("10.0.0.5")) == slices(later())
+    assert slices("10.0.0.5")[0][0]["addresses"] == ["10.0.0.5"]
+    said = refused(lambda: HybridCluster("atlas", slurmctld=address("ctl.example.org"), **OUTSIDE))
+    assert "controller.external.host: address() was given a name" in said
+
+
+def warned(caplog: pytest.LogCaptureFixture, **hosts: Any) -> list[str]:
+    """What a preview warns of."""
+
+    def program() -> None:
+        HybridCluster("atlas", kubernetes={"kubeconfig": "/nowhere/kubeconfig"}, **OUTSIDE, **hosts)
+
+    with configured({}, KEYS):
+        run(program, preview=True)
+    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+
+
+def unknown() -> Output[str]:
+    return Output(set(), _never(), _false())
+
+
+def test_a_preview_warns_of_an_output_that_decides_what_leads_to_a_host(caplog: pytest.LogCaptureFixture) -> None:
+    """Only the update would learn that it is an address, in its middle."""
+    said = warned(caplog, slurmctld=unknown(), slurmdbd=unknown())
+    assert [each.partition(":")[0] for each in said if "isn't known yet" in each] == ["accounting.external.host"]
+    caplog.clear()
+    assert not any("isn't known yet" in each for each in warned(caplog, slurmctld=unknown(), slurmdbd=address(unknown())))
+
+
+def test_a_preview_with_outputs_says_what_answers_nothing_as_one_of_a_file_does(caplog: pytest.LogCaptureFixture) -> None:
+    closed = {"external": {"host": "dbd.invalid"}}
+    known = warned(caplog, slurmctld=Output.from_input("ctl.invalid"), accounting=closed)
+    assert any(each.startswith("kubernetes: ") and "/nowhere/kubeconfig" in each for each in known)
+    tried = [each.partition(" from here")[0] for each in known if ": tried " in each]
+    assert tried == [
+        "controller.external: tried slurmctld at ctl.invalid port 6817", "accounting.external: tried slurmdbd at dbd.invalid port 6819"
+    ]  # fmt: skip
+    caplog.clear()
+    later = warned(caplog, slurmctld=unknown(), accounting=closed)
+    assert not any("slinky-output" in each for each in later), "a placeholder isn't tried"
+    assert any(each.startswith("kubernetes: ") for each in later)
+    assert any("dbd.invalid port" in each for each in later)
 
 
 def test_an_output_that_decides_what_is_made_is_refused_by_its_path() -> None:

@@ -38,6 +38,10 @@ class Waits(ResourceProvider):
 
 class Other(Waits):
     pass
+
+class Unnamed(ResourceProvider):
+    def create(self, props):
+        return CreateResult("unnamed", {})
 """
 
 

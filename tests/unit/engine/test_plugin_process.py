@@ -123,6 +123,13 @@ def test_code_in_a_pickle_is_not_loaded_whoever_sends_it(engine: Played) -> None
     assert not engine.has("code-was-run")
 
 
+def test_a_provider_that_was_served_before_the_first_gate_is_named_by_that_one(engine: Played) -> None:
+    """Else it would depend on the order of calls whether a preview says it, or an update or a destroy in its middle."""
+    assert engine.call("Unnamed") == "made unnamed", "no gate has looked yet"
+    assert "names 'provides.Unnamed'); it was loaded before a gate's" in engine.call()
+    assert "SLINKY_IAC_PROVIDERS=MODULE.CLASS" in engine.call(), "each later call says it too"
+
+
 def test_a_plugin_ends_with_its_engine_and_not_with_the_engines_port(engine: Played) -> None:
     """Another process may listen where the engine did."""
     engine.call()
