@@ -242,7 +242,7 @@ def checked(known: object, kind: str, path: str) -> str:
         )
     if kind == _ADDRESS and not is_address(text):
         raise pulumi.RunError(f"{path}: the Output that it is given is a name; give it without address()")
-    if kind == _ADDRESS and ip_address(text).version != 4:  # noqa: PLR2004
+    if kind == _ADDRESS and ip_address(text).version != 4:
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IPv6 address, and address() takes IPv4, which the EndpointSlice is"
             " made for. Give a DNS name, or the address as text"

@@ -102,13 +102,17 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
-        if looks_like_values(whole):
-            return _unread(1, _VALUES)
-        bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
-        return replace(_unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE), is_bare=bare)
+        return _unconfigured(whole)
     if twice := tuple(_twice(body, "", set())):
         return StackFile(faults=twice)
     return _read(config, body, project)
+
+
+def _unconfigured(whole: object) -> StackFile:
+    if looks_like_values(whole):
+        return _unread(1, _VALUES)
+    bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
+    return replace(_unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE), is_bare=bare)
 
 
 def _tabbed(text: str, tab: re.Match[str]) -> StackFile:

@@ -191,8 +191,9 @@ def test_a_preview_with_outputs_says_what_answers_nothing_as_one_of_a_file_does(
     assert any(each.startswith("kubernetes: ") and "/nowhere/kubeconfig" in each for each in known)
     tried = [each.partition(" from here")[0] for each in known if ": tried " in each]
     assert tried == [
-        "controller.external: tried slurmctld at ctl.invalid port 6817", "accounting.external: tried slurmdbd at dbd.invalid port 6819"
-    ]  # fmt: skip
+        "controller.external: tried slurmctld at ctl.invalid port 6817",
+        "accounting.external: tried slurmdbd at dbd.invalid port 6819",
+    ]
     caplog.clear()
     later = warned(caplog, slurmctld=unknown(), accounting=closed)
     assert not any("slinky-output" in each for each in later), "a placeholder isn't tried"

@@ -26,10 +26,10 @@ SAYS = {"warning", "info", "refused"}
 
 
 def used() -> set[str]:
-    """Ids that the library's own calls give."""
+    """Ids that the calls of library and components give."""
     calls = (
         keyword.value
-        for path in sorted((ROOT / "slinky_iac").rglob("*.py"))
+        for path in sorted(each for folder in ("slinky_iac", "components") for each in (ROOT / folder).rglob("*.py"))
         if 'id="' in (text := path.read_text())
         for call in ast.walk(ast.parse(text))
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in SAYS
