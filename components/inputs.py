@@ -213,7 +213,8 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
             )
         )
         return _FORMS["name"].format(0)
-    output = pulumi.Output.from_input(value.value if isinstance(value, Address) else value)
+    given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
+    output = pulumi.Output.from_input(given_by)
     if isinstance(value, Address):
         kind = _ADDRESS if kind in (_HOST, _NAME) else kind
     place = _FORMS[kind].format(len(found.outputs) + 1)
