@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
+from slinky_iac.config.others import of_others
 from slinky_iac.config.paths import value_at
 
 _SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
 _IMPLIED: Final[Mapping[str, Any]] = {
     "accounting": {"enabled": False},
-    "nodesetDefaults": {"replicas": 1, "enabled": True},
+    "nodesetDefaults": {"replicas": 1, "enabled": True, "partition": {"enabled": False}},
     "loginsetDefaults": {"replicas": 1, "enabled": True, **_LOGIN},
 }
-"""Defaults of every release that mean something else than the settings' own."""
+"""Defaults of every release that mean something else than the settings' own. Where a NodeSet says nothing of a partition,
+the templates of 1.0 and 1.1 leave the block out, and the operator reads false: the CRD's default is of a block's field."""
 _BEFORE_1_2: Final[Mapping[str, Any]] = {
     "nodesets": {"slinky": {"enabled": True, "replicas": 1, "partition": {"enabled": False}}},
     "loginsets": {"slinky": {"enabled": False}},
@@ -29,8 +31,6 @@ _BEFORE_1_2: Final[Mapping[str, Any]] = {
     },
 }
 """What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
-_FROM_1_1: Final[Mapping[str, Any]] = {"nodesetDefaults": {"partition": {"enabled": False}}}
-"""A NodeSet that says nothing of a partition has none of its own. In 1.0 it has one, as here (the CRDs' defaults)."""
 _PASSWORD: Final = {"name": "mariadb-password", "key": "password"}
 _DATABASE: Final = {
     "host": "mariadb",
@@ -45,6 +45,7 @@ _ORDER: Final = (
 _OUTSIDE: Final = {"external", "externalConfig", "enabled"}
 
 
+_A_POD_A_NODE: Final = "daemonset"
 _MOUNT: Final = ("subPath", "mountPropagation")
 
 
@@ -68,12 +69,11 @@ def fullname(values: Mapping[str, Any], release: str) -> str:
 def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple[int, int]) -> Read:
     """All settings. ``line``: the chart's release, as (1, 2)."""
     old = _BEFORE_1_2 if line < (1, 2) else {}
-    if line == (1, 0):  # there the NodeSet has a partition of its own
+    if line == (1, 0):  # there the chart's own NodeSet has a partition of its own
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
-    implied = _IMPLIED if line == (1, 0) else merged(_IMPLIED, _FROM_1_1)
     notes: list[str] = []
     left: list[tuple[str, str]] = []
-    whole = merged(merged(implied, old), _shaped(values, (), left))
+    whole = merged(merged(_IMPLIED, old), _shaped(values, (), left))
     whole = _named(whole, release, namespace, notes)
     for sets, defaults in _SETS.items():
         common = whole.pop(defaults, None) or {}
@@ -91,9 +91,10 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     taken.left[:0] = left
     _classes(taken.settings)
     _sshd(taken.settings)
-    if taken.settings.get("keys", {}).get("source") == "existing":
-        notes.append("cluster.createNamespace: false, because the keys' Secrets are in the namespace already")
     cluster = taken.settings["cluster"]
+    if found := of_others(taken.settings):
+        cluster["createNamespace"] = False
+        notes.append(f"cluster.createNamespace: false, because others make in the namespace: {', '.join(found)}")
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
     return Read(taken, [*notes, *taken.notes])
@@ -149,6 +150,8 @@ def _set(
     if found.pop("enabled", True) is False:
         notes.append(f"{at}: enabled is false, so it isn't carried over")
         return None
+    if str(found.get("scalingMode")).lower() == _A_POD_A_NODE:
+        found.pop("replicas", None)  # the chart doesn't read it then, and only a person knows how many there are
     container = "slurmd" if at.startswith("nodesets") else "login"
     return _volumes(at, found, container, left)
 

@@ -167,7 +167,9 @@ def _nodesets() -> Iterator[Row]:
     )
     for word in ("replicas", "count", "size"):
         yield Row(f"{at}.{word}", f"{here}.replicas", to.number)
-    daemon_set = "a NodeSet is a number of pods: set `replicas`, one for each Kubernetes node that is to have a pod"
+    daemon_set = (
+        "a NodeSet is a number of pods: set `replicas`, which only you know: one for each Kubernetes node with a pod"
+    )
     yield Row(
         f"{at}.scalingMode",
         take=to.only(

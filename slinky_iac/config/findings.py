@@ -57,6 +57,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " logins only.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it if everybody who can be root in the pod may be root on the node.",
+    "namespace-of-others": "The stack's settings name a Secret, claim or ConfigMap that others make in a namespace which"
+    " `pulumi destroy` removes. Set `cluster.createNamespace: false`, or `cluster.keepNamespace: true`. Acknowledge it if"
+    " your own program makes the object.",
     "network-policies-off": "The Kubernetes has a network plugin that can enforce NetworkPolicies, and the stack makes none."
     " Acknowledge it if others make them; otherwise set `networkPolicies.enabled` ([networks.md](networks.md)).",
     "network-policies-unenforced": "The stack makes NetworkPolicies, and this Kubernetes has no network plugin that is known"

@@ -37,16 +37,10 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 def kept(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Two Secrets that this stack makes can't have one name. Those that somebody else makes have the names that they are
-    given, and a namespace that is destroyed takes them with it."""
-    keys, cluster = config.keys, config.cluster
+    given."""
+    keys = config.keys
     if not keys.of_others and config.secret_of(SLURM).name == config.secret_of(JWT).name:
         yield at("keys").error("both keys would be made in one Secret; name different ones in slurmKeyFrom and jwtKeyFrom")
-    if keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
-        yield at("cluster.createNamespace").error(
-            f"is true (the default) with keys.source: {keys.source}: `pulumi destroy` would delete the namespace, and"
-            " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
-            " cluster.keepNamespace: true"
-        )
 
 
 def _named(config: StackConfig) -> Iterator[Finding]:

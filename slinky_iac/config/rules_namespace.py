@@ -1,4 +1,5 @@
-"""Rules about the namespace's limits: what Kubernetes would refuse of this stack's own pods is refused here first.
+"""Rules about the namespace: what it holds of others, and its limits: what Kubernetes would refuse of this stack's own pods
+is refused here first.
 
 Sources: slurm-operator ``internal/builder`` (slurmd is privileged; no pod drops capabilities or sets a seccomp profile;
 sidecars have no requests); Kubernetes, "Pod Security Standards" and "Resource Quotas".
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.others import of_others
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -22,6 +24,8 @@ _DEVICES: Final = re.compile(r"requests\.[a-z0-9.-]+\.[a-z]+/[A-Za-z0-9_.-]+")
 """A limit of a device plugin's resource, as requests.nvidia.com/gpu: pods that ask for none pass it."""
 _COMPUTE: Final = frozenset({"requests.cpu", "requests.memory", "limits.memory", "cpu", "memory"})
 """Limits of what all containers ask for: Kubernetes refuses a pod with one that asks for nothing."""
+_SHOWN: Final = 3
+"""Objects that a message names."""
 _SPARE: Final = 2
 """Pods beside those that a stack keeps: one of a Deployment that is rolled, and one of preflight."""
 
@@ -44,6 +48,30 @@ def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"baseline refuses privileged pods and pods on the host network, and {name_of(needed[0])} needs it: no such pod"
             " would be made. Set privileged, or leave it out"
         )
+
+
+def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A namespace that is destroyed takes with it what somebody else made there. Without their keys daemons outside refuse a
+    new cluster, so there it is an error; of all else a program may be the maker itself."""
+    cluster = config.cluster
+    if not cluster.create_namespace or cluster.keep_namespace:
+        return
+    parts = {"controller", "accounting", "restapi", "nodesets", "logins", "keys"}
+    settings = config.model_dump(by_alias=True, exclude_defaults=True, include=parts)
+    sssd = config.identity.sssd
+    settings["identity"] = {"sssd": sssd.model_dump(by_alias=True)} if sssd else {}
+    settings["cluster"] = {"images": {"pullSecrets": cluster.images.pull_secrets}}
+    found = of_others(settings)
+    if not found:
+        return
+    keys = f" with keys.source: {config.keys.source}" if config.keys.of_others else ""
+    some = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    said = (
+        f"is true (the default){keys}: `pulumi destroy` would delete the namespace, and in it what somebody else made"
+        f" ({some}). Set it false; where this stack made the namespace already, set cluster.keepNamespace: true"
+    )
+    place = at("cluster.createNamespace")
+    yield place.error(said) if keys else place.warning(said, id="namespace-of-others")
 
 
 def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -78,4 +106,4 @@ def pods(config: StackConfig) -> int:
     return daemons + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 
 
-RULES = (pod_security, quota)
+RULES = (held, pod_security, quota)

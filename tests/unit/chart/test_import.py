@@ -351,13 +351,15 @@ def test_the_chart_s_values_are_recognised_by_check() -> None:
     assert "import-chart" not in other.finding.message
 
 
-@pytest.mark.parametrize(("line", "own"), [((1, 0), None), ((1, 1), {"enabled": False}), ((1, 2), {"enabled": False})])
-def test_a_nodeset_has_a_partition_of_its_own_where_the_chart_gives_it_one(
-    line: tuple[int, int], own: dict[str, bool] | None
-) -> None:
-    """1.0's CRD has true where the chart says nothing, later ones false; so has 1.2's nodesetDefaults."""
-    settings, _ = taken("{clusterName: a, nodesets: {gpu: {replicas: 1}}}", line)
-    assert settings["nodesets"]["gpu"].get("partition") == own
+@pytest.mark.parametrize("line", [(1, 0), (1, 1), (1, 2)])
+def test_a_nodeset_has_a_partition_of_its_own_only_where_the_values_say_so(line: tuple[int, int]) -> None:
+    """Without the block 1.0 and 1.1 render none, and the operator reads false; 1.2's nodesetDefaults say false."""
+    settings, _ = taken(
+        "nodesets: {a: {}, b: {partition: {configMap: {MaxTime: 1}}}, c: {partition: {enabled: true}}, slinky: {}}",
+        line,
+    )
+    own = {name: each["partition"]["enabled"] for name, each in settings["nodesets"].items()}
+    assert own == {"a": False, "b": False, "c": True, "slinky": line == (1, 0)}
 
 
 def test_values_of_a_chart_that_has_slinkys_as_a_dependency(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,7 +68,7 @@ DAEMONS = [
         minimal(keys={"source": "existing", "slurmKeyFrom": {"secret": "a"}, "jwtKeyFrom": {"secret": "b"}}),
         "error",
         "cluster.createNamespace",
-        ("pulumi destroy", "Secrets", "cluster.keepNamespace"),
+        ("pulumi destroy", "Secret a, Secret b", "cluster.keepNamespace"),
         {"cluster": {"createNamespace": False}},
     ),
     Case(

@@ -470,7 +470,8 @@ SOUND = {
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
     "resources of a daemon": minimal(controller={"resources": {"cpus": 2, "memory": "4Gi"}}),
     "a password in a Secret of others": minimal(
-        accounting={"database": {"host": "db.example.org", "passwordFrom": {"secret": "mariadb", "key": "password"}}}
+        cluster={"name": "lab", "createNamespace": False},
+        accounting={"database": {"host": "db.example.org", "passwordFrom": {"secret": "mariadb", "key": "password"}}},
     ),
     "raw pieces": nodeset(
         raw={

@@ -158,6 +158,17 @@ NETWORKS_TOLD = [
         {"networkPolicies": {"egress": {"parts": ["slurmd"]}}},
     ),
     Case(
+        "a namespace that would take a claim and a Secret of others with it",
+        minimal(
+            controller={"persistence": {"existingClaim": "state"}},
+            logins={"main": {"sssdConfFrom": {"secret": "sssd"}}},
+        ),
+        "warning",
+        "cluster.createNamespace",
+        ("pulumi destroy", "claim state, Secret sssd", "cluster.keepNamespace"),
+        {"cluster": {"createNamespace": False}},
+    ),
+    Case(
         "a level for somebody else's namespace",
         minimal(cluster={"name": "lab", "podSecurity": "privileged", "createNamespace": False}),
         "warning",

@@ -1,0 +1,51 @@
+"""What settings name in the cluster's namespace that somebody else makes there: Secrets, claims, ConfigMaps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from slinky_iac.config.shown import name_of
+
+_CLAIMS: Final = frozenset({"existingClaim", "claimName"})
+_REFERENCES: Final[Mapping[str, str]] = {
+    "configMap": "ConfigMap",
+    "configMapKeyRef": "ConfigMap",
+    "configMapRef": "ConfigMap",
+    "nodePublishSecretRef": "Secret",
+    "secret": "Secret",
+    "secretKeyRef": "Secret",
+    "secretRef": "Secret",
+}
+"""Fields of Kubernetes that name an object as ``{name: …}``."""
+
+
+def of_others(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Kind and name of each object that ``settings``, as a stack's file has them, take as given; each once."""
+    daemons = {name: settings.get(name) for name in ("controller", "accounting", "restapi", "nodesets", "logins")}
+    sssd = (settings.get("identity") or {}).get("sssd")
+    images = (settings.get("cluster") or {}).get("images")
+    own = settings.get("keys") or {}
+    keys = own if own.get("source") in {"existing", "external"} else {}
+    return tuple(dict.fromkeys(_named({"keys": keys, **daemons, "sssd": sssd, "images": images})))
+
+
+def _named(value: object) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _named(each)
+    if not isinstance(value, Mapping):
+        return
+    for key, each in value.items():
+        if key in _CLAIMS and isinstance(each, str) and each:
+            yield f"claim {name_of(each)}"
+        elif key == "secretName" and isinstance(each, str):
+            yield f"Secret {name_of(each)}"
+        elif key == "pullSecrets" and isinstance(each, list | tuple):
+            yield from (f"Secret {name_of(str(name))}" for name in each)
+        elif str(key).endswith("From") and isinstance(each, Mapping) and isinstance(each.get("secret"), str):
+            yield f"Secret {name_of(each['secret'])}"
+        elif key in _REFERENCES and isinstance(each, Mapping) and isinstance(each.get("name"), str):
+            yield f"{_REFERENCES[key]} {name_of(each['name'])}"
+        else:
+            yield from _named(each)
