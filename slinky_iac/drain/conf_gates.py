@@ -53,7 +53,7 @@ class ControllerGateProvider(ClusterGate):
         """Wait until slurmctld has no job, and delete the Controller; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
 
-        settings = _settings(_props).of_destroy(os.environ.get(KEEP_QUEUE, ""))
+        settings = _of_destroy(_props)
         with at_work(settings) as session:
             conf_run.end(session, settings)
 
@@ -73,7 +73,7 @@ class QueueGateProvider(ClusterGate):
         """Wait until no job waits; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
 
-        settings = _settings(_props).of_destroy(os.environ.get(KEEP_QUEUE, ""))
+        settings = _of_destroy(_props)
         with at_work(settings) as session:
             conf_run.finish(session, settings, "first")
 
@@ -84,6 +84,10 @@ def _settings(props: Props, olds: Props | None = None) -> ConfSettings:
 
     former = (olds or {}).get("nodesets") or {}
     return ConfSettings.from_props({**props, "nodesets": {**former, **(props.get("nodesets") or {})}})
+
+
+def _of_destroy(props: Props) -> ConfSettings:
+    return _settings(props).of_destroy(os.environ.get(KEEP_QUEUE, ""))
 
 
 def _settle(props: Props, olds: Props) -> None:

@@ -239,10 +239,7 @@ def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
 
 def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
     open_ = opened(look, goal.leaving)
-    closed = {name: CLOSED[state] for name, state in open_.items()}
-    if open_ and look.can_close:
-        return ClosePartitions(closed, open_)
-    return Stop(_cannot_close(closed, goal), "blocked") if open_ and not goal.ends else None
+    return _set(look, goal, {name: CLOSED[state] for name, state in open_.items()}, open_)
 
 
 def _shut(look: ConfLook, goal: ConfGoal) -> Step | None:
@@ -250,10 +247,14 @@ def _shut(look: ConfLook, goal: ConfGoal) -> Step | None:
     waits = {name for job in look.cluster.unfinished if job.waits and not goal.ends for name in job.partitions}
     drained = {name: look.partitions[name] for name in goal.leaving.partitions if name in waits and name in look.partitions}
     before = {name: "DRAIN" for name, states in drained.items() if SHUT not in states}
-    if not before:
-        return None
-    shut = dict.fromkeys(before, SHUT)
-    return ClosePartitions(shut, before) if look.can_close else Stop(_cannot_close(shut, goal), "blocked")
+    return _set(look, goal, dict.fromkeys(before, SHUT), before)
+
+
+def _set(look: ConfLook, goal: ConfGoal, states: Mapping[str, str], before: Mapping[str, str]) -> Step | None:
+    """Partitions set to these states; the end where slurmrestd can't, unless slurmctld ends and its jobs are waited for."""
+    if states and look.can_close:
+        return ClosePartitions(states, before)
+    return Stop(_cannot_close(states, goal), "blocked") if states and not goal.ends else None
 
 
 def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:

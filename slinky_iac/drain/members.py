@@ -240,7 +240,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     if seen.nodeset is None:
         return (f"there is no NodeSet {settings.resource}",)
     if seen.cluster is None:
-        return (f"Slurm could not be asked: {seen.problem}",)
+        return (seen.unasked,)
     wanted = seen.nodeset.spec.replicas
     faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
     held = _held(seen, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,13 +11,13 @@ from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
 from slinky_iac.drain.cost import undecided
-from slinky_iac.drain.free_machines import with_free_machines
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings, Settings, pseudonym
-from slinky_iac.errors import SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
+from slinky_iac.errors import KubeForbidden, SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.machines import names_for_new_pods
 from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -27,6 +28,8 @@ from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 
 LASTING: Final = (SlurmrestAuthError, SlurmrestElsewhere, SlurmrestVersionError)
 """A refused token, another cluster's slurmctld, an unsuitable slurmrestd: no later look would be better."""
+PREVIEW_S: Final = 20.0
+"""Seconds that one question of a preview may take: it is looked at by somebody who waits."""
 REUSED_S: Final = 30.0
 """Age up to which a look that only continues to wait takes an earlier list of jobs again."""
 REST: Final = 4.0
@@ -96,27 +99,33 @@ def look(
 
     answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide, queue=chooses)
     seen = Observation(
-        now=now,
-        version=settings.version,
-        pods=found.pods,
-        nodeset=found.nodeset,
+        now,
+        settings.version,
+        found.pods,
+        found.nodeset,
         autoscalers=rivals(all_scalers, settings.leaving),
         cluster=None if answers is None else answers.view,
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    return Look(with_cordoned(with_free_machines(seen, kube, settings), kube, settings, is_makers), answers)
+    return Look(completed(seen, kube, settings, is_makers), answers)
 
 
-def with_cordoned(
+def completed(
     seen: Observation,
     kube: KubeClient,
     settings: GateSettings,
     is_makers: Callable[[KubeClient, str, str, str], bool] = marks.is_makers,
 ) -> Observation:
-    """The look with the pods that slurm-operator has cordoned and not uncordoned."""
+    """The look with what is asked for only where it matters: Kubernetes nodes on which new pods may come, where these get
+    their Slurm names from them, and pods that slurm-operator has cordoned and not uncordoned."""
+    state, space = seen.nodeset, settings.reach.namespace
+    staying = sum(1 for pod in seen.pods if not pod.terminating)
+    if state is not None and state.on_host_network and (settings.target > staying or seen.outdated):
+        with suppress(KubeForbidden):
+            seen = replace(seen, free_machines=names_for_new_pods(kube, space, state))
     held = (pod.name for pod in taken_back(seen, settings))
-    cordoned = frozenset(name for name in held if is_makers(kube, settings.reach.namespace, name, ANNOTATION_POD_CORDON))
+    cordoned = frozenset(name for name in held if is_makers(kube, space, name, ANNOTATION_POD_CORDON))
     return replace(seen, cordoned=cordoned) if cordoned else seen
 
 

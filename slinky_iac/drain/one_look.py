@@ -14,8 +14,7 @@ from typing import Final
 from slinky_iac.cluster.connection import LISTS_S, Connection
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.free_machines import with_free_machines
-from slinky_iac.drain.observe import Answers, ask_slurm, shown, with_cordoned
+from slinky_iac.drain.observe import Answers, ask_slurm, completed, shown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import KubeError
@@ -110,4 +109,4 @@ def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Obs
         restapi_ready=found.restapi_ready,
         problem=found.problem,
     )
-    return with_cordoned(with_free_machines(seen, session.kube, settings), session.kube, settings)
+    return completed(seen, session.kube, settings)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import closing_steps, losing
@@ -24,7 +24,7 @@ from slinky_iac.drain.conf_text import kept_back, leaving
 from slinky_iac.drain.free import named_in_words, names_in_use
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.members import undo_steps
-from slinky_iac.drain.observe import conf_look
+from slinky_iac.drain.observe import PREVIEW_S, conf_look
 from slinky_iac.drain.plan import (
     SCHEMA,
     Props,
@@ -45,8 +45,6 @@ from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.scalers import rivals
 
-BUDGET_S: Final = 20.0
-"""Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
 Opened = Callable[..., AbstractContextManager[Session]]
 
 
@@ -70,7 +68,7 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opene
 
 def _budget(*, first: bool) -> tuple[float, int]:
     """Seconds for a question, and tries: a first preview may come before there is a Kubernetes to ask."""
-    return (5.0, 1) if first else (BUDGET_S, 4)
+    return (5.0, 1) if first else (PREVIEW_S, 4)
 
 
 def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], seen: Observation) -> Seen:
@@ -193,7 +191,7 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
     kept: Props = dict(olds.get("plan") or {})
     if not settings.held and not olds:
         return Seen({})
-    with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
+    with open_session(settings.reach, settings.urn, budget_s=PREVIEW_S) as session:
         try:
             return Seen(maintenance.plan(session, settings) or kept)
         except SlinkyError as error:

@@ -41,6 +41,11 @@ class Observation:
     cordoned: frozenset[str] = frozenset()
     """Pods that slurm-operator has cordoned for a lower number of an autoscaler, which was raised again since."""
 
+    @property
+    def unasked(self) -> str:
+        """That Slurm could not be asked, and why."""
+        return f"Slurm could not be asked: {self.problem.rstrip('.')}"
+
     @cached_property
     def pods_by_name(self) -> dict[str, Pod]:
         """Pods by name."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.drain import sessions
+from slinky_iac.drain.observe import PREVIEW_S
 from slinky_iac.drain.plan import (
     Props,
     Seen,
@@ -21,7 +22,6 @@ from slinky_iac.drain.plan import (
     unknown_plan,
     waited_for,
 )
-from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Limits, Settings
@@ -73,7 +73,7 @@ def plan(
 ) -> tuple[Seen, dict[str, Props]]:
     """The plan of all that leaves, and what of it is still there; said to the person, too."""
     reach = Settings.common(props, "")["reach"]
-    with opened(reach, str(props.get("urn", "")), budget_s=BUDGET_S) as session:
+    with opened(reach, str(props.get("urn", "")), budget_s=PREVIEW_S) as session:
         found = {name: _looked(session, props, name, entry) for name, entry in leaving.items()}
         there = {name: each for name, each in found.items() if each is not None}
         for each in there.values():

@@ -79,7 +79,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     if (stop := steps.refused(state, goal) or _unfit(seen, goal, state)) is not None:
         return stop
     if cluster is None:
-        return steps.wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
+        return steps.wait(seen, goal, seen.unasked)
     if why := another_slurm(goal, cluster) or steps.operator_blind(seen, state) or steps.in_flight(seen, state):
         return steps.wait(seen, goal, why)
     stale = stale_records(seen, goal.owner)
@@ -191,9 +191,7 @@ def _delete(stage: ScaleInState) -> Step:
     if going:
         return DeletePods(tuple(going[:AT_ONCE]))
     if free:
-        return steps.trigger_sync(stage) or steps.wait(
-            seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=steps.answer_is_due(stage)
-        )
+        return steps.until_seen(stage, f"the operator has not yet seen the drain of {', '.join(free)}")
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)
     if stage.unfree:

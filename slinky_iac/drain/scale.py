@@ -20,12 +20,11 @@ from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
-from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.words import counted, iso, named
+from slinky_iac.drain.words import counted, iso, named, touched
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.slurmrest.concurrent_calls import several

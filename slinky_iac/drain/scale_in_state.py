@@ -16,7 +16,7 @@ from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import overrides_reasons
 from slinky_iac.drain.waiting import last_resort
-from slinky_iac.drain.words import by_policy, iso, waiting_line
+from slinky_iac.drain.words import iso, touched, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
@@ -233,12 +233,6 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
         return NotHeld("its pod has just started and may register with slurmctld at any moment")
     elsewhere = seen_elsewhere(each)
     return Unknown(elsewhere) if elsewhere else verdict(pod.slurm_node, cluster, now, forgets=True)
-
-
-def touched(goal: Goal, now: int) -> str:
-    """What a run that ends unfinished may have done to jobs: nothing before the deadline, and what the policy says after."""
-    acted = now >= goal.deadline_at and goal.policy.overtime_s > 0
-    return by_policy(goal) if acted else "Nothing was killed"
 
 
 def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:

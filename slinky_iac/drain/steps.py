@@ -68,8 +68,7 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     if early is not None:
         return early
     if cluster is None:
-        why = f"Slurm could not be asked: {seen.problem.rstrip('.')}"
-        return wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
+        return wait(seen, goal, f"{seen.unasked}. {WITHOUT_SLURMRESTD}" if goal.teardown else seen.unasked)
     clear = None if another_slurm(goal, cluster) else holds.under_others(seen, goal.owner)
     return clear or _towards(seen, goal, cluster, state)
 
@@ -275,7 +274,7 @@ def _hand_over(stage: ScaleInState) -> Step:
     """The write of replicas, if the operator sees what we see and would take exactly the selected pods."""
     unaware = stage.operator_unaware()
     if unaware:
-        return trigger_sync(stage) or wait(stage.seen, stage.goal, unaware, soon=answer_is_due(stage))
+        return until_seen(stage, unaware)
     endangered = stage.endangered()
     if endangered:
         return wait(stage.seen, stage.goal, endangered)
@@ -306,17 +305,14 @@ def _cordon(stage: ScaleInState) -> Step | None:
     return protocol.CordonAnnotate(pods) if pods else None
 
 
-def trigger_sync(stage: ScaleInState) -> Step | None:
-    """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
-    if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
-        return None
-    wanted = tags.triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
-    return protocol.TriggerSync((wanted,)) if wanted is not None else None
-
-
-def answer_is_due(stage: ScaleInState) -> bool:
-    """Whether the operator was told to look a moment ago."""
-    return any(tags.just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
+def until_seen(stage: ScaleInState, why: str) -> Step:
+    """The wait for the operator's look; one pod's tag is touched every few seconds, so that it looks at once."""
+    owner, now = stage.goal.owner, stage.seen.now
+    first = stage.unseen[:1] if now < stage.goal.ends_at else ()
+    if marks := tuple(mark for each in first if (mark := tags.triggered(each.pod, owner, now))):
+        return protocol.TriggerSync(marks)
+    due = any(tags.just_triggered(each.pod, owner, now) for each in stage.unseen)
+    return wait(stage.seen, stage.goal, why, soon=due)
 
 
 def wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:

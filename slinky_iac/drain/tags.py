@@ -112,24 +112,25 @@ def is_marked(pod: Pod, wanted: Mark) -> bool:
 
 
 def retagged(pod: Pod, owner: Owner, **changes: int | None) -> Mark | None:
-    """The mark of ``pod`` with ``hold`` as given; None for a pod without our tag, or whose tag is so."""
+    """The mark of ``pod`` with these fields of its tag; None for a pod without our tag, or whose tag is so."""
     tag = tag_of(pod, owner)
     changed = None if tag is None else Tag(**{**vars(tag), **changes})
-    return None if tag is None or changed is None or changed == tag else Mark(pod.name, tag.cost, changed.text())
+    return None if changed in (None, tag) else Mark(pod.name, changed.cost, changed.text())
 
 
 def triggered(pod: Pod, owner: Owner, at: int) -> Mark | None:
     """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
-    tag = tag_of(pod, owner)
-    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - TRIGGER_EVERY_S):
-        return None
-    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
+    return None if _nudged_since(pod, owner, at - TRIGGER_EVERY_S) else retagged(pod, owner, nudged_at=at)
 
 
 def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
     """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
+    return _nudged_since(pod, owner, at - ANSWER_S)
+
+
+def _nudged_since(pod: Pod, owner: Owner, moment: int) -> bool:
     tag = tag_of(pod, owner)
-    return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S
+    return tag is not None and tag.nudged_at is not None and tag.nudged_at > moment
 
 
 def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:

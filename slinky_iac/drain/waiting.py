@@ -8,7 +8,7 @@ from typing import Final
 from slinky_iac.drain.losses import Change, Loss, stays_lost
 from slinky_iac.drain.protocol import Cancel, Patience, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, Limits
-from slinky_iac.drain.words import by_policy, distinct, iso, jobs_in_words, some, whose
+from slinky_iac.drain.words import distinct, iso, jobs_in_words, some, touched, whose
 from slinky_iac.slurmrest.objects import Job
 
 _NEED: Final = "which need what goes (a node of --nodelist, their partition, slurmctld, or their srun or salloc)"
@@ -38,9 +38,8 @@ def until_none(
     if isinstance(step, Step):
         return step
     cannot, stays = late
-    said = by_policy(goal) if goal.policy.overtime_s else "No job was touched"
     why = f"{why}; {step}" if step else why
-    text = f"the deadline ({iso(goal.deadline_at)}) is over, and {cannot}: {why}. {said}, {stays}"
+    text = f"the deadline ({iso(goal.deadline_at)}) is over, and {cannot}: {why}. {touched(goal, now)}, {stays}"
     return Stop(text, cause="deadline", undo=goal.policy.on_deadline == "undo")
 
 

@@ -109,9 +109,11 @@ def last_job(jobs: Sequence[Job]) -> Job | None:
     return max(readable, key=lambda job: (job.expected_end or 0, -job.job_id), default=None)
 
 
-def by_policy(goal: Patience) -> str:
-    """What was done to jobs after a deadline whose policy acts on them."""
-    return f"Jobs were ended only as `onDeadline: {goal.policy.on_deadline}` says"
+def touched(goal: Patience, now: int) -> str:
+    """What a run that ends unfinished may have done to jobs: nothing before the deadline, and what the policy says after."""
+    if now >= goal.deadline_at and goal.policy.overtime_s > 0:
+        return f"Jobs were ended only as `onDeadline: {goal.policy.on_deadline}` says"
+    return "Nothing was killed"
 
 
 def waiting_line(

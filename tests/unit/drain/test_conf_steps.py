@@ -129,7 +129,7 @@ def test_at_the_deadline_no_job_is_touched_and_nothing_goes(policy):
     assert (step.cause, step.undo) == ("deadline", policy == "undo")
     assert "partition batch: 1 job (1 of alice)" in step.why
     assert "1 waiting in the queue (2 of alice)" in step.why
-    assert "No job was touched, slurm.conf is as it was" in step.why
+    assert "Nothing was killed, slurm.conf is as it was" in step.why
 
 
 def test_requeue_helps_hosts_and_no_partition():

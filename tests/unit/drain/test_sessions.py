@@ -110,7 +110,7 @@ def test_at_the_deadline_the_login_set_stays_and_the_way_out_is_named():
     with pytest.raises(DrainDeadline, match="kubectl delete -n slurm loginset slurm-login-main") as end:
         sessions.finish(found, settings())
     assert found.kube.there
-    assert "No job was touched" in str(end.value)
+    assert "Nothing was killed" in str(end.value)
     assert "of alice" in str(end.value)
 
 
