@@ -52,6 +52,7 @@ class SubmittedJob(Wire, frozen=True, kw_only=True):
     job_id: Annotated[int, Meta(gt=0)]
     job_state: States
     user_name: str
+    """Empty where slurmrestd can't name the user."""
     admin_comment: str
     comment: str
     hold: bool = False
@@ -119,7 +120,8 @@ class _Time(Wire, frozen=True):
 
 class _Row(Wire, frozen=True, kw_only=True):
     job_id: Annotated[int, Meta(gt=0)]
-    user: str
+    user: str | None
+    """None where slurmdbd has no association of the user, and slurmrestd's host doesn't know the number."""
     comment: _Comments
     state: _State
     time: _Time
@@ -134,7 +136,7 @@ class _Row(Wire, frozen=True, kw_only=True):
         return SubmittedJob(
             job_id=self.job_id,
             job_state=self.state.current,
-            user_name=self.user,
+            user_name=self.user or "",
             admin_comment=self.comment.administrator,
             comment=self.comment.job,
             state_reason=self.state.reason,
