@@ -155,6 +155,11 @@ class OperatorVersion:
         return self >= OperatorVersion(1, 1, 1)
 
     @property
+    def leaves_services(self) -> bool:
+        """Whether a Service stays as it was made, whatever its resource says later (up to 1.2; 1.3 changes it)."""
+        return self.minor <= 2
+
+    @property
     def writes_gres_conf(self) -> bool:
         """Whether it writes gres.conf, ``AutoDetect=nvidia``, where no file of the user's is called so (1.1 alone)."""
         return self.minor == 1

@@ -102,6 +102,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
     "secret-like-variable": "An environment variable is named like a secret. Pod specs, previews and the state show its"
     " value, and jobs inherit it. Acknowledge it if the value is no secret.",
+    "service-unchanged": "A Service isn't what its setting says: slurm-operator up to 1.2 leaves it as it was made. The"
+    " finding has the command that changes it.",
     "setting-ignored": "A setting has no effect because of another one. Remove it.",
     "settings-in-program": "The project's program describes the cluster itself, and the stack's file has its secrets alone"
     " ([own-repository.md](own-repository.md#a-cluster-beside-its-machines)). `pulumi preview` checks the settings.",
@@ -118,7 +120,7 @@ GENERAL: Final[Mapping[str, str]] = {
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
     | {"kubernetes-unverified", "no-nodesets", "output-taken-for-name", "nothing-to-acknowledge", "operator-1-0-pods"}
-    | {"network-policies-off", "network-policies-unenforced"}
+    | {"network-policies-off", "network-policies-unenforced", "service-unchanged"}
     | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""

@@ -73,6 +73,11 @@ class KubeClient(KubeRequests):
         """
         return self._object("Service", resources.Service, namespace, name).node_port
 
+    def services(self, namespace: str) -> dict[str, tuple[str, int | None]]:
+        """Type and first node port of each Service of a namespace, by name."""
+        found = self.listed(place("Service", namespace), Listed[resources.Service], f"Services of {namespace}")
+        return {each.metadata.name: (each.spec.type, each.node_port) for each in found}
+
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
         return self._get("/version", resources.Version, "the API server's version").git_version

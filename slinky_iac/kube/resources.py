@@ -87,17 +87,23 @@ class _ServiceStatus(Wire, frozen=True):
     load_balancer: _LoadBalancer = _LoadBalancer()
 
 
+class _Named(Wire, frozen=True):
+    name: str = ""
+
+
 class _ServicePort(Wire, frozen=True):
     node_port: int | None = None
 
 
 class _ServiceSpec(Wire, frozen=True):
+    type: str = "ClusterIP"
     ports: tuple[_ServicePort, ...] = ()
 
 
 class Service(Wire, frozen=True):
     """A Service."""
 
+    metadata: _Named = _Named()
     spec: _ServiceSpec = _ServiceSpec()
     status: _ServiceStatus = _ServiceStatus()
 

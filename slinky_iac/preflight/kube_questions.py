@@ -13,8 +13,9 @@ from slinky_iac import names
 from slinky_iac.blueprint.flows import parts
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.errors import KubeError, KubeNotFound
+from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable
 from slinky_iac.parts.registry import kinds_of, parts_of
+from slinky_iac.preflight import made_services
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -50,16 +51,19 @@ class Question:
 
 
 def answered(config: StackConfig, way: KubeConnection, questions: Iterable[Question]) -> Iterator[Finding]:
-    """What the answers come to."""
-    for each in questions:
-        if each.applies(config):
-            try:
-                with way.kube(BUDGET_S) as kube:
-                    answer = each.ask(kube, config)
-            except KubeError as error:
-                yield from each.silent(config, error)
-            else:
-                yield from each.findings(config, answer)
+    """What the answers come to. An API server that doesn't answer is asked nothing else: each question would wait again."""
+    silence: KubeUnreachable | None = None
+    for each in (question for question in questions if question.applies(config)):
+        try:
+            if silence is not None:
+                raise silence
+            with way.kube(BUDGET_S) as kube:
+                answer = each.ask(kube, config)
+        except KubeError as error:
+            silence = error if isinstance(error, KubeUnreachable) else None
+            yield from each.silent(config, error)
+        else:
+            yield from each.findings(config, answer)
 
 
 def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iterator[Finding]:
@@ -168,5 +172,6 @@ OTHERS: Final = (
         replaced,
     ),
     Question(_asks_groups, lambda kube, _: _groups(kube), _of_groups),
+    Question(made_services.applies, lambda kube, config: kube.services(config.cluster.namespace), made_services.unchanged),
 )
 """Asked where the API server takes connections."""

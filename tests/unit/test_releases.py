@@ -17,6 +17,7 @@ ABILITIES = (
     "needs_service_monitor_crd",
     "binding_webhook_is_cluster_wide",
     "has_node_ports",
+    "leaves_services",
     "writes_gres_conf",
     "prunes_slurm_conf",
     "leaves_records",
@@ -27,12 +28,25 @@ ABILITIES = (
     "renewal_stops",
 )
 TABLE = {
-    "1.0.0": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
-    "1.0.3": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
-    "1.0.4": {"needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
-    "1.0.5": {"confuses_equal_names", "renewal_stops"},
-    "1.0.6": {"confuses_equal_names", "renewal_stops"},
+    "1.0.0": {
+        "leaves_services",
+        "refs_have_namespace",
+        "needs_service_monitor_crd",
+        "confuses_equal_names",
+        "renewal_stops",
+    },
+    "1.0.3": {
+        "leaves_services",
+        "refs_have_namespace",
+        "needs_service_monitor_crd",
+        "confuses_equal_names",
+        "renewal_stops",
+    },
+    "1.0.4": {"leaves_services", "needs_service_monitor_crd", "confuses_equal_names", "renewal_stops"},
+    "1.0.5": {"leaves_services", "confuses_equal_names", "renewal_stops"},
+    "1.0.6": {"leaves_services", "confuses_equal_names", "renewal_stops"},
     "1.1.0": {
+        "leaves_services",
         "refs_have_namespace",
         "needs_service_monitor_crd",
         "has_jwks",
@@ -46,6 +60,7 @@ TABLE = {
         "renewal_stops",
     },
     "1.1.1": {
+        "leaves_services",
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
@@ -57,6 +72,7 @@ TABLE = {
         "renewal_stops",
     },
     "1.2.1": {
+        "leaves_services",
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",
@@ -70,6 +86,7 @@ TABLE = {
         "renewal_stops",
     },
     "1.2.2": {
+        "leaves_services",
         "has_jwks",
         "has_ssh",
         "has_scaling_mode",

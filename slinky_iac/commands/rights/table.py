@@ -147,6 +147,8 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if use is Use.PREFLIGHT:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
     else:
+        if config.operator_version.leaves_services:
+            yield Right(CORE, "services", ("list",), "whether Services are what the settings say", (), namespace)
         if config.operator_version.confuses_equal_names:
             yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
         why = "which Kubernetes cluster answers, and whether the namespace is there"
