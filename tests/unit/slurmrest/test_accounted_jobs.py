@@ -6,7 +6,7 @@ from tests.unit.slurmrest.fake import FakeSlurm
 
 
 def test_a_row_whose_user_neither_slurmdbd_nor_slurmrestd_can_name_is_read() -> None:
-    """A user of `identity` without an association: slurmrestd's pod doesn't know the name, and writes null (watched, 26.05)."""
+    """A user of `identity` without an association: slurmrestd's pod knows no name, and writes null (watched, 26.05)."""
     row = {
         "job_id": 7,
         "user": None,
