@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final, Literal
 
 GROUP = "slinky.slurm.net"
@@ -347,3 +347,8 @@ def permit_holds(permit: str, generation: int) -> bool:
 def permit_to_delete(generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be deleted."""
     return f"{PERMIT_DELETE}{PERMIT_AT}{generation}"
+
+
+def registered_by(states: Collection[str], features: Collection[str], nodeset: str) -> bool:
+    """Whether a pod of the NodeSet registered a node with these states and features."""
+    return "DYNAMIC_NORM" in states and nodeset in features

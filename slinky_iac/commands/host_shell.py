@@ -37,6 +37,13 @@ part config; printf '%s\\n' "$conf"
 """
 """For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file, by the rule of
 :mod:`slinky_iac.auth_alt`."""
+NODES: Final = """\
+part nodes; { nodes=$(scontrol -o show node 2>/dev/null) || nodes=-; printf '%s\\n' "$nodes"; } | awk '
+/^-$/ { print } /^NodeName=/ { line = ""; for (i = 1; i <= NF; i++)
+if ($i ~ /^(NodeName|AvailableFeatures|State)=./) line = line $i " "; print line }'
+"""
+"""For a script: names, features and states of all nodes, `-` where slurmctld doesn't tell. Read by
+:func:`slinky_iac.config.node_records.recorded`."""
 _PART: Final = re.compile(r"^== ([a-z.-]+)$")
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*)$")
 _NULL: Final = frozenset({"", "(null)", "n/a"})

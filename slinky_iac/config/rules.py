@@ -29,6 +29,7 @@ from slinky_iac.config import (
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at
+from slinky_iac.config.node_records import node_records
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import KINDS, StackConfig
@@ -202,10 +203,8 @@ def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
 
 
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    total = 0
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
-        total += nodeset.most
         if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
             yield at(f"{path}.drain.onDeadline").warning(
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
@@ -229,9 +228,10 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"{path}.maxReplicas").error(
                 "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
             )
-    if total > config.cluster.max_node_count - len(config.external.slurmd_hosts):
+    records = node_records(config)
+    if records.total > config.cluster.max_node_count:
         yield at("nodesets").error(
-            f"{total} pods and {len(config.external.slurmd_hosts)} outside hosts are more than cluster.maxNodeCount"
+            f"{records.pods} pods and {records.others} outside hosts are more than cluster.maxNodeCount"
             f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)"
         )
 

@@ -89,7 +89,8 @@ class Cluster(Section):
     slurm_version: SlurmRelease | None = None
     """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
     max_node_count: int = Field(default=1024, ge=1, le=65533)
-    """MaxNodeCount of slurm.conf: all NodeSets' pods together may not exceed it."""
+    """MaxNodeCount of slurm.conf: the most nodes that slurmctld may have: slurm.conf's own and the pods of all NodeSets
+    together. `slinky preflight` counts those of a slurmctld outside."""
     images: Images = Images()
     """Container images."""
 

@@ -5,11 +5,12 @@ From Slurm 26.05 on slurmctld tells its configuration over REST. Before, each li
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.auth_alt import completed
+from slinky_iac.config.node_records import COUNT, Registered, node_records
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -130,22 +131,33 @@ def _jwt(config: StackConfig, facts: Facts) -> Answers:
 
 
 def _max_node_count(config: StackConfig, facts: Facts) -> Answers:
-    """There is room for every pod and every metal host: a problem where not for those of today, else a warning."""
+    """There is room for every pod and for every other node that slurmctld has, which the number counts too: a problem where
+    not for those of today, else a warning."""
     got = None if facts.slurm.conf is None else facts.slurm.conf.MaxNodeCount
-    row = parameter("MaxNodeCount")
-    pods = sum(nodeset.most for nodeset in config.nodesets.values())
-    need, wanted = pods + len(config.external.slurmd_hosts), int(row.value(config))
-    paste = f"MaxNodeCount={max(wanted, need)}"
+    live: Sequence[Registered] | None = facts.slurm.nodes
+    if live is None and facts.host is not None:
+        live = facts.host.nodes
+    row, records = parameter("MaxNodeCount"), node_records(config, live or ())
+    wanted = int(row.value(config))
+    paste = f"MaxNodeCount={max(wanted, records.total)}"
+    counts = f"{records.pods} pods of the stack and {records.others} other nodes"
     if got is None:
-        yield unread(facts, f"It must be {need} at least", "MaxNodeCount")
-    elif got < need:
-        said = f"is {got or 'unset'}, and the stack asks for {need} nodes: {row.without}"
-        yield problem(said, "Set", paste, at=At.RESTARTED)
+        yield unread(facts, f"It must be {records.total} at least, for {counts}", "MaxNodeCount")
+    elif got < records.total:
+        advice = "Set" if records.total <= wanted else f"Set cluster.maxNodeCount to {records.total} or more, and"
+        yield problem(f"is {got or 'unset'}, and must hold {counts}: {row.without}", advice, paste, at=At.RESTARTED)
     elif got < wanted:
-        said = f"is {got}: enough for {need} nodes, and less than cluster.maxNodeCount says"
+        said = f"is {got}: enough for {counts}, and less than cluster.maxNodeCount says"
         yield warning(said, "Set it before the NodeSets grow", paste, at=At.RESTARTED)
+    elif live is None:
+        yield unknown(
+            f"is {got}, and counts every node; how many slurmctld has is {facts.slurm.unknown('nodes')}",
+            f"It must hold these nodes and {records.pods} pods; this counts them",
+            COUNT,
+            at=At.SLURMCTLD,
+        )
     else:
-        yield fine(f"is {got}; the stack asks for {need} nodes")
+        yield fine(f"is {got}: enough for {counts}")
 
 
 def _select_type(_: StackConfig, facts: Facts) -> Answers:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slinky_iac.blueprint.places import Place
+from slinky_iac.config.node_records import RecordedNode
 
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
     from slinky_iac.cluster.snapshot import Workers
@@ -214,6 +215,8 @@ class HostFacts:
     """Release of its own commands, which ask slurmdbd."""
     cgroup: bool | None = None
     """Whether its cgroup.conf suits pods; None where it can't be read."""
+    nodes: tuple[RecordedNode, ...] | None = None
+    """slurmctld's nodes: their names, features and states, and no more; None where it didn't tell."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from msgspec.structs import force_setattr, replace
 
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
-from slinky_iac.names import OPERATOR_REASON_PREFIX, stack_job
+from slinky_iac.names import OPERATOR_REASON_PREFIX, registered_by, stack_job
 from slinky_iac.text import one_line
 
 UNREADABLE: Final = "UNREADABLE"
@@ -157,7 +157,7 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
 
     def registered_by(self, nodeset: str) -> bool:
         """Whether a pod of the NodeSet registered it, as its feature tells; the pod may be gone, or another stack's."""
-        return "DYNAMIC_NORM" in self.state and nodeset in (*self.features, *self.active_features)
+        return registered_by(self.state, (*self.features, *self.active_features), nodeset)
 
     @property
     def state_text(self) -> str:

@@ -194,7 +194,11 @@ REQUIRED: Final = (
         comment="pods fetch their configuration; add to other SlurmctldParameters with a comma",
     ),
     Parameter(
-        "MaxNodeCount", lambda config: str(config.cluster.max_node_count), "pods beyond it can't register", Compared.LEAST
+        "MaxNodeCount",
+        lambda config: str(config.cluster.max_node_count),
+        "pods beyond it can't register",
+        Compared.LEAST,
+        comment="counts every node, those of this file and the pods: with less than both, pods can't register",
     ),
     Parameter(
         "ReturnToService",

@@ -10,7 +10,7 @@ from typing import Any
 
 from slinky_iac import node_demand
 from slinky_iac.blueprint.places import Place
-from slinky_iac.commands.init.stack import hints, read
+from slinky_iac.commands.init.stack import Wanted, hints, read, sections
 from slinky_iac.commands.preflight.pod import Placement, report_of
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.errors import KubeError, ProjectError, SlinkyError, SlurmrestError
@@ -144,7 +144,7 @@ def _report(data: bytes) -> None:
 def _host(data: bytes) -> str:
     found = read(data.decode("utf-8", "replace"))
     assert base64.b64encode(SECRET.encode()).decode() not in repr(found)
-    return "\n".join((*hints(found), repr(found)))
+    return "\n".join((*hints(found, sections(found, Wanted("ctl.example.org", "burst", 1, {}))), repr(found)))
 
 
 OWNED = {"manager": "slinky-iac-dev", "operation": "Apply", "fieldsV1": {"f:metadata": {"f:labels": {"f:x.org/ib": {}}}}}

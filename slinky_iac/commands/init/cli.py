@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
-    for hint in hints(found):
+    for hint in hints(found, settings):
         print(f"note: {hint}")
     if policies:
         print("note: networkPolicies are off: the file says what they need")

@@ -18,9 +18,11 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
-from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
+from slinky_iac.commands.init import room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.node_records import RecordedNode, recorded
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
@@ -29,10 +31,10 @@ from slinky_iac.releases import MINIMUM_SLURM
 SCRIPT: Final = (
     MARK
     + CONFIG
+    + NODES
     + """\
 key() { if [ -r "$1" ]; then base64 < "$1" | tr -d '\\n'; echo; fi; }
 part partitions; scontrol -o show partition 2>/dev/null | sed -n 's/^PartitionName=\\([^ ]*\\).*/\\1/p'
-part nodes; scontrol -o show node 2>/dev/null | sed -n 's/^NodeName=\\([^ ]*\\).*/\\1/p'
 dbd=$(value AccountingStorageHost)
 part database; getent ahostsv4 "$dbd" 2>/dev/null | sed -n '1s/ .*//p'
 part slurm.key; key "$folder/slurm.key"
@@ -72,7 +74,8 @@ class Found:
     backups: tuple[tuple[str, str], ...] = ()
     """Name and address of each backup slurmctld, in their order; an address that isn't known is empty."""
     partitions: frozenset[str] = frozenset()
-    nodes: frozenset[str] = frozenset()
+    nodes: tuple[RecordedNode, ...] | None = None
+    """slurmctld's nodes; None where they aren't known."""
     slurm_key: bytes | None = field(default=None, repr=False)
     jwt_key: bytes | None = field(default=None, repr=False)
 
@@ -112,7 +115,7 @@ def read(answer: str) -> Found:
         database_port=number(config, "AccountingStoragePort", 6819),
         backups=tuple(_backups(config)),
         partitions=frozenset(found.get("partitions", ())),
-        nodes=frozenset(found.get("nodes", ())),
+        nodes=recorded(found["nodes"]) if "nodes" in found else None,
         slurm_key=_key(found, "slurm.key"),
         jwt_key=_key(found, "jwt.key"),
     )
@@ -202,7 +205,7 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             f"the cluster has a partition {wanted.nodeset}, and a NodeSet brings one of its own name; choose another name"
             " with --nodeset NAME=REPLICAS"
         )
-    if any(node.startswith(f"{wanted.nodeset}-") for node in found.nodes):
+    if any(node.name.startswith(f"{wanted.nodeset}-") for node in found.nodes or ()):
         yield (
             f"the cluster has nodes named {wanted.nodeset}-…, as the pods of that NodeSet would be; choose another name with"
             " --nodeset NAME=REPLICAS"
@@ -215,8 +218,8 @@ def require_fit(found: Found, wanted: Wanted) -> None:
         raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
 
 
-def hints(found: Found) -> Iterator[str]:
-    """What to decide or to do that the file can't say for itself."""
+def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+    """What to decide or to do that the file with these settings can't say for itself."""
     if found.uid not in (None, SLURM_UID):
         yield (
             f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
@@ -224,8 +227,7 @@ def hints(found: Found) -> Iterator[str]:
         )
     if "enable_configless" not in found.parameters:
         yield "slurm.conf needs SlurmctldParameters=enable_configless: `slinky handoff` renders all lines that it needs"
-    if not found.max_nodes:
-        yield "slurm.conf has no MaxNodeCount, and pods need one: `slinky handoff` renders it"
+    yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
         line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
@@ -242,8 +244,6 @@ def hints(found: Found) -> Iterator[str]:
 def sections(found: Found, wanted: Wanted) -> Settings:
     """The stack's settings: those of ``wanted.base`` under those that the cluster decides."""
     cluster: Settings = {"name": found.name, "slurmVersion": found.release}
-    if found.max_nodes:
-        cluster["maxNodeCount"] = found.max_nodes
     tag = _OF_IMAGES.get(found.release)
     if tag is not None:
         cluster["images"] = {name: f"ghcr.io/slinkyproject/{name}:{tag}" for name in ("slurmrestd", "slurmd", "login")}
@@ -258,7 +258,9 @@ def sections(found: Found, wanted: Wanted) -> Settings:
         local = found.database in ("localhost", "127.0.0.1", found.host)
         host, address = (wanted.host, found.address) if local else (found.database, found.database_address)
         made["accounting"] = {"external": _external(host, address, found.database_port, _DBD_PORT)}
-    return _laid({name: made.get(name) for name in made}, wanted.base)
+    laid = _laid({name: made.get(name) for name in made}, wanted.base)
+    laid["cluster"]["maxNodeCount"] = room.most(found.max_nodes, room.records(laid, found.nodes))
+    return laid
 
 
 def _slurmctld(found: Found, wanted: Wanted) -> Settings:
@@ -287,7 +289,7 @@ def _laid(over: Settings, base: Mapping[str, object]) -> Settings:
 
 
 _COMMENTS: Final = {
-    "cluster": "ClusterName, release and MaxNodeCount as slurmctld has them. The name can't change later.",
+    "cluster": "ClusterName and release as slurmctld has them: the name can't change. maxNodeCount counts its nodes, too.",
     "keys": "The outside cluster's own keys; they are secrets of this stack: slurmKey and jwtKey.",
     "controller": "DECIDE: pods must reach slurmctld under this address, without NAT (`slinky docs outside-hosts`).",
     "accounting": "DECIDE: pods must reach slurmdbd under this address.",

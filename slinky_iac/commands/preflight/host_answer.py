@@ -13,7 +13,8 @@ from typing import Final
 
 from msgspec import convert
 
-from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
+from slinky_iac.config.node_records import recorded
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.preflight.facts import Clock, HostFacts, SlurmFacts
 from slinky_iac.slurmrest.controller import Partition
@@ -22,6 +23,7 @@ from slinky_iac.slurmrest.daemons import Cluster, Controller, SlurmConf
 SCRIPT: Final = (
     MARK
     + CONFIG
+    + NODES
     + """\
 hash() { if [ -r "$1" ]; then { sha256sum || openssl dgst -sha256 -r; } 2>/dev/null < "$1"; fi; }
 part clock; date +%s
@@ -85,6 +87,7 @@ def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts
         keys=prints,
         client=release[0] if release else "",
         cgroup=None if cgroup == ["-"] else _cgroup(cgroup),
+        nodes=recorded(found["nodes"]) if "nodes" in found else None,
     ), slurm
 
 

@@ -33,6 +33,7 @@ Slurmctld(primary) at ctl is UP
 def answer(config: str = CONFIG, *, slurm: bytes | None = SLURM, jwt: bytes | None = JWT, nodes: str = "metal-1") -> str:
     """What the script prints on slurmctld's host."""
     keys = {"slurm.key": slurm, "jwt.key": jwt}
-    parts = {"config": config, "partitions": "all\n", "nodes": f"{nodes}\n", "database": "10.99.0.12\n"}
+    listed = "".join(f"NodeName={each} State=IDLE \n" for each in nodes.split()) if nodes != "-" else "-\n"
+    parts = {"config": config, "partitions": "all\n", "nodes": listed, "database": "10.99.0.12\n"}
     parts |= {name: "" if raw is None else base64.b64encode(raw).decode() + "\n" for name, raw in keys.items()}
     return "".join(f"== {name}\n{text}" for name, text in parts.items()) + "== end\n"

@@ -65,6 +65,11 @@ def wanted(**more: Any) -> Wanted:
     return Wanted(**{"host": "ctl.example.org", "nodeset": "burst", "pods": 2, "base": {}, **more})
 
 
+def noted(told: str) -> list[str]:
+    found = read(told)
+    return list(hints(found, sections(found, wanted())))
+
+
 def written(folder: Path) -> dict[str, Any]:
     config: dict[str, Any] = yaml.safe_load((folder / "Pulumi.prod.yaml").read_text())["config"]
     return config
@@ -262,8 +267,8 @@ def test_a_cluster_whose_name_has_a_hyphen_is_written(project: Path) -> None:
     ],
 )
 def test_what_a_stack_has_to_follow_is_named(line: str, said: str) -> None:
-    found = list(hints(read(f"{CONFIG}{line}\n")))
-    assert found == list(hints(read(CONFIG))) if not said else any(said in each for each in found)
+    found = noted(answer(f"{CONFIG}{line}\n"))
+    assert found == noted(answer()) if not said else any(said in each for each in found)
 
 
 @pytest.mark.parametrize(
@@ -374,8 +379,41 @@ def test_another_port_needs_an_address_since_the_operator_knows_one_port_by_name
     ],
 )
 def test_what_the_file_cannot_say_is_a_note(config: str, hint: str) -> None:
-    assert [hint in each for each in hints(read(answer(config)))] == [True]
-    assert list(hints(read(answer()))) == []
+    assert [hint in each for each in noted(answer(config))] == [True]
+    assert noted(answer()) == []
+
+
+METAL = " ".join(f"metal-{number}" for number in range(64))
+"""A cluster's own nodes. Without MaxNodeCount slurmctld reports their number for it (read_config.c, read_slurm_conf)."""
+
+
+@pytest.mark.parametrize(
+    ("now", "nodes", "written", "said"),
+    [
+        (64, METAL, 1024, "64 other nodes and 4 pods of this stack"),
+        (67, METAL, 1024, "set MaxNodeCount=1024 in slurm.conf"),
+        (68, METAL, 68, ""),
+        (3, "", 1024, "MaxNodeCount is 3"),
+        (64, "-", 64, "which this output doesn't list"),
+    ],
+)
+def test_max_node_count_has_room_for_the_clusters_own_nodes_and_the_pods(
+    now: int, nodes: str, written: int, said: str
+) -> None:
+    told = answer(CONFIG.replace("= 512", f"= {now}"), nodes=nodes)
+    found = read(told)
+    settings = sections(found, wanted(pods=4))
+    assert settings["cluster"]["maxNodeCount"] == written
+    hinted = list(hints(found, settings))
+    assert [said in each for each in hinted] == ([True] if said else [])
+    errors = [p for p in judge(document(settings, "a test", {}))[1] if p.finding.level is Level.ERROR]
+    assert errors == []
+
+
+def test_pods_of_every_nodeset_of_the_base_count() -> None:
+    base = {"nodesets": {"gpu": {"replicas": 5}, "big": {"owner": "autoscaler", "replicas": 1, "maxReplicas": 2000}}}
+    found = read(answer(nodes=METAL))
+    assert sections(found, wanted(pods=4, base=base))["cluster"]["maxNodeCount"] == 64 + 4 + 5 + 2000
 
 
 def test_network_policies_are_on_once_what_is_missing_is_filled_in(

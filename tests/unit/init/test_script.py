@@ -16,9 +16,13 @@ SCONTROL = """\
 case "$*" in
 "show config") cat "$STATE/config" ;;
 *partition) printf 'PartitionName=all AllowGroups=ALL\\nPartitionName=metal State=UP\\n' ;;
-*node) printf 'NodeName=metal-1 Arch=x86_64\\nNodeName=metal-2 Arch=x86_64\\n' ;;
+*node) cat "$STATE/nodes"; [ -s "$STATE/nodes" ] || exit 1 ;;
 esac
 exit ${SCONTROL_CODE:-0}
+"""
+NODES = """\
+NodeName=metal-1 Arch=x86_64 AvailableFeatures=a,b ActiveFeatures=a State=DOWN*+DRAIN Reason=NodeName=x State=IDLE
+NodeName=gpu-0 Arch=x86_64 AvailableFeatures=gpu ActiveFeatures=gpu State=IDLE+DYNAMIC_NORM Version=26.05.5
 """
 SHELLS = [shell for shell in (["sh"], ["dash"], ["bash"], ["busybox", "sh"]) if shutil.which(shell[0])]
 
@@ -31,6 +35,7 @@ def host(tmp_path: Path) -> Path:
     config = CONFIG.replace("/etc/slurm/slurm.conf", f"{tmp_path}/slurm.conf")
     config = config.replace("jwt_key=/etc/slurm/jwt_hs256.key", f"disable_token_creation,jwt_key={tmp_path}/jwt.key")
     (tmp_path / "config").write_text(config.replace("= dbd", "= localhost"))
+    (tmp_path / "nodes").write_text(NODES)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "scontrol").write_text(SCONTROL)
     (tmp_path / "bin" / "scontrol").chmod(0o755)
@@ -53,10 +58,20 @@ def test_every_shell_gives_the_same_cluster_and_both_keys(host: Path, shell: lis
     assert (found.slurm_key, found.jwt_key) == (SLURM, JWT)
     assert (found.name, found.release, found.uid, found.max_nodes) == ("atlas", "26.05", 401, 512)
     assert found.partitions == {"all", "metal"}
-    assert found.nodes == {"metal-1", "metal-2"}
+    assert [(each.name, each.states, each.features) for each in found.nodes or ()] == [
+        ("metal-1", {"DOWN", "DRAIN"}, ("a", "b")),
+        ("gpu-0", {"IDLE", "DYNAMIC_NORM"}, ("gpu",)),
+    ]
+    assert [each.registered_by("gpu") for each in found.nodes or ()] == [False, True]
     assert found.tokens.hs256 == f"{host}/jwt.key"
     assert found.database_address in ("", "127.0.0.1"), "a resolver may not know localhost by IPv4"
     assert {path: path.read_bytes() for path in host.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("nodes", "known"), [("", None), ("No nodes in the system\n", ())])
+def test_nodes_that_are_not_told_are_unknown_and_none_are_none(host: Path, nodes: str, known: object) -> None:
+    (host / "nodes").write_text(nodes)
+    assert read(asked(host, ["sh"]).stdout).nodes == known
 
 
 def test_a_key_that_is_not_there_is_missing_and_no_error(host: Path) -> None:

@@ -76,6 +76,8 @@ def unready(for_s: int, trouble: str = "") -> Facts:
     return kube(workers=workers(worker_pod("gpu-0", ready=False, created=NOW - for_s, trouble=trouble)))
 
 
+METAL = tuple(node(f"metal-{number}") for number in range(1, 1026))
+"""Nodes of an own slurm.conf, of which the stack names the first."""
 CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("cluster-name", conf(ClusterName="other"), PROBLEM, "name: other"),
     ("cluster-name", conf(ClusterName=None), UNKNOWN, ""),
@@ -97,6 +99,8 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("max-node-count", conf(MaxNodeCount=0), PROBLEM, "MaxNodeCount=1024"),
     ("max-node-count", conf(MaxNodeCount=3), WARNING, "MaxNodeCount=1024"),
     ("max-node-count", conf(MaxNodeCount=None), UNKNOWN, ""),
+    ("max-node-count", slurm(conf=conf(MaxNodeCount=1024).slurm.conf, nodes=METAL), PROBLEM, "MaxNodeCount=1027"),
+    ("max-node-count", slurm(nodes=None), UNKNOWN, "grep -c ^NodeName="),
     ("return-to-service", conf(ReturnToService="none"), WARNING, "ReturnToService=2"),
     ("return-to-service", conf(ReturnToService=None), UNKNOWN, ""),
     ("gres-types", conf(GresTypes=["nic"]), PROBLEM, "GresTypes=nic,gpu"),

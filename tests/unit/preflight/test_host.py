@@ -54,13 +54,19 @@ BEFORE = replace(
 """Before the first `pulumi up`."""
 
 
-def answer(cgroup: str = "IgnoreSystemd=yes", clusters: str = "lab|10.0.0.1|6817|11520", **over: str) -> str:
+def answer(
+    cgroup: str = "IgnoreSystemd=yes",
+    clusters: str = "lab|10.0.0.1|6817|11520",
+    nodes: str = "NodeName=metal-1 State=IDLE \nNodeName=metal-2 State=IDLE ",
+    **over: str,
+) -> str:
     """What the script prints; ``over``: parameters, or parts by their names with `_` for `.`."""
     hashed = {"slurm.key": HASHES["slurm.key"], "jwt.key": HASHES["JWT key"]}
     parts = {
         "config": "\n".join(f"{key:24}= {value}" for key, value in {**CONFIG, **over}.items()),
         "clock": str(NOW),
         "partitions": "PartitionName=gpu NodeSets=gpu Nodes=(null)\nPartitionName=all NodeSets=gpu,metal Nodes=metal-1",
+        "nodes": nodes,
         "release": "slurm-wlm 26.05.5",
         "clusters": clusters,
         "cgroup": cgroup,
@@ -156,6 +162,23 @@ def test_what_the_host_can_not_say_stays_unknown() -> None:
     found = verdicts(asked(silent))
     names = ("cgroup", "slurmdbd", "version-slurmdbd", "slurm-key", "jwt-key", "partitions")
     assert {name: found[name] for name in names} == {key: {Verdict.UNKNOWN} for key in names}
+
+
+FULL = "\n".join(f"NodeName=metal-{number} State=IDLE " for number in range(64))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "most", "verdict", "said"),
+    [
+        (FULL, "64", Verdict.PROBLEM, "is 64, and must hold 2 pods of the stack and 64 other nodes"),
+        (f"{FULL}\nNodeName=gpu-0 AvailableFeatures=gpu State=IDLE+DYNAMIC_NORM ", "65", Verdict.PROBLEM, "64 other"),
+        (FULL, "1024", Verdict.FINE, "64 other nodes"),
+        ("-", "1024", Verdict.UNKNOWN, "how many slurmctld has is not known"),
+    ],
+)
+def test_the_clusters_own_nodes_take_room_of_max_node_count(nodes: str, most: str, verdict: Verdict, said: str) -> None:
+    (row,) = rows(asked(answer(nodes=nodes, MaxNodeCount=most)), "max-node-count")
+    assert (row.verdict, said in row.got) == (verdict, True), row
 
 
 def test_what_slurmrestd_said_counts_before_the_host() -> None:
