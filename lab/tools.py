@@ -9,6 +9,7 @@ LOCKS = Path(__file__).with_name("toolchain")
 KUBERNETES = "1.35.4"
 PULUMI = "3.255.0"
 PULUMI_KUBERNETES = "4.25.0"
+PULUMI_YAML = "1.38.1"
 COREDNS = "1.12.4"
 OPERATOR = "1.0.1"
 LATER_OPERATOR = "1.1.0"
@@ -215,6 +216,18 @@ HELMS = tuple(
     for version in (HELM_3, HELM_4)
 )
 """Not among TOOLS: only who asks builds them (lab/helm.py)."""
+
+YAML_HOST = Tool(
+    "pulumi-language-yaml",
+    PULUMI_YAML,
+    ("github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",),
+    ("pulumi-language-yaml",),
+    minutes=2,
+    cgo=False,
+    asked=(),
+)
+"""Not one of TOOLS: it runs programs in YAML, which tests of the component package have (tests/integration). Of the release
+that asks for the packages of PULUMI."""
 
 LINTER = Tool(
     "actionlint",

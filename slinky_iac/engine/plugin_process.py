@@ -137,11 +137,20 @@ def require_engine(context: Any) -> None:  # noqa: ANN401 - gRPC's, which has no
         raise PluginRefused(why)
 
 
+def require_caller(address: str) -> None:
+    """The same for the call that this thread serves in a plugin of another kind, which the engine at ``address`` started."""
+    if why := _stranger(engine_process.found(address), _context()):
+        raise PluginRefused(why)
+
+
 def stranger(context: Any) -> str:  # noqa: ANN401
     """Why a call isn't served, where it comes from another process than the engine or the kernel doesn't say; else empty."""
+    return _stranger(_engine(), context)
+
+
+def _stranger(engine: EngineProcess | None, context: Any) -> str:  # noqa: ANN401
     if not engine_process.KNOWN:
         return ""  # docs/security.md says so
-    engine = _engine()
     try:
         if engine is not None and context is not None and engine.calls_from(context.peer()):
             return ""

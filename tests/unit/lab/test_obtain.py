@@ -14,7 +14,7 @@ import pytest
 
 from lab import go, paths, python_env
 from lab.obtain import ensure, fetch, says_version
-from lab.tools import ENFORCER, LATER, LINTER, STORE, TOOLS, Release, Tool, tool
+from lab.tools import ENFORCER, LATER, LINTER, STORE, TOOLS, YAML_HOST, Release, Tool, tool
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -43,10 +43,10 @@ def a_program(folder: Path, said: str) -> str:
 
 
 def test_every_tool_has_its_lock_files_and_a_key() -> None:
-    for each in (*TOOLS, LATER, ENFORCER, STORE, LINTER):
+    for each in (*TOOLS, LATER, ENFORCER, STORE, LINTER, YAML_HOST):
         assert {"go.mod", "go.sum"} <= {file.name for file in each.lock.iterdir()}
         assert len(each.key()) == 12
-    assert len({each.key() for each in (*TOOLS, LATER, ENFORCER, STORE, LINTER)}) == len(TOOLS) + 4
+    assert len({each.key() for each in (*TOOLS, LATER, ENFORCER, STORE, LINTER, YAML_HOST)}) == len(TOOLS) + 5
 
 
 def test_lab_up_builds_one_operator_and_the_later_one_says_what_it_is_mixed_with() -> None:

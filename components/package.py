@@ -1,0 +1,123 @@
+"""The cluster as a package for Pulumi's other languages: a plugin that makes a HybridCluster for a program in YAML,
+TypeScript, Go, C# or Java. examples/other-languages is its folder, whose ``__main__.py`` calls :func:`serve`.
+
+The gates don't run in this plugin: the engine starts Pulumi's dynamic provider for them, also where no program runs
+(`pulumi destroy`). Which Python that is, the program's own Pulumi.yaml says (docs/adr/0031).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pulumi
+from pulumi.errors import InputPropertiesError
+from pulumi.provider import ConstructResult, Provider, main
+
+from slinky_iac import __version__
+from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.engine.plugin_process import require_caller
+
+from .hybrid_cluster import EXPORTS
+from .hybrid_cluster import HybridCluster as _Cluster
+from .inputs import address
+from .program_parts import HybridCluster
+from .resources import token
+
+TOKEN: Final = token("HybridCluster")
+"""The type in a program, and in the URN: the same as of a cluster in a Python program."""
+_ANY: Final = {"$ref": "pulumi.json#/Any"}
+_TEXT: Final = {"type": "string"}
+_TYPES: Final[Mapping[Any, Mapping[str, Any]]] = {
+    pulumi.Output[str]: _TEXT,
+    pulumi.Output[list[str]]: {"type": "array", "items": _TEXT},
+    pulumi.Output[dict[str, int]]: {"type": "object", "additionalProperties": {"type": "integer"}},
+}
+_HOSTS: Final = ("slurmctld", "slurmdbd")
+_ADDRESS: Final = "Address"
+_PASSWORD: Final = "databasePassword"
+
+
+class Package(Provider):
+    """Makes what a program of another language asks for."""
+
+    def __init__(self) -> None:
+        super().__init__(__version__, json.dumps(schema()))
+
+    def construct(
+        self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None
+    ) -> ConstructResult:
+        """The cluster. Raises InputPropertiesError where it is refused, and PluginRefused where another process than the
+        engine asks."""
+        require_caller(engine_address(sys.argv))
+        if resource_type != TOKEN:
+            raise _refused(f"this package has {TOKEN}, and no {resource_type}")
+        try:
+            cluster = made(name, inputs, options)
+        except StackRefused:
+            raise _refused("it wasn't made; the error above says why") from None
+        return ConstructResult(cluster.urn, {output: getattr(cluster, each) for output, each in EXPORTS.items()})
+
+
+def made(name: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None) -> HybridCluster:
+    """The cluster that a program's properties describe. Raises StackRefused as HybridCluster does."""
+    return HybridCluster(name, **arguments(inputs), export=False, opts=options)
+
+
+def _refused(why: str) -> InputPropertiesError:
+    return InputPropertiesError(why, [])  # without a list, SDK 3.272 ends in an AttributeError of its own
+
+
+def arguments(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of HybridCluster, of the properties that a program gives."""
+    given = {name: whole(value) for name, value in inputs.items()}
+    for host in _HOSTS:
+        if (output := given.pop(f"{host}{_ADDRESS}", None)) is not None:
+            given[host] = address(pulumi.Output.from_input(output))
+    if _PASSWORD in given:
+        given["database_password"] = given.pop(_PASSWORD)
+    own = inspect.signature(HybridCluster.__init__).parameters
+    more = {name: given.pop(name) for name in [*given] if name not in own}
+    return {**given, "more": more}
+
+
+def whole(value: Any) -> Any:  # noqa: ANN401 - what a program gives
+    """Whole numbers: on the way from a program each number becomes a float (``google.protobuf.Value``)."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {name: whole(inner) for name, inner in value.items()}
+    return [whole(inner) for inner in value] if isinstance(value, list) else value
+
+
+def schema() -> dict[str, Any]:
+    """The package's schema, of which `pulumi package add` makes an SDK."""
+    sections = {field.alias or name: _ANY for name, field in StackConfig.model_fields.items()}
+    hosts = {f"{host}{kind}": _TEXT for host in _HOSTS for kind in ("", _ADDRESS)}
+    outputs = inspect.get_annotations(_Cluster, eval_str=True)
+    cluster = {
+        "description": inspect.getdoc(_Cluster),
+        "isComponent": True,
+        "inputProperties": {**hosts, _PASSWORD: {**_TEXT, "secret": True}, **sections},
+        "properties": {output: _TYPES.get(outputs[each], _ANY) for output, each in EXPORTS.items()},
+    }
+    return {
+        "name": TOKEN.partition(":")[0],
+        "version": __version__,
+        "resources": {TOKEN: cluster},
+        "language": {"nodejs": {"respectSchemaVersion": True}, "python": {"respectSchemaVersion": True}},
+    }
+
+
+def engine_address(argv: list[str]) -> str:
+    """The engine's among the arguments of a plugin, ``FOLDER ENGINE [flags]``; empty where there is none."""
+    return next((word for word in argv[1:] if not word.startswith("-")), "")
+
+
+def serve() -> None:
+    """Be the plugin, until the engine ends it."""
+    main(Package(), sys.argv[1:])

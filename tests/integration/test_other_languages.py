@@ -1,0 +1,233 @@
+"""A program in YAML (examples/other-languages) on the real engine: the package makes the whole cluster, and its gates run in
+the package's Python, which no other Python here is: `python3` on PATH has no pulumi.
+
+Kubernetes is a real API server with the operator's CRDs; Slurm and the operator are played.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lab import yaml_host
+from lab.charts import crd_dir
+from slinky_iac import names
+from slinky_iac.kube.client import WORKERS
+from tests.integration.engine import STACK, Engine, Project
+from tests.integration.kube_api import KubeApi
+from tests.integration.kube_api import served as api_served
+from tests.integration.two_gates import World
+from tests.integration.two_gates import served as slurm_served
+from tests.made.rows import job, node, number
+from tests.raw_keys import text_key
+from tests.stacks import ROOT
+from tests.wheel import Site, build, install
+
+EXAMPLE = ROOT / "examples" / "other-languages"
+NODESET = "slurm-worker-cpu"
+POD = "cpu-0"
+SELECTOR = f"{WORKERS},{names.LABEL_INSTANCE}={NODESET}"
+HOST = "slurmctld.example.org"
+KINDS = "nodesets,controllers,restapis,pods,secrets,configmaps,services,endpointslices"
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example, with the package's environment made of the wheel."""
+    folder = tmp_path_factory.mktemp("languages")
+    copy = shutil.copytree(EXAMPLE, folder / "program")
+    install(build(folder / "dist"), Site(copy / "slinky"))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
+    with api_served(tmp_path_factory.mktemp("api")) as made:
+        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
+        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        made.kubectl("create", "namespace", "slurm")
+        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+        yield made
+
+
+class Program:
+    """The program with its stack, in a folder."""
+
+    def __init__(self, engine: Engine, folder: Path, kubeconfig: Path) -> None:
+        self.project = Project(engine, folder)
+        path = f"{engine.tools.bin_dir}:{yaml_host.program().parent}:/usr/bin:/bin"
+        self.env = {"PATH": path, "KUBECONFIG": str(kubeconfig)}
+        self.run("stack", "init", STACK)
+        for name in ("slurmKey", "jwtKey"):
+            value = base64.b64encode(text_key(name)).decode()
+            self.run("config", "set", "--secret", f"slinky-iac:{name}", stdin=value)
+
+    def give(self, **properties: object) -> None:
+        """Properties of the cluster, in place of the example's or beside them; None takes one away."""
+        file = self.project.folder / "Pulumi.yaml"
+        program = yaml.safe_load(file.read_text())
+        given = program["resources"]["atlas"]["properties"]
+        given |= properties
+        program["resources"]["atlas"]["properties"] = {name: each for name, each in given.items() if each is not None}
+        file.write_text(yaml.safe_dump(program))
+
+    def run(self, *words: str, ok: bool = True, stdin: str | None = None) -> str:
+        done = self.project.run(*words, ok=ok, stdin=stdin, env=self.env)
+        assert ok or done.returncode != 0
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def program(engine: Engine, example: Path, api: KubeApi, tmp_path: Path) -> Program:
+    folder = shutil.copytree(example, tmp_path / "program", symlinks=True)
+    return Program(engine, folder, api.kubeconfig)
+
+
+class Operator:
+    """Plays slurm-operator for one NodeSet of at most one pod, which is a node of the played Slurm, and Kubernetes' garbage
+    collector, for which every deletion in the foreground waits."""
+
+    def __init__(self, api: KubeApi, world: World) -> None:
+        self.api, self.world, self.over = api, world, threading.Event()
+        self.thread = threading.Thread(target=self.follow, daemon=True)
+
+    def __enter__(self) -> Operator:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(30)
+
+    def follow(self) -> None:
+        while not self.over.wait(0.5):
+            there = json.loads(self.api.kubectl("get", KINDS, "-n", "slurm", "-o", "json"))["items"]
+            has_pod = any(each["kind"] == "Pod" for each in there)
+            for each in there:
+                leaves = "deletionTimestamp" in each["metadata"]
+                if each["kind"] == "NodeSet":
+                    self.reconcile(each, 0 if leaves else each["spec"]["replicas"], has_pod)
+                if leaves and each["metadata"].get("finalizers"):
+                    what = (each["kind"], each["metadata"]["name"], "-n", "slurm")
+                    self.api.kubectl("patch", *what, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
+
+    def reconcile(self, nodeset: dict[str, Any], wanted: int, has_pod: bool) -> None:
+        if wanted and not has_pod:
+            with self.world.lock:
+                self.world.slurm.add(node(POD))
+            self.make_pod(nodeset)
+        if not wanted and has_pod:
+            self.api.kubectl("delete", "pod", POD, "-n", "slurm", "--force", "--grace-period=0")
+            with self.world.lock:
+                self.world.slurm.nodes.pop(POD, None)
+        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
+        seen = {"observedGeneration": nodeset["metadata"]["generation"], "nodeSetHash": "x", "selector": SELECTOR}
+        self.patch_status("nodeset", NODESET, {**counts, **seen})
+
+    def make_pod(self, nodeset: dict[str, Any]) -> None:
+        meta = nodeset["metadata"]
+        owner = {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": meta["name"], "uid": meta["uid"]}
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": POD,
+                "namespace": "slurm",
+                "labels": dict(each.split("=") for each in SELECTOR.split(",")) | {names.LABEL_POD_INDEX: "0"},
+                "ownerReferences": [owner | {"controller": True}],
+            },
+            "spec": {
+                "nodeName": "k-1",
+                "hostname": POD,
+                "automountServiceAccountToken": False,
+                "containers": [{"name": "slurmd", "image": "example.org/slurmd"}],
+            },
+        }
+        self.api.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(pod))
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        self.patch_status("pod", POD, {"phase": "Running", "conditions": [ready]})
+
+    def patch_status(self, kind: str, name: str, status: dict[str, Any]) -> None:
+        change = json.dumps({"status": status})
+        self.api.kubectl("patch", kind, name, "-n", "slurm", "--subresource=status", "--type=merge", "-p", change)
+
+
+@pytest.fixture
+def slurm() -> Iterator[tuple[World, str]]:
+    world = World()
+    world.slurm.keys, world.slurm.controller = (text_key("jwtKey"),), "atlas"
+    world.slurm.nodes.clear()
+    world.slurm.jobs.clear()
+    with slurm_served(world) as served:
+        yield served
+
+
+def test_the_whole_cluster_is_made_and_its_destroy_waits_for_a_job(
+    program: Program, api: KubeApi, slurm: tuple[World, str]
+) -> None:
+    world, url = slurm
+    program.give(
+        slurmctld={"fn::secret": HOST},  # an Output
+        slurmdbd=None,
+        accounting={"enabled": False},
+        cluster={"createNamespace": False, "fence": False},
+        operator={"install": False, "namespace": "slinky"},
+        keys={"source": "imported", "protect": False},
+        kubernetes={"context": "one"},
+        slurmrest={"url": url},
+        nodesets={"cpu": {"replicas": 1, "drain": {"deadline": 20, "onDeadline": "keep"}}},
+    )
+    with Operator(api, world):
+        program.run("up", "--yes", "--skip-preview")
+        controller = json.loads(api.kubectl("get", "controller", "slurm", "-n", "slurm", "-o", "json"))
+        assert controller["spec"]["externalConfig"]["host"] == HOST
+        assert HOST in program.project.run("stack", "output", "join", "--show-secrets", env=program.env).stdout
+        program.run("preview", "--expect-no-changes")
+
+        with world.lock:
+            world.slurm.add(job(77, nodes=POD, limit=9999, end_time=number(int(time.time()) + 9999)))
+            world.slurm.nodes[POD]["state"] = ["ALLOCATED"]
+        said = program.run("destroy", "--yes", "--skip-preview", ok=False)
+        assert "77" in said
+        assert world.drained(POD)
+        assert NODESET in api.kubectl("get", "nodesets", "-n", "slurm", "-o", "name")
+
+        with world.lock:
+            del world.slurm.jobs[77]
+            world.slurm.nodes[POD]["state"] = ["DRAIN", "IDLE"]
+        program.run("destroy", "--yes", "--skip-preview")
+    assert api.kubectl("get", "nodesets", "-n", "slurm", "-o", "name") == ""
+
+
+def test_without_the_package_s_python_nothing_is_made(program: Program, api: KubeApi) -> None:
+    """pulumi/pulumi#5455: the engine looks for the dynamic provider's Python in the program, which is in YAML."""
+    file = program.project.folder / "Pulumi.yaml"
+    without = yaml.safe_load(file.read_text())
+    without["runtime"] = "yaml"
+    file.write_text(yaml.safe_dump(without))
+    program.give(operator={"install": False, "namespace": "slinky"}, kubernetes={"context": "one"})
+    assert "No module named 'pulumi'" in program.run("up", "--yes", "--skip-preview", ok=False)
+    assert [kind for kind in types_of(program) if kind.startswith(("kubernetes:", "pulumi-python:"))] == []
+
+
+def test_a_setting_that_is_refused_is_named_once(program: Program) -> None:
+    program.give(nodesets={"cpu": {"replicas": -2}})
+    said = program.run("preview", "--diff", ok=False)
+    assert said.count("nodesets.cpu.replicas: must be at least 0, got -2") == 1
+    assert "it wasn't made; the error above says why" in said
+    assert "Traceback" not in said
+
+
+def types_of(program: Program) -> list[str]:
+    """Of what is in the state."""
+    deployment = json.loads(program.project.run("stack", "export", env=program.env).stdout)["deployment"]
+    return [each["type"] for each in deployment.get("resources", [])]
