@@ -4,6 +4,7 @@ left out, with why; the file is judged as `check` judges any."""
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from slinky_iac.commands import output, whole_file
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart import as_yaml, merged
+from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, other_release
 from slinky_iac.config.chart_release import Read, of_subchart, read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at
@@ -24,13 +26,14 @@ from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack_file import Place
 from slinky_iac.errors import ProjectError
-from slinky_iac.releases import OperatorVersion
+from slinky_iac.releases import LINES, OperatorVersion
 
 CODES = (
-    "exit codes: 0 written, every key is a setting and the file is sound; 1 a file can't be read or written; 2 wrong"
-    " arguments; 3 written, and some keys are left out; 6 written, and `check` finds errors in it"
+    "exit codes: 0 written, every key is a setting and the file is sound; 1 a file can't be read or written, or is of the"
+    " other chart; 2 wrong arguments; 3 written, and some keys are left out; 6 written, and `check` finds errors in it"
 )
 WIDTH: Final = 100
+_LINE: Final = re.compile(r"v?1\.(\d{1,3})")
 _VERSION: Final = str(Operator.model_fields["version"].default)
 _OPERATOR: Final = {
     ("certManager", "enabled"): ("webhook", "certManager"),
@@ -52,25 +55,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
     parser.add_argument("--release", default="slurm", help="name of the Helm release (default %(default)s)")
     parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
-    version = "release of chart and operator (default %(default)s); 1.0 and 1.1 have other defaults than 1.2"
+    version = "release of chart and operator, 1.1.2 or 1.1 (default %(default)s); 1.0 and 1.1 have other defaults than 1.2"
     parser.add_argument("--chart-version", default=_VERSION, metavar="VERSION", help=version)
     output.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, translate, judge, write. Raises :class:`ProjectError`; returns the exit code."""
-    try:
-        version = OperatorVersion.parse(arguments.chart_version)
-    except ValueError as wrong:
-        raise ProjectError(f"--chart-version: {wrong}") from None
+    version = release_of(arguments.chart_version)
     values, below = of_subchart(layered([arguments.values, *arguments.more]))
+    given = layered(arguments.operator)
+    require_each_its_own(values, given)
     found = read(values, release=arguments.release, namespace=arguments.namespace, line=(version.major, version.minor))
     if below:
         found.notes.append(
             f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"
         )
-    operator = operator_settings(layered(arguments.operator), arguments.chart_version)
-    found.taken.settings = _first(found.taken.settings, operator)
+    if said := other_release(values, version.minor):
+        found.notes.insert(0, said)
+    found.taken.settings = _first(found.taken.settings, operator_settings(given, str(version)))
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
     text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
@@ -88,6 +91,32 @@ def run(arguments: argparse.Namespace) -> int:
     out = sys.stderr if arguments.out == "-" else sys.stdout
     print("\n".join(report(arguments.out, found, places, Paint(colour), width)), file=out)
     return code
+
+
+def release_of(text: str) -> OperatorVersion:
+    """A release as 1.2.1 or v1.2.1, or a line of releases as 1.2, of which the newest is meant. Raises
+    :class:`ProjectError`."""
+    line = _LINE.fullmatch(text)
+    newest = LINES.get(int(line[1])) if line else None
+    try:
+        return OperatorVersion.parse(f"{text}.{newest.newest}" if newest else text)
+    except ValueError as wrong:
+        raise ProjectError(f"--chart-version: {wrong}. Nothing was written") from None
+
+
+def require_each_its_own(values: Mapping[str, Any], operator: Mapping[str, Any]) -> None:
+    """Raises :class:`ProjectError` where a file of values is for the other one of the two charts: what the operator's chart
+    doesn't know would be in the file as it is, also what nothing here may show."""
+    if key := key_of_slurm(operator):
+        raise ProjectError(
+            f"--operator: the key {name_of(key)} is of the chart slurm, and this takes values of the chart slurm-operator."
+            " Nothing was written: name the chart slurm's file as VALUES"
+        )
+    if key := key_of_operator(values):
+        raise ProjectError(
+            f"VALUES: the key {name_of(key)} is of the chart slurm-operator, and none is of the chart slurm. Nothing was"
+            " written: name this file behind --operator, and the chart slurm's as VALUES"
+        )
 
 
 def layered(files: Sequence[str]) -> dict[str, Any]:
@@ -172,7 +201,7 @@ def write(out: str, text: str) -> None:
 def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int) -> list[str]:
     """What was carried over, what wasn't and why, and what to do next."""
     used, left = found.taken.used, found.taken.left
-    lines = [f"{out}: {len(used)} keys are settings, {len(left)} are left out"]
+    lines = [f"{out}: {_keys(len({key for key, _ in used}))} settings, {len(left)} left out"]
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:
@@ -181,18 +210,21 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
             lines += wrapped(f"{path}: {why}", width, "  ")
     lines += ["", *as_text(Path(out), places, paint, width)]
     stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
-    imported = found.taken.settings.get("keys", {}).get("source")
-    keys = [] if imported == "existing" else ["  slinky docs chart 'A cluster that runs'"]
     lines += [
         "",
         "Next:",
+        "  slinky docs chart 'A cluster that runs'",
+        *wrapped("Where the release runs, `slinky adopt` takes it over, and writes this file itself.", width, "    "),
         f"  slinky check {out}",
-        *keys,
         f"  pulumi stack init {stack}",
         "  slinky preflight",
         "  pulumi preview",
     ]
     return lines
+
+
+def _keys(number: int) -> str:
+    return f"{number} key is" if number == 1 else f"{number} keys are"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

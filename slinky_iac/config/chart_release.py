@@ -6,15 +6,17 @@ Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
 from slinky_iac.config.others import of_others
 from slinky_iac.config.paths import value_at
+from slinky_iac.config.shown import name_of
 
-_SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
+SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
+"""Keys of sets, and of what all sets of a kind have."""
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
 _IMPLIED: Final[Mapping[str, Any]] = {
     "accounting": {"enabled": False},
@@ -73,9 +75,10 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
     notes: list[str] = []
     left: list[tuple[str, str]] = []
-    whole = merged(merged(_IMPLIED, old), _shaped(values, (), left))
+    own = _shaped(values, (), left)
+    whole = merged(merged(_IMPLIED, old), own)
     whole = _named(whole, release, namespace, notes)
-    for sets, defaults in _SETS.items():
+    for sets, defaults in SETS.items():
         common = whole.pop(defaults, None) or {}
         given = whole.get(sets) or {}
         if isinstance(given, Mapping):
@@ -84,11 +87,12 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
             }
     _switched(whole, notes, left)
     _off(whole)
-    _keys(whole, notes)
+    _keys(whole, line, notes)
     _partitions(whole, notes)
     last = {"controller": whole.pop("controller", None)}  # of two partitions of one name the chart's own is the later line
     taken = translate({**whole, **last})
     taken.left[:0] = left
+    taken.used = _said(taken.used, set(_places(own, ())))
     _classes(taken.settings)
     _sshd(taken.settings)
     cluster = taken.settings["cluster"]
@@ -113,7 +117,7 @@ def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -
     found: dict[str, Any] = {}
     for key, each in value.items():
         here = (*path, str(key))
-        if isinstance(each, list) and len(here) == 1 and key in _SETS and all(isinstance(one, Mapping) for one in each):
+        if isinstance(each, list) and len(here) == 1 and key in SETS and all(isinstance(one, Mapping) for one in each):
             each = {str(one.get("name", number)): merged(one, {"name": None}) for number, one in enumerate(each)}  # noqa: PLW2901
         if isinstance(each, Mapping):
             found[key] = _shaped(each, here, left)
@@ -122,6 +126,25 @@ def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -
         else:
             left.append((".".join(here), NO_MAPPING))
     return found
+
+
+def _said(used: list[tuple[str, str]], places: set[str]) -> list[tuple[str, str]]:
+    """Of what became settings, that which the values say, and not the chart itself; also by a key for all sets of a kind."""
+    found = []
+    for key, setting in used:
+        kind, _, rest = key.partition(".")
+        common = f"{SETS.get(kind, kind)}.{rest.partition('.')[2]}"
+        found += [(each, setting) for each in (key, common) if each in places][:1]
+    return found
+
+
+def _places(value: object, path: Path) -> Iterator[str]:
+    """Places that values say something of."""
+    yield ".".join(path)
+    if path[-2:] == ("podSpec", "volumes"):
+        yield ".".join((*path[:-2], "volumes"))
+    for key, inner in value.items() if isinstance(value, Mapping) else ():
+        yield from _places(inner, (*path, str(key)))
 
 
 def ordered(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,22 +261,38 @@ def _off(whole: dict[str, Any]) -> None:
         whole["sssd"] = {}
 
 
-def _keys(whole: dict[str, Any], notes: list[str]) -> None:
+def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> None:
     """The chart makes keys only where nothing is outside; else it names Secrets that somebody has made."""
     parts = (whole.get(part) for part in ("controller", "accounting"))
     outside = any(isinstance(each, Mapping) and "externalConfig" in each for each in parts)
     name = str(whole["fullnameOverride"])
-    for key, word, entry in (("slurmKey", "slurm", "slurm.key"), ("jwtKey", "jwt", "jwt.key")):
+    jwt = "jwths256" if line == (1, 0) else "jwt"
+    made = []
+    for key, word, entry in (("slurmKey", "slurm", "slurm.key"), ("jwtKey", jwt, _JWT_ENTRIES[jwt])):
         found = whole.get(key)
         given = dict(found) if isinstance(found, Mapping) else {}
         create = given.get("create", True) and not outside
-        ref = given.pop("secretRef", None) or {}
-        if create:
-            if ref:
-                notes.append(f"{key}: the chart makes it, so this stack makes its own (keys.source: generated)")
-        elif not any(whole.get(each) for each in (f"{key}Ref", "jwtHs256KeyRef" if word == "jwt" else "slurmKeyRef")):
-            given["secretRef"] = {"name": f"{name}-auth-{word}", "key": entry, **ref}
+        ref = {"name": f"{name}-auth-{word}", "key": entry, **(given.pop("secretRef", None) or {})}
+        if any(whole.get(each) for each in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
+            pass
+        elif create:
+            made.append(str(ref["name"]))
+        else:
+            given["secretRef"] = ref
         whole[key] = given
+    if made:
+        leaves = (
+            "leaves them" if line == (1, 0) else "deletes them, without helm.sh/resource-policy: keep in their annotations"
+        )
+        notes.append(
+            f"keys: the stack makes its own (keys.source: generated). A release that runs has those of the chart in Secrets"
+            f" {' and '.join(map(name_of, made))}, and `helm uninstall` {leaves}. To go on with them, set keys.source:"
+            " existing and name them in slurmKeyFrom and jwtKeyFrom"
+        )
+
+
+_JWT_ENTRIES: Final = {"jwths256": "jwt_hs256.key", "jwt": "jwt.key"}
+"""Entry of the Secret with the JWT key, by the last word of its name: 1.0's, and that of later releases."""
 
 
 def _partitions(whole: dict[str, Any], notes: list[str]) -> None:

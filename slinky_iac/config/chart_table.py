@@ -42,6 +42,10 @@ class Row:
 _IMAGE: Final = "ghcr.io/slinkyproject/"
 _SIDECAR: Final = "docker.io/library/alpine"
 _EXISTING: Final = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
+_ANNOTATED: Final = (
+    "Secrets that the stack makes are protected without one. A Secret of the chart with helm.sh/resource-policy: keep is"
+    " still there after `helm uninstall`: to go on with its key, set `keys.source: existing` and name it"
+)
 _SWITCH: Final = "what is in this file is there: remove the section instead"
 _DNS: Final = to.only(
     allowed=(
@@ -320,7 +324,7 @@ def _cluster() -> Iterator[Row]:
             words=_EXISTING,
         )
         yield Row(f"{word}.secretRef", take=to.key_ref(key), words=_EXISTING)
-        yield Row(f"{word}.annotations", why="Secrets of keys have no annotations of your own")
+        yield Row(f"{word}.annotations", why=_ANNOTATED)
     public = "public keys of tokens are `keys.tokens: prepared`, then `rs256`; those of an identity provider `identity.oidc`"
     yield Row("jwksKeys.enabled", take=to.only(allowed=(False,), why=public), words=public)
     yield Row(f"jwksKeys.{ANY}", why=public)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands import cli
+from slinky_iac.commands.import_chart import release_of
+from slinky_iac.errors import ProjectError
 from tests.unit.chart.reading import found, taken
 
 
@@ -47,3 +49,103 @@ def test_a_pod_for_each_node_is_no_number_and_stops(tmp_path: Path, capsys: pyte
     assert "nodesets.gpu.scalingMode: a NodeSet is a number of pods: set `replicas`" in told
     assert "error: nodesets.gpu.replicas: is missing" in told
     assert "nodesets.cpu.replicas" not in told
+
+
+def test_keys_of_a_release_that_runs_are_named_with_what_helm_does_to_them() -> None:
+    for line, jwt, leaves in (((1, 0), "jwths256", "leaves them"), ((1, 2), "jwt", "deletes them")):
+        (note,) = (each for each in found("clusterName: a", line).notes if "keys.source: generated" in each)
+        assert f"Secrets slurm-auth-slurm and slurm-auth-{jwt}, and `helm uninstall` {leaves}" in note
+        assert "keys.source: existing" in note
+    _, left = taken("slurmKey: {annotations: {helm.sh/resource-policy: keep}}")
+    assert "keys.source: existing" in left["slurmKey.annotations"]
+    assert not [each for each in found("slurmKey: {create: false}\njwtKey: {create: false}").notes if "generated" in each]
+
+
+def test_an_outside_slurmctld_of_chart_1_0_has_its_keys_under_1_0_s_names() -> None:
+    settings, _ = taken("controller: {external: true, externalConfig: {host: ctl}}", (1, 0))
+    assert settings["keys"]["jwtKeyFrom"] == {"secret": "slurm-auth-jwths256", "key": "jwt_hs256.key"}
+
+
+@pytest.mark.parametrize(
+    ("values", "read_as", "fitting"),
+    [
+        ("slurmKeyRef: {name: a, key: b}", "1.2.1", "--chart-version 1.0"),
+        ("nodesets: {a: {useResourceLimits: true, taintKubeNodes: false}}", "1.2.1", "--chart-version 1.0"),
+        ("nodesets: {a: {taintKubeNodes: false}}", "v1.2.1", "--chart-version 1.1"),
+        ("nodesetDefaults: {replicas: 2}", "1.0", "--chart-version 1.3"),
+        ("slurmKeyRef: {name: a, key: b}\nsssd: {}", "1.2", "keys of several releases"),
+        ("slurmKeyRef: {name: a, key: b}", "1.0", ""),
+        ("nodesets: {a: {replicas: 1}}", "1.1", ""),
+    ],
+)
+def test_keys_of_another_release_are_named_with_the_release_that_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: str, read_as: str, fitting: str
+) -> None:
+    file, out = tmp_path / "values.yaml", tmp_path / "Pulumi.prod.yaml"
+    file.write_text(f"{values}\n")
+    cli.main(["import-chart", str(file), "--chart-version", read_as, "--out", str(out)])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ("the values are read as those of chart" in told) == bool(fitting)
+    assert fitting in told
+
+
+@pytest.mark.parametrize(
+    ("given", "written"), [("1.0", "1.0.6"), ("v1.2.1", "1.2.1"), ("v1.1", "1.1.2"), ("1.2.0", "1.2.0")]
+)
+def test_a_line_of_releases_is_its_newest_and_a_v_is_dropped(given: str, written: str) -> None:
+    assert str(release_of(given)) == written
+
+
+def test_a_release_that_is_not_known_is_refused() -> None:
+    for text in ("1.9", "2.0", "0.4", "1", "newest"):
+        with pytest.raises(ProjectError, match="--chart-version"):
+            release_of(text)
+
+
+SECRET = "ldap_default_authtok = hunter2"
+
+
+@pytest.mark.parametrize(
+    ("values", "operator", "said"),
+    [
+        ("nodesets: {}", f"sssd: {{conf: '{SECRET}'}}", "the key sssd is of the chart slurm"),
+        ("nodesets: {}", f"slurm: {{sssd: {{conf: '{SECRET}'}}, nodesets: {{}}}}", "the key slurm is of the chart slurm"),
+        (
+            "nodesets: {}",
+            f"mine: {{sssd: {{conf: '{SECRET}'}}, nodesets: {{}}, jwtKey: {{}}}}",
+            "the key sssd is of the chart slurm",
+        ),
+        ("operator: {replicas: 1}\nwebhook: {enabled: true}", "{}", "the key operator is of the chart slurm-operator"),
+    ],
+)
+def test_files_that_are_swapped_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], values: str, operator: str, said: str
+) -> None:
+    files = tmp_path / "slurm.yaml", tmp_path / "operator.yaml", tmp_path / "Pulumi.prod.yaml"
+    files[0].write_text(values)
+    files[1].write_text(operator)
+    assert cli.main(["import-chart", str(files[0]), "--operator", str(files[1]), "--out", str(files[2])]) == 1
+    told = capsys.readouterr()
+    assert said in " ".join(told.err.split())
+    assert "hunter2" not in told.out + told.err
+    assert not files[2].exists()
+
+
+def test_only_keys_that_the_values_have_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, (text, said) in enumerate(
+        (("{}", "0 keys are"), ("nodesetDefaults: {replicas: 2}\nnodesets: {a: {}, b: {}}", "1 key is"))
+    ):
+        file, out = tmp_path / f"{number}.yaml", tmp_path / f"Pulumi.a{number}.yaml"
+        file.write_text(text)
+        cli.main(["import-chart", str(file), "--out", str(out)])
+        assert f"{said} settings, 0 left out" in capsys.readouterr().out
+
+
+def test_a_release_that_runs_is_led_to_adopt_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, text in enumerate(("{}", "slurmKey: {create: false}\njwtKey: {create: false}")):
+        file, out = tmp_path / f"{number}.yaml", tmp_path / f"Pulumi.a{number}.yaml"
+        file.write_text(text)
+        cli.main(["import-chart", str(file), "--out", str(out)])
+        _, after = capsys.readouterr().out.split("Next:\n")
+        assert after.splitlines()[0] == "  slinky docs chart 'A cluster that runs'"
+        assert "`slinky adopt` takes it over" in after

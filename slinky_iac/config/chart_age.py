@@ -1,0 +1,77 @@
+"""Which release of Slinky's chart, and which chart, a file of values is for, by keys that only some have. Pure.
+
+Source: ``helm/slurm/values.yaml`` and ``helm/slurm-operator/values.yaml`` of slurm-operator v1.0.5, v1.1.2, v1.2.1 and main.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slinky_iac.config.chart_release import SETS, of_subchart
+from slinky_iac.config.chart_table import ROWS
+from slinky_iac.releases import LINES
+
+_SOME: Final[Mapping[frozenset[int], str]] = {
+    frozenset({0}): """
+        slurmKeyRef jwtHs256KeyRef priorityClassName loginsets.*.sssdConf nodesets.*.useResourceLimits
+    """,
+    frozenset({0, 1}): "nodesets.*.taintKubeNodes",
+    frozenset({1, 2, 3}): """
+        slurmKey jwtKey jwksKeys priorityClass sssd loginsets.*.strategy nodesets.*.ordinalPadding nodesets.*.scalingMode
+        nodesets.*.ssh nodesets.*.workloadDisruptionProtection
+    """,
+    frozenset({2, 3}): """
+        nodesetDefaults loginsetDefaults controller.inplaceReconfigure extraObjects restapi.pdb vendor.google
+        nodesets.*.oversubscribeNode nodesets.*.pinToNode nodesets.*.pruneSlurmNodeRecords
+    """,
+    frozenset({3}): "controller.ha prologScriptRefs epilogScriptRefs",
+}
+_KEYS: Final = {key: lines for lines, keys in _SOME.items() for key in keys.split()}
+"""Keys that not all releases of the chart slurm have, and the minor numbers of those that do; ``*`` is any name."""
+_OF_BOTH: Final = frozenset(
+    {"extraObjects", "fullnameOverride", "imagePullPolicy", "imagePullSecrets", "nameOverride", "namespaceOverride"}
+    | {"priorityClassName", "global"}
+)
+_OF_OPERATOR: Final = frozenset({"certManager", "crds", "operator", "propagatedNodeConditions", "webhook"})
+_OF_SLURM: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values())) - _OF_BOTH
+
+
+def other_release(values: Mapping[str, Any], minor: int) -> str:
+    """What to say where keys aren't of the release that values are read as; empty where all are. ``minor``: as 2 of 1.2."""
+    given = {key: lines for key, lines in _KEYS.items() if _has(values, key.split("."))}
+    strange = [key for key, lines in given.items() if minor not in lines]
+    if not strange:
+        return ""
+    keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't have {_them(strange)}"
+    fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
+    if not fitting:
+        return f"{keys} and takes no notice of {_them(strange)}. They have keys of several releases"
+    return (
+        f"{keys}. They fit chart {' and '.join(fitting)}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a"
+        f" partition all beside them). Remove the new file, and run this again with --chart-version {fitting[-1]}"
+    )
+
+
+def key_of_slurm(values: Mapping[str, Any]) -> str:
+    """A key that the chart slurm has and the chart slurm-operator doesn't; empty for none."""
+    below, place = of_subchart(values)
+    return next((str(key) for key in below if key in _OF_SLURM), "") or place
+
+
+def key_of_operator(values: Mapping[str, Any]) -> str:
+    """A key that the chart slurm-operator has and the chart slurm doesn't, where no key is of the latter; empty for none."""
+    return "" if key_of_slurm(values) else next((str(key) for key in values if key in _OF_OPERATOR), "")
+
+
+def _has(value: object, path: list[str]) -> bool:
+    if not path:
+        return True
+    first, *rest = path
+    if not isinstance(value, Mapping):
+        return False
+    return any(_has(each, rest) for key, each in value.items() if first in ("*", key))
+
+
+def _them(keys: list[str]) -> str:
+    return "it" if len(keys) == 1 else "them"
