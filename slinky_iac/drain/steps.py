@@ -13,7 +13,8 @@ Order for a scale-in (docs/adr/0005, docs/adr/0010), and why:
 4. ``pod-cordon`` on all of them in one pass; without it, volume claims with ``whenScaled: Delete`` stay behind. Before the
    operator has seen the drain it would drain the node itself, overwrite our reason and undrain it at once. And as long as
    jobs are waited for, the dead man's switch must work: with OnDelete the operator drains the node of a cordoned pod
-   again, without an end, once slurmctld or a person has returned it;
+   again, without an end, once slurmctld or a person has returned it. Where an autoscaler writes the number, which it may
+   do at any moment, each pod gets it as soon as its node is free;
 5. the last look: free, marked, seen, and the operator's own ranking names exactly the selected pods. Then the hold is made
    a long one (*handed over*): an operator that stops now finds the nodes drained when it starts again;
 6. ``replicas`` is lowered in one write, conditioned on the NodeSet of that look. If anything wrote it since, look again.
@@ -47,7 +48,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind
-from slinky_iac.drain.free import names_in_use
+from slinky_iac.drain.free import Free, names_in_use
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import predicted_victims
@@ -142,7 +143,9 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     stage = judge(seen, goal, cluster)
     if not stage.selected and not goal.writes:
         return _release_step(seen, goal, ())
-    return _over_limits(stage, state) or _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
+    begun = _over_limits(stage, state) or _prepare(stage)
+    cordon = None if begun or goal.writes else _cordon(stage)  # an autoscaler may lower its number at any moment
+    return begun or cordon or _wait_for_jobs(stage) or _hand_over(stage)
 
 
 def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
@@ -290,11 +293,12 @@ def _hand_over(stage: ScaleInState) -> Step:
 
 
 def _cordon(stage: ScaleInState) -> Step | None:
-    """``pod-cordon`` on the selected pods whose drain the operator shows and takes for somebody else's."""
+    """``pod-cordon`` on selected pods whose nodes are free, and whose drain the operator shows and takes for another's."""
     pods = tuple(
         each.name
         for each in stage.selected
         if each.record is not None
+        and isinstance(stage.verdicts[each.name], Free)
         and each.drained
         and each.record.reason
         and not each.record.held_by_operator

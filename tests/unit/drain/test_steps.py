@@ -8,7 +8,6 @@ import pytest
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.holds import HANDED_OVER_S
 from slinky_iac.drain.protocol import (
-    CordonAnnotate,
     DeleteNodeSet,
     Done,
     Drain,
@@ -87,22 +86,6 @@ def test_drain_comes_only_when_every_chosen_pod_is_marked():
 def test_dead_mans_switch_can_be_left_out():
     found = step(seen([pod(0), marked(1), marked(2)], [node(n) for n in range(3)]), policy=DrainPolicy(hold_factor=0))
     assert found == Drain(("gpu-2", "gpu-1"), OURS, None)
-
-
-def test_cordons_come_in_one_pass_when_all_nodes_are_free_and_the_operator_has_seen_all_drains():
-    unseen = {"slurm_states": frozenset({"IDLE"}), "slurm_reason": "", "gate": NUDGED}
-    pods = [pod(0), given_up(1, cordon=False), given_up(2, cordon=False)]
-    says("1 of 2 nodes are free", step(seen(pods, FREE_LOOK[1], [job(7, 2)])))
-    says("not yet seen the drain of", step(seen([*pods[:2], given_up(2, cordon=False, **unseen)], FREE_LOOK[1])))
-    assert step(seen(pods, FREE_LOOK[1])) == CordonAnnotate((NAME(2), NAME(1)))
-    assert step(seen([*pods[:2], given_up(2)], FREE_LOOK[1])) == CordonAnnotate((NAME(1),)), "what a killed run left out"
-
-
-def test_pods_that_an_autoscaler_will_remove_are_cordoned_too():
-    """Their volume claims go with them only so."""
-    pods = [pod(0), given_up(1, cordon=False), given_up(2)]
-    assert step(seen(pods, FREE_LOOK[1]), writes=False) == CordonAnnotate((NAME(1),))
-    assert step(free_look(), writes=False) == Done((NAME(2), NAME(1)))
 
 
 def test_operators_own_earlier_drain_in_its_view_is_not_ours():
