@@ -17,6 +17,7 @@ from slinky_iac.config.chart import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
+from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.errors import StateError
@@ -31,7 +32,9 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
         return None, file.faults
     texts, plain = _read(file)
     config, faults = examined(texts)
-    found = [*plain, *faults]
+    wrong = shifted(texts)
+    found = [*plain, *(each for each in faults if not any(at.explains(each.path) for at in wrong))]
+    found += [each.finding(file.line_of(each.owner)) for each in wrong]
     if any(each.finding.path == "cluster" for each in file.faults):  # it is there, under another name
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     if config is not None:

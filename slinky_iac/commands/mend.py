@@ -44,7 +44,11 @@ def sections(now: Mapping[str, object], findings: Iterable[Finding]) -> dict[str
     for each in findings:
         if each.instead is not None and _taken(found, each.path.split(".")):
             wanted = merged(wanted, each.instead)
-    return {name: value for name, value in _with(found, wanted).items() if value not in ({}, None) or name in wanted}
+    return {
+        name: value
+        for name, value in _with(found, wanted).items()
+        if value not in ({}, None) or name in wanted or value == now.get(name)
+    }
 
 
 def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,12 +26,18 @@ _QUOTED: Final = re.compile(r"'([^']*)'")
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
+_SLURM_CONF: Final = re.compile(
+    r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
+)
+_IS_SLURM_CONF: Final = (
+    "this is slurm.conf and not a stack's file: run `slinky init STACK --slurmctld HOST --via 'ssh root@{host} sh -s'`,"
+    " which writes one from the running slurmctld, or `slinky init STACK --show-config FILE` with the output of"
+    " `scontrol show config`"
+)
 _VALUES: Final = (
     "these are values of Slinky's Helm chart and not a stack's file: run `slinky import-chart` with this file and"
     " `--out Pulumi.STACK.yaml`, which writes one"
 )
-_EXAMPLE: Final = f"config:\n  {PROJECT}:cluster:\n    name: NAME\n"
-
 
 _READS_FILE: Final = re.compile(r"\bhybrid_cluster\(")
 _DESCRIBES: Final = re.compile(r"\b(HybridCluster|slinky_iac\.NodeSet)\(")
@@ -85,6 +91,12 @@ class StackFile:
 
 def parse(text: str, project: str = PROJECT) -> StackFile:
     """Read a file's text. ``project``: the name in Pulumi.yaml, to which keys without a prefix belong."""
+    if (line := _SLURM_CONF.search(text)) and "config:" not in text:
+        return _unread(text.count("\n", 0, line.start(1)) + 1, _IS_SLURM_CONF)
+    return _parsed(text, project)
+
+
+def _parsed(text: str, project: str) -> StackFile:
     tab = _TAB.search(text)
     try:
         safe_yaml.require_shallow(text)
@@ -102,17 +114,41 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
-        return _unconfigured(whole)
+        return _unconfigured(whole, root)
     if twice := tuple(_twice(body, "", set())):
         return StackFile(faults=twice)
-    return _read(config, body, project)
+    beside = tuple(
+        Place(
+            key.start_mark.line + 1,
+            at(str(key.value).rpartition(":")[2]).error(
+                "stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
+            ),
+        )
+        for key in _unindented(root)
+    )
+    found = _read(config, body, project)
+    return replace(found, faults=(*beside, *found.faults))
 
 
-def _unconfigured(whole: object) -> StackFile:
+def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
     if looks_like_values(whole):
         return _unread(1, _VALUES)
+    if root is not None and isinstance(whole, dict) and (own := _unindented(root)):
+        first, last = own[0].start_mark.line + 1, root.end_mark.line + (1 if root.end_mark.column else 0)
+        above = "they aren't below it" if "config" in whole else f"it is missing: write `config:` above line {first}"
+        return _unread(
+            first,
+            f"has nothing below it, and there are sections of {PROJECT}: {above}. Indent lines {first} to {last} by two",
+        )
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
-    return replace(_unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE), is_bare=bare)
+    example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
+    return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
+
+
+def _unindented(root: yaml.Node | None) -> list[yaml.Node]:
+    """Keys of our sections that stand beside `config:`."""
+    keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
+    return [key for key in keys if str(key.value).startswith(f"{PROJECT}:")]
 
 
 def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
@@ -120,8 +156,8 @@ def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
     return _unread(line, f"column {tab.end() - tab.start()}: a tab can't indent YAML; use spaces")
 
 
-def _unread(line: int, message: str, paste: str = "") -> StackFile:
-    return StackFile(faults=(Place(line, at("config").error(message, paste)),))
+def _unread(line: int, message: str) -> StackFile:
+    return StackFile(faults=(Place(line, at("config").error(message)),))
 
 
 def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) -> StackFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 
@@ -87,3 +88,17 @@ def test_a_python_without_the_program_s_packages_is_told_in_one_line(asked: list
     assert "this Python has no package" in done.stderr
     assert "`pulumi install`" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_python_that_is_too_old_is_told_which_one_is_needed() -> None:
+    as_old = (
+        "import runpy, sys; sys.version_info = (3, 9, 18); sys.argv[1:] = ['new', '/x'];"
+        " runpy.run_module('slinky_iac', run_name='__main__', alter_sys=False)"
+    )
+    done = subprocess.run([sys.executable, "-c", as_old], cwd=ROOT, capture_output=True, text=True, check=False)
+    said = "slinky-iac needs Python 3.11 or newer; this is 3.9. Install it, then run: python3.11 -m slinky_iac new /x\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"error: {said}")
+    for module in ("__init__", "__main__"):
+        ast.parse((ROOT / "slinky_iac" / f"{module}.py").read_text(), feature_version=(3, 7))
+    text = (ROOT / "slinky_iac" / "__main__.py").read_text()
+    assert text.index("sys.version_info") < text.index("from slinky_iac"), "before anything that an old Python can't read"
