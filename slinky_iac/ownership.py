@@ -30,6 +30,8 @@ US: Final = "slinky-iac"
 HELM_RECORD: Final = {"owner": "helm"}
 LET_GO: Final = {"owner": US}
 """Label of Helm's records of a release that a stack has taken over: Helm finds them no longer."""
+ARGO_MANAGER: Final = "argocd-controller"
+"""Field manager of Argo CD (``common.ArgoCDSSAManager``, and the default of its client-side apply)."""
 Question = Callable[["KubeClient"], str | None]
 """Asks about one object; None where nothing is in the way, else what stops the update."""
 
@@ -159,11 +161,15 @@ def adopted(config: ClusterConfig) -> Question | None:
         for called, each in own.objects.items():
             kind, name = called.split(" ")
             try:
-                there = _marks().custom(kube, space, f"{kind.lower()}s", name).uid
+                there = _marks().custom_claimed(kube, space, f"{kind.lower()}s", name)
             except KubeNotFound:
-                there = ""
-            if there != each.uid:
-                return adopted_lost(called, space, there)
+                return adopted_lost(called, space, "")
+            if there.uid != each.uid:
+                return adopted_lost(called, space, there.uid)
+            if own.record is None and there.sets_spec(ARGO_MANAGER):
+                return adopted_claimed(called, space)
+        if own.record is None:
+            return None
         held = own.namespace or space
         return adopted_held(_marks().secret(kube, held, own.record), held, own.release)
 
@@ -177,6 +183,15 @@ def adopted_lost(called: str, space: str, uid: str) -> str:
         f"{called} in namespace {space} {found}; adopted.objects names one that this stack takes over. Nothing was changed."
         f' If that one is gone for good, remove "{called}" from adopted.objects, so that the stack makes its own. Else look'
         " at what is there, and make the file again by `slinky adopt`"
+    )
+
+
+def adopted_claimed(called: str, space: str) -> str:
+    """The refusal while Argo CD's claims stand: the API server would refuse what the stack writes to these fields."""
+    return (
+        f"Argo CD claims fields of {called} in namespace {space}, which this stack takes over. Nothing was changed. Delete"
+        " its Application without the objects (`slinky docs chart 'A cluster that runs'`), then run `slinky adopt --stopped"
+        " argo --let-go Pulumi.<stack>.yaml`"
     )
 
 

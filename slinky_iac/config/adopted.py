@@ -42,8 +42,9 @@ class Adopted(Section):
 
     release: DnsLabel
     """Name of the Helm release. While Helm has it, no update is made: `slinky adopt --let-go` takes it from Helm."""
-    record: str = Field(pattern=r"^sh\.helm\.release\.v1\.[a-z0-9.-]{1,200}\.v[0-9]{1,9}$")
-    """Name of the Secret with Helm's record of it, by which an update sees who has it."""
+    record: str | None = Field(default=None, pattern=r"^sh\.helm\.release\.v1\.[a-z0-9.-]{1,200}\.v[0-9]{1,9}$")
+    """Name of the Secret with Helm's record of it, by which an update sees who has it. Without it the release has no record,
+    because Argo CD made its objects."""
     namespace: DnsLabel | None = None
     """Namespace of the release; by default the cluster's."""
     objects: dict[Annotated[str, Field(pattern=_OBJECT)], AdoptedObject]

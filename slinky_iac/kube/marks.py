@@ -28,6 +28,10 @@ class ClaimedMeta(ObjectMeta, frozen=True, kw_only=True):
         parts = ((manager, fields.get(f"f:{part}")) for manager, fields in claims if isinstance(fields, dict))
         return frozenset(manager for manager, found in parts if isinstance(found, dict) and (not key or f"f:{key}" in found))
 
+    def sets_spec(self, manager: str) -> bool:
+        """Whether a field manager whose name begins so owns something of the spec."""
+        return any(each.manager.startswith(manager) and "f:spec" in each.fields_v1 for each in self.managed_fields)
+
 
 class Claimed(Wire, frozen=True):
     """An object with who has set what."""
@@ -44,6 +48,12 @@ def custom(kube: KubeClient, space: str, plural: str, name: str) -> ObjectMeta:
     """A resource of the operator's, such as of ``restapis``."""
     path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
     return _one(kube, path, f"{plural} {space}/{name}")
+
+
+def custom_claimed(kube: KubeClient, space: str, plural: str, name: str) -> ClaimedMeta:
+    """The same with who has set what."""
+    path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
+    return kube.asked(path, Claimed, f"{plural} {space}/{name}", headers={"accept": METADATA_ONLY}).metadata
 
 
 def definition(kube: KubeClient, name: str) -> ObjectMeta:

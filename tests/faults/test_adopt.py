@@ -204,11 +204,11 @@ def test_it_is_taken_over_again_and_destroyed_and_helm_has_it_with_the_same_keys
     words = ("--namespace", SPACE, "--release", RELEASE, "--out")
     other = charted.adopt(*words, str(tmp_path / "other.yaml"))
     assert (other.returncode, "another Pulumi program writes" in other.stdout) == (3, True), other.stdout
-    assert "--stack-is-gone" in " ".join(other.stdout.split())
-    again = charted.adopt("--stack-is-gone", *words, str(file))
+    assert "--stopped pulumi" in " ".join(other.stdout.split())
+    again = charted.adopt("--stopped", "pulumi", *words, str(file))
     assert again.returncode == 0, again.stdout + again.stderr
     stack.init(file, charts.chart_dir(), {})
-    let_go = charted.adopt("--stack-is-gone", "--let-go", str(stack.config_file))
+    let_go = charted.adopt("--stopped", "pulumi", "--let-go", str(stack.config_file))
     assert let_go.returncode == 0, let_go.stdout + let_go.stderr
     stack.up()
     assert charted.pods() == pods

@@ -89,16 +89,28 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
 def api(server: KubeApi) -> Iterator[KubeApi]:
     """The release as Helm and the operator leave it."""
     server.kubectl("create", "namespace", "slurm")
-    server.kubectl("create", "serviceaccount", "default", "-n", "slurm")
-    for name, data in (("slurm-auth-slurm", {"slurm.key": KEY}), ("slurm-auth-jwt", {"jwt.key": KEY})):
-        helm(server, "v1", "Secret", name, data={key: base64.b64encode(value).decode() for key, value in data.items()})
     for revision, status in ((1, "superseded"), (2, "deployed")):
         labels = {"owner": "helm", "name": "slurm", "version": str(revision), "status": status}
         packed = base64.b64encode(record(VALUES, version=VERSION)).decode()
         helm(server, "v1", "Secret", f"sh.helm.release.v1.slurm.v{revision}", labels, data={"release": packed})
+    yield from released(server, helm)
+
+
+@pytest.fixture
+def applied(server: KubeApi) -> Iterator[KubeApi]:
+    """The same as Argo CD leaves it, by its client-side apply: no record, nothing of Helm's, its own manager and marks."""
+    server.kubectl("create", "namespace", "slurm")
+    yield from released(server, apply)
+
+
+def released(server: KubeApi, make: Callable[..., None]) -> Iterator[KubeApi]:
+    """Keys, custom resources and pods of the release; ``make``: makes an object as the one who deploys it does."""
+    server.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+    for name, data in (("slurm-auth-slurm", {"slurm.key": KEY}), ("slurm-auth-jwt", {"jwt.key": KEY})):
+        make(server, "v1", "Secret", name, data={key: base64.b64encode(value).decode() for key, value in data.items()})
     for called, spec in OBJECTS.items():
         kind, name = called.split(" ")
-        helm(server, names.API_VERSION, kind, name, {**HELM, "helm.sh/chart": f"slurm-{VERSION}"}, spec=spec)
+        make(server, names.API_VERSION, kind, name, {**HELM, "helm.sh/chart": f"slurm-{VERSION}"}, spec=spec)
     seen = {"replicas": 2, "selector": "", "nodeSetHash": "1", "updatedReplicas": 2}
     merge(server, f"{path(NODESET_NAME)}/status", {"status": seen})
     serving(server)
@@ -151,6 +163,14 @@ def helm(api: KubeApi, version: str, kind: str, name: str, labels: dict[str, str
     api.kubectl("create", "--field-manager=helm", "--validate=false", "-f", "-", stdin=text)
 
 
+def apply(api: KubeApi, version: str, kind: str, name: str, labels: dict[str, str] | None = None, **body: Any) -> None:
+    """An object as Argo CD makes it, whose client-side apply is kubectl's."""
+    noted = {"argocd.argoproj.io/tracking-id": f"slurm:slinky.slurm.net/{kind}:slurm/{name}"}
+    meta = {"name": name, "namespace": "slurm", "labels": labels or HELM, "annotations": noted}
+    text = json.dumps({"apiVersion": version, "kind": kind, "metadata": meta, **body})
+    api.kubectl("apply", "--field-manager=argocd-controller", "--validate=false", "-f", "-", stdin=text)
+
+
 def path(called: str) -> str:
     kind, name = called.split(" ")
     return f"/apis/{names.API_VERSION}/namespaces/slurm/{PLURALS[kind]}/{name}"
@@ -176,11 +196,16 @@ def what_pods_follow(api: KubeApi) -> dict[str, Any]:
 @pytest.fixture
 def stack(engine: Engine, api: KubeApi, tmp_path: Path) -> Iterator[Project]:
     """The program of this checkout, with the file that `slinky adopt` writes."""
+    yield from project_of_a_release(engine, api, tmp_path)
+
+
+def project_of_a_release(engine: Engine, api: KubeApi, tmp_path: Path, code: int = 0, *more: str) -> Iterator[Project]:
+    """That program. ``code``: what `slinky adopt` ends with; ``more``: its arguments."""
     project = create_project(engine, tmp_path / "project", "slinky-iac")
     for name in ("__main__.py", "components", "slinky_iac"):
         (project.folder / name).symlink_to(REPO / name)
     with slurm_served(Slurm()) as (_, url):
-        assert adopt(api, "--out", str(tmp_path / "made.yaml")) == 0
+        assert adopt(api, "--out", str(tmp_path / "made.yaml"), *more) == code
         made = read_yaml((tmp_path / "made.yaml").read_text())["config"]
         made["slinky-iac:slurmrest"] = {"url": url, "allowPlainHttp": True}
         file = project.folder / "Pulumi.test.yaml"
@@ -256,6 +281,31 @@ def killed(between: Deadly, stack: Project, folder: Path, look: Callable[[], Non
                 each.unlink()
         stack.run("cancel", "--yes")
         assert previewed(stack).keys() <= {"create", "import", "update", "same", "refresh"}, between.killed_at
+
+
+@pytest.fixture
+def argo(engine: Engine, applied: KubeApi, tmp_path: Path) -> Iterator[Project]:
+    """The program with the file that `slinky adopt` writes from the values."""
+    values = tmp_path / "values.yaml"
+    values.write_text(json.dumps(VALUES))
+    yield from project_of_a_release(engine, applied, tmp_path, 3, "--values", str(values))
+
+
+def test_a_release_that_argo_cd_made_is_taken_over_and_no_pod_would_restart(applied: KubeApi, argo: Project) -> None:
+    api = applied
+    before = what_pods_follow(api)
+    held = argo.preview(ok=False)
+    assert "Argo CD claims fields of Controller slurm" in held.stdout + held.stderr
+    assert let_go(api, argo) == 3, "its marks are there"
+    assert adopt(api, "--stopped", "argo", "--let-go", str(argo.folder / "Pulumi.test.yaml")) == 0
+    assert what_pods_follow(api) == before
+    assert previewed(argo).keys() <= {"create", "import", "update"}
+    argo.up()
+    assert what_pods_follow(api) == before
+    assert previewed(argo).keys() == {"same"}, "nothing is left to do"
+    nodeset = found(api, NODESET_NAME)
+    assert nodeset["spec"]["updateStrategy"]["type"] == "OnDelete"
+    assert nodeset["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "slinky-iac"
 
 
 def test_a_foreign_object_under_the_name_is_not_taken_over(api: KubeApi, stack: Project) -> None:

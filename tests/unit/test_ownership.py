@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -62,7 +63,7 @@ def test_a_release_that_helm_has_a_record_of_is_refused_with_the_one_command_tha
     assert ownership.release_taken((), "slinky", "slurm-operator") is None
 
 
-ADOPTED = {
+ADOPTED: dict[str, Any] = {
     "cluster": {"name": "atlas", "createNamespace": False},
     "keys": {
         "source": "existing",
@@ -96,6 +97,22 @@ def test_what_helm_still_has_is_not_taken_over(tmp_path: Path) -> None:
     said = taken_over(tmp_path, UID, "helm") or ""
     assert "Helm still has release slurm in namespace slurm" in said
     assert "slinky adopt --let-go" in said
+
+
+@pytest.mark.parametrize(("field", "held"), [("f:spec", True), ("f:metadata", False)])
+def test_what_argo_cd_claims_is_not_taken_over_where_there_is_no_record(tmp_path: Path, field: str, held: bool) -> None:
+    claim = {"manager": "argocd-controller", "operation": "Update", "fieldsV1": {field: {"f:replicas": {}}}}
+    section = {key: value for key, value in ADOPTED["adopted"].items() if key != "record"}
+    with ApiServer() as server:
+        path = f"/apis/{names.API_VERSION}/namespaces/slurm/restapis/slurm"
+        server.objects[path] = {"metadata": {"name": "slurm", "uid": UID, "managedFields": [claim]}}
+        own = {**ADOPTED, "adopted": section}
+        config = load(minimal(**own, kubernetes={"kubeconfig": server.kubeconfig(tmp_path)}))
+        question = ownership.adopted(config)
+        assert question is not None
+        said = ownership.refusal(config, question, {}, tmp_path, preview=True)
+    assert (said is not None) == held
+    assert said is None or "slinky adopt --stopped argo --let-go" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(("uid", "how"), [("another", "is another object now (UID another)"), ("", "isn't in Kubernetes")])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac.commands.adopt.model import Live, Release, release_of
+from slinky_iac.commands.adopt.writers import PULUMI
 from slinky_iac.config.adopted import KINDS
 from slinky_iac.errors import KubeNotFound, ProjectError
 from slinky_iac.kube import marks
@@ -29,15 +30,25 @@ class _Record(Wire, frozen=True):
     metadata: WrittenMeta
 
 
-def release(kube: KubeClient, space: str, name: str) -> Release:
-    """The release, also one that Helm has let go. Raises :class:`ProjectError` where there is no record of it, and where
-    Helm is in the middle of changing it."""
+def release(kube: KubeClient, space: str, name: str, values: Mapping[str, Any] | None = None) -> Release:
+    """The release, also one that Helm has let go. ``values``: those of one that Helm has no record of. Its version is empty.
+
+    Raises :class:`ProjectError` where there is no record and no ``values``, or both, and where Helm is in the middle of
+    changing it.
+    """
     held = records_of(kube, space, HELM_RECORD, name)
     records = held or records_of(kube, space, LET_GO, name)
-    if not records:
+    if not records and values is None:
         raise ProjectError(
             f"Helm has no record of release {name} in namespace {space}. Nothing was written. `helm list -A` shows all."
-            " Argo CD keeps no record: save the values that it renders with, and give them to `slinky import-chart`"
+            " Argo CD leaves none: give the values that it renders the chart with, `--values FILE`"
+        )
+    if not records:
+        return Release(name=name, namespace=space, version="", values=values or {})
+    if values is not None:
+        raise ProjectError(
+            f"Helm has a record of release {name} in namespace {space}, which has its values. Nothing was changed. Make"
+            " the file without --values"
         )
     newest = records[-1]
     status = newest.labels.get("status", "unknown")
@@ -47,7 +58,8 @@ def release(kube: KubeClient, space: str, name: str) -> Release:
             f" Nothing was written. See `helm history -n {space} {name}`, and run this again once it is {DEPLOYED}"
         )
     data = kube.secret_data(space, newest.name)
-    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, pulumi_is_known=not held)
+    known = frozenset[str]() if held else frozenset({PULUMI})
+    return replace(release_of(data.get(ENTRY, b""), name, space), record=newest.name, stopped=known)
 
 
 def records_of(kube: KubeClient, space: str, owner: Mapping[str, str], name: str) -> list[WrittenMeta]:

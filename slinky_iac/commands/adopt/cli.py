@@ -1,5 +1,6 @@
 """`slinky adopt`: reads a living release of Slinky's chart, writes the stack's file, and shows what the stack's first update
-would change. With --let-go it takes the release from Helm. `pulumi up` then takes the objects over."""
+would change. --check compares a file that was changed since. With --let-go it takes the release from Helm. `pulumi up` then
+takes the objects over."""
 
 from __future__ import annotations
 
@@ -9,31 +10,33 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
 from slinky_iac.commands.adopt import ask
-from slinky_iac.commands.adopt.compare import NONE, PULUMI, Difference, Verdict, settings, taken_over, verdict
+from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
 from slinky_iac.commands.adopt.let_go import let_go
-from slinky_iac.commands.adopt.model import Release
+from slinky_iac.commands.adopt.model import Live, Release, chart_version
+from slinky_iac.commands.adopt.writers import WRITERS
 from slinky_iac.commands.check import as_text, judge
-from slinky_iac.commands.import_chart import WIDTH, wrapped, write
+from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
-from slinky_iac.config.chart import as_yaml, masked
-from slinky_iac.config.chart_release import Read
+from slinky_iac.config.chart import Taken, as_yaml, masked
+from slinky_iac.config.chart_release import Read, fullname, of_subchart
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import examined
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.stack_file import Place, project_of, text_of
 from slinky_iac.errors import ProjectError
 from slinky_iac.ownership import LET_GO
 
 CODES = (
-    "exit codes: 0 written, and `pulumi up` restarts no pod of the release; or let go; 1 something can't be read or written,"
-    " or Helm is changing the release; 2 wrong arguments; 3 written, and what is shown has to be decided; or not let go,"
-    " since others write the release; 6 written, and `check` finds errors in it"
+    "exit codes: 0 written or compared, and `pulumi up` restarts no pod of the release; or let go; 1 something can't be read"
+    " or written, or Helm is changing the release; 2 wrong arguments; 3 written or compared, and what is shown has to be"
+    " decided; or not let go, since others write the release; 6 `check` finds errors in the file"
 )
 LONGEST: Final = 40
 """Columns of a value in the table."""
@@ -45,12 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
+    again = "compare the release with this file, which `adopt` wrote and you changed; nothing is written"
+    what.add_argument("--check", metavar="FILE", help=again)
     away = "take the release from Helm, for the stack of this file: `helm uninstall` finds it no longer; nothing is deleted"
     what.add_argument("--let-go", metavar="FILE", help=away)
-    gone = (
-        "the Pulumi program that has written these objects was a stack that is gone (`pulumi stack rm`): it isn't a writer"
+    rendered = (
+        "with --out: values of a release that Helm has no record of, as Argo CD leaves none; can be repeated, as -f of Helm"
     )
-    parser.add_argument("--stack-is-gone", action="store_true", help=f"{gone}, and --let-go takes its claims on fields away")
+    parser.add_argument("--values", action="append", metavar="FILE", help=rendered)
+    ended = "; ".join(f"{key}: {ends}" for key, ends in {each.key: each.ends for each in WRITERS}.items())
+    stopped = f"a writer that is named and has stopped; can be repeated; --let-go takes its claims on fields away. {ended}"
+    keys = tuple(dict.fromkeys(each.key for each in WRITERS))
+    parser.add_argument("--stopped", action="append", default=[], choices=keys, help=stopped)
     parser.add_argument("--kubeconfig", metavar="FILE", help="by default $KUBECONFIG, then ~/.kube/config")
     parser.add_argument("--context", help="context of the kubeconfig; by default its current one")
     output.add_json(parser)
@@ -58,13 +67,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask, translate, compare, write. Raises :class:`slinky_iac.errors.SlinkyError`; returns the exit code."""
+    if arguments.values is not None and arguments.out is None:
+        raise ProjectError("--values is of --out: --check and --let-go read the file. Nothing was changed")
     if arguments.let_go:
         return _let_go(arguments)
+    if arguments.check:
+        return _check(arguments)
+    given = None if arguments.values is None else of_subchart(layered(arguments.values))[0]
     with _connection(arguments.kubeconfig, arguments.context) as way:
         kube = way.kube()
-        release = _seen(ask.release(kube, arguments.namespace, arguments.release), arguments)
+        release = _seen(ask.release(kube, arguments.namespace, arguments.release, given), arguments)
         found_in = str(release.values.get("namespaceOverride") or release.namespace)
         living = ask.living(kube, found_in)
+    if release.record is None:
+        release = replace(release, version=chart_version(living, fullname(release.values, release.name)))
     found = settings(release, living)
     own = found.taken.settings
     reached = {key: value for key in ("kubeconfig", "context") if (value := getattr(arguments, key))}
@@ -74,23 +90,81 @@ def run(arguments: argparse.Namespace) -> int:
     if config is not None:
         own["adopted"] = taken_over(config, living, release)
         config = examined(own)[0]
-    text = f"# Made by `slinky adopt` from Helm release {release.name}.\nconfig:\n" + textwrap.indent(as_yaml(own), "  ")
+    text = f"# Made by `slinky adopt` from release {release.name} of the chart.\n"
+    text += "config:\n" + textwrap.indent(as_yaml(own), "  ")
     places = judge(text)[1]
-    between = None if config is None else verdict(config, living, pulumi_is_known=release.pulumi_is_known)
-    errors = between is None or any(place.finding.level is Level.ERROR for place in places)
-    code = FOUND if errors else WAITS if found.taken.left or (between and between.in_the_way) else 0
+    between = None if config is None else verdict(config, living, release.stopped)
     write(arguments.out, text)
-    out = sys.stderr if arguments.out == "-" else sys.stdout
+    made = f"{arguments.out}: from release {release.name} of chart {release.version}."
+    made += " Nothing else was written, nothing was changed"
+    return _told(arguments, Told(arguments.out, made, release.version, found, places, between))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of a comparison."""
+
+    file: str
+    head: str
+    version: str
+    """Of the chart."""
+    found: Read
+    places: Sequence[Place]
+    between: Verdict | None
+    """None where the file has errors."""
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.between is None or any(place.finding.level is Level.ERROR for place in self.places):
+            return FOUND
+        return WAITS if self.found.taken.left or self.between.in_the_way else 0
+
+
+def _told(arguments: argparse.Namespace, told: Told) -> int:
+    out = sys.stderr if told.file == "-" else sys.stdout
     if arguments.json:
-        print(output.as_json(_as_json(arguments.out, release, found, places, between, code)), file=out)
-        return code
-    colour, width = terminal(WIDTH)
-    print("\n".join(_report(arguments.out, release, found, places, between, Paint(colour), width)), file=out)
-    return code
+        print(output.as_json(_as_json(told)), file=out)
+    else:
+        colour, width = terminal(WIDTH)
+        print("\n".join(_report(told, Paint(colour), width)), file=out)
+    return told.code
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Compare the living release with a file that was changed since `adopt` wrote it."""
+    config, places = _adopting(arguments.check)
+    if config is None:
+        return _told(arguments, Told(arguments.check, f"{arguments.check}: not compared", "", Read(Taken()), places, None))
+    release, living = _asked(config, arguments)
+    between = verdict(config, living, release.stopped)
+    head = f"{arguments.check}: compared with release {release.name}. Nothing was written or changed"
+    version = release.version or str(config.operator_version)
+    return _told(arguments, Told(arguments.check, head, version, Read(Taken()), places, between))
+
+
+def _adopting(name: str) -> tuple[StackConfig | None, tuple[Place, ...]]:
+    """A file's configuration, where it has no errors. Raises :class:`ProjectError` where it takes nothing over."""
+    file = Path(name)
+    config, places = judge(text_of(file), project_of(file))
+    if config is not None and config.adopted is None:
+        raise ProjectError(f"{name} has no section `adopted`. Nothing was changed. `slinky adopt --out` writes it")
+    return config, places
+
+
+def _asked(config: StackConfig, arguments: argparse.Namespace) -> tuple[Release, tuple[Live, ...]]:
+    """The release that a configuration takes over, and its objects."""
+    own, taken, space = config.kubernetes, config.adopted, config.cluster.namespace
+    assert taken is not None, "_adopting has refused that"
+    with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
+        kube = way.kube()
+        given: dict[str, Any] | None = {} if taken.record is None else None
+        release = _seen(ask.release(kube, taken.namespace or space, taken.release, given), arguments)
+        return release, ask.living(kube, space)
 
 
 def _seen(release: Release, arguments: argparse.Namespace) -> Release:
-    return replace(release, pulumi_is_known=release.pulumi_is_known or arguments.stack_is_gone)
+    return replace(release, stopped=release.stopped | set(arguments.stopped))
 
 
 def _connection(kubeconfig: str | None, context: str | None) -> KubeConnection:
@@ -98,8 +172,7 @@ def _connection(kubeconfig: str | None, context: str | None) -> KubeConnection:
 
 
 def _let_go(arguments: argparse.Namespace) -> int:
-    file = Path(arguments.let_go)
-    config = judge(text_of(file), project_of(file))[0]
+    config, _ = _adopting(arguments.let_go)
     if config is None or config.adopted is None:
         raise ProjectError(
             f"{arguments.let_go} has errors, or no section `adopted`. Nothing was changed. `slinky check` shows errors, and"
@@ -107,48 +180,50 @@ def _let_go(arguments: argparse.Namespace) -> int:
         )
     own, space, said = config.kubernetes, config.cluster.namespace, list[str]()
     held, name = config.adopted.namespace or space, config.adopted.release
-    with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
-        kube = way.kube()
-        release = _seen(ask.release(kube, held, name), arguments)
-        writers = verdict(config, ask.living(kube, space), pulumi_is_known=release.pulumi_is_known).writers
-        if not writers:
-            report = said.append if arguments.json else print
-            let_go(kube, config.adopted, space, report, also=(PULUMI,) if arguments.stack_is_gone else ())
+    release, living = _asked(config, arguments)
+    writers = verdict(config, living, release.stopped).writers
+    if not writers:
+        report = said.append if arguments.json else print
+        with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
+            let_go(way.kube(), config.adopted, space, report, arguments.stopped)
     code = WAITS if writers else 0
     if arguments.json:
         print(output.as_json({"file": arguments.let_go, "exitCode": code, "writers": list(writers), "done": said}))
         return code
     back = f"kubectl label secret -n {held} -l owner={LET_GO['owner']},name={name} owner=helm --overwrite"
+    done = (
+        f"Helm has no record of release {name}, and nothing else claims its fields. The way back: make the Application again"
+        if config.adopted.record is None
+        else f"Helm has no release {name} any more. The way back, before the first `pulumi up`: {back}"
+    )
     rows = (
-        (*writers, "Nothing was changed: Helm keeps the release until these have stopped. Then run this again")
+        (*writers, "Nothing was changed: the release stays as it is until these have stopped. Then run this again")
         if writers
-        else (f"Helm has no release {name} any more. The way back, before the first `pulumi up`: {back}",
-              "Next: pulumi preview, which shows imports and updates and nothing else; then pulumi up")
-    )  # fmt: skip
+        else (done, "Next: pulumi preview, which shows imports and updates and nothing else; then pulumi up")
+    )
     print("\n".join(line for row in rows for line in wrapped(row, terminal(WIDTH)[1])))
     return code
 
 
-def _report(
-    out: str, release: Release, found: Read, places: Sequence[Place], between: Verdict | None, paint: Paint, width: int
-) -> Iterator[str]:
-    yield f"{out}: from release {release.name} of chart {release.version}. Nothing else was written, nothing was changed"
-    for note in found.notes:
+def _report(told: Told, paint: Paint, width: int) -> Iterator[str]:
+    yield told.head
+    for note in told.found.notes:
         yield from wrapped(f"note: {note}", width)
-    if found.taken.left:
+    if told.found.taken.left:
         yield from ("", paint("Values that are left out:", "bold"))
-        for path, why in found.taken.left:
+        for path, why in told.found.taken.left:
             yield from wrapped(f"{path}: {why}", width, "  ")
-    yield from ("", *as_text(Path(out), places, paint, width))
-    if between is not None:
-        yield from _between(between, paint, width)
-    yield from ("", *wrapped(_next(out, between), width))
+    yield from ("", *as_text(Path(told.file), told.places, paint, width))
+    if told.between is not None:
+        yield from _between(told.between, paint, width)
+    yield from ("", *wrapped(_next(told.file, told.between), width))
 
 
 def _between(between: Verdict, paint: Paint, width: int) -> Iterator[str]:
     for title, rows in (
         ("Other writers. Stop each before the first `pulumi up`:", between.writers),
-        ("Objects that only one side has:", between.missing),
+        ("Objects that only one side has, or another one:", between.missing),
+        ("What can't be taken over:", between.unfit),
         ("Fields that stay as they are, since the stack doesn't set them:", between.kept),
     ):
         if rows:
@@ -184,34 +259,37 @@ def _without_values(value: object) -> object:
     return value
 
 
-def _next(out: str, between: Verdict | None) -> str:
+def _next(file: str, between: Verdict | None) -> str:
+    again = f"run `slinky adopt --check {file}`"
     if between is None:
-        return "Next: correct the errors. The release wasn't compared with the stack, since the file isn't one yet"
+        return f"Next: correct the errors, then {again}. The release wasn't compared, since the file isn't a stack's yet"
     if between.writers:
-        return "Next: stop the other writers, then run this again. `slinky docs chart 'A cluster that runs'` says how"
+        return f"Next: stop the other writers, then {again}. `slinky docs chart 'A cluster that runs'` says how"
+    if between.unfit or between.missing:
+        return f"Next: decide what is named above, change the file, then {again}"
     if between.restarting:
         return (
-            f"The first `pulumi up` would replace the pods of {', '.join(between.restarting)}, and can't keep them: correct"
-            " the file, or wait until no job needs them. Next: slinky docs chart 'A cluster that runs'"
+            f"The first `pulumi up` would replace the pods of {', '.join(between.restarting)}, and can't keep them. Next:"
+            f" correct the file, then {again}; or wait until no job needs them. `slinky docs chart 'A cluster that runs'`"
         )
     return (
         "The first `pulumi up` takes these objects over and restarts none of their pods. Next: slinky adopt --let-go"
-        f" {out}, then pulumi preview, pulumi up"
+        f" {file}, then pulumi preview, pulumi up"
     )
 
 
-def _as_json(
-    out: str, release: Release, found: Read, places: Sequence[Place], between: Verdict | None, code: int
-) -> dict[str, object]:
+def _as_json(told: Told) -> dict[str, object]:
+    between = told.between
     return {
-        "file": out,
-        "exitCode": code,
-        "chartVersion": release.version,
-        "left": [{"key": key, "why": why} for key, why in found.taken.left],
-        "notes": found.notes,
-        "errors": [str(place.finding) for place in places if place.finding.level is Level.ERROR],
+        "file": told.file,
+        "exitCode": told.code,
+        "chartVersion": told.version,
+        "left": [{"key": key, "why": why} for key, why in told.found.taken.left],
+        "notes": told.found.notes,
+        "errors": [str(place.finding) for place in told.places if place.finding.level is Level.ERROR],
         "writers": [] if between is None else list(between.writers),
         "missing": [] if between is None else list(between.missing),
+        "unfit": [] if between is None else list(between.unfit),
         "kept": [] if between is None else list(between.kept),
         "differences": [
             dict(zip(("object", "field", "runs", "stack", "pods"), _row(each), strict=True))

@@ -6,35 +6,27 @@ them (``internal/builder``, ``*_app.go``, 1.1 and 1.2). It compares pods of a No
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
 from slinky_iac.blueprint.objects import objects
 from slinky_iac.commands.adopt.model import Live, Release
+from slinky_iac.commands.adopt.writers import writers
 from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
 from slinky_iac.config.chart_release import Read, ordered, read
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ProjectError
 from slinky_iac.names import loginset_resource, nodeset_resource
+from slinky_iac.ownership import adopted_lost
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
 
 NONE: Final = object()
 """Says that a field isn't there."""
-PULUMI: Final = "pulumi-kubernetes"
-"""How the names of pulumi-kubernetes' field managers begin; the rest is random, and differs by object."""
-OTHER: Final = "another Pulumi program"
-_WRITERS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("argocd.argoproj.io/", "argocd-controller", "Argo CD"),
-    ("kustomize.toolkit.fluxcd.io/", "kustomize-controller", "Flux (Kustomization)"),
-    ("helm.toolkit.fluxcd.io/", "helm-controller", "Flux (HelmRelease)"),
-    ("", PULUMI, OTHER),
-)
-"""How a label or annotation of each begins, and the name of its field manager."""
 _TEMPLATE: Final = (
     (("metadata", "labels"), "labels"),
     (("metadata", "annotations"), "annotations"),
@@ -60,6 +52,9 @@ _NODESET_PODS: Final = frozenset(
     {"template", "slurmd", "extraConf", "logfile", "ssh", "ordinalPadding", "oversubscribeNode"}
 )
 _NO_PODS: Final = frozenset({"service", "replicas", "strategy"})
+_BY_GATES: Final[Mapping[str, object]] = {"scalingMode": "StatefulSet", "pinToNode": False, "oversubscribeNode": False}
+"""Fields of a NodeSet that gates go by, and what they need: with another value the operator would remove other pods than
+those whose nodes a gate has drained. It is also slurm-operator's default."""
 _POINTERS: Final = frozenset({"affinity", "securityContext"})
 """Fields whose empty value isn't the same as none to slurm-operator: pointers in Kubernetes' own types."""
 
@@ -90,11 +85,13 @@ class Verdict:
     differences: tuple[Difference, ...]
     kept: tuple[str, ...]
     """Fields that are there and that the stack doesn't set, by object."""
+    unfit: tuple[str, ...] = ()
+    """NodeSets of a kind that no gate knows, in words."""
 
     @property
     def in_the_way(self) -> bool:
         """Whether something has to be decided before a stack can take the release over."""
-        return bool(self.writers or self.missing or self.restarting)
+        return bool(self.writers or self.missing or self.unfit or self.restarting)
 
     @property
     def restarting(self) -> tuple[str, ...]:
@@ -126,7 +123,7 @@ def settings(release: Release, living: Sequence[Live]) -> Read:
     }
     own["cluster"]["createNamespace"] = False
     found.notes[:] = [each for each in found.notes if "keys.source: generated" not in each]
-    _carry(own, name, living, found.notes)
+    _carry(own, name, living, found.notes, found.taken.left)
     _without_sssd(own, found.taken.left)
     found.taken.settings = ordered(own)
     return found
@@ -139,7 +136,7 @@ def _key(daemon: Live, field: str, word: str) -> dict[str, Any]:
     return {f"{word}KeyFrom": {"secret": str(reference["name"]), "key": str(reference["key"])}}
 
 
-def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: list[str]) -> None:
+def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: list[str], left: list[tuple[str, str]]) -> None:
     """Put what runs into the settings, over what the values say."""
     live = {(each.kind, each.name): each for each in living}
     for kind, section in _DAEMONS.items():
@@ -150,6 +147,12 @@ def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: lis
     for name, part in own.get("nodesets", {}).items():
         if found := live.get(("NodeSet", nodeset_resource(cluster, name))):
             _set(f"nodesets.{name}", part, found, "slurmd", notes)
+            if padding := found.spec.get("ordinalPadding"):
+                left[:] = [row for row in left if row[0] != f"nodesets.{name}.ordinalPadding"]
+                notes.append(
+                    f"nodesets.{name}.ordinalPadding: {padding} stays, and with it the names of nodes, also of new ones."
+                    " No setting writes it: a NodeSet that the stack makes again has names without zeros"
+                )
             if value_at(found.spec, ("ssh", "enabled")):
                 part["ssh"] = {**part.get("ssh", {}), **_sssd(value_at(found.spec, ("ssh", "sssdConfRef")))}
     for name, part in own.get("logins", {}).items():
@@ -216,7 +219,7 @@ def _pod(part: dict[str, Any], found: Live) -> None:
 def taken_over(config: StackConfig, living: Sequence[Live], release: Release) -> dict[str, Any]:
     """Section ``adopted``: the objects that the stack takes over, and of each what would restart its pods."""
     live = {f"{each.kind} {each.name}": each for each in living}
-    differences = verdict(config, living, pulumi_is_known=release.pulumi_is_known).differences
+    differences = verdict(config, living, release.stopped).differences
     objects: dict[str, Any] = {}
     for called in (f"{each.kind} {each.name}" for each in rendered(config)):
         if called in live:
@@ -225,7 +228,8 @@ def taken_over(config: StackConfig, living: Sequence[Live], release: Release) ->
             places |= {ANNOTATIONS} if LABELS in places else set()
             objects[called] = {"uid": live[called].uid, **({"keep": sorted(places)} if places else {})}
     space = {} if release.namespace == config.cluster.namespace else {"namespace": release.namespace}
-    return {"release": release.name, "record": release.record, **space, "objects": objects}
+    record = {} if release.record is None else {"record": release.record}
+    return {"release": release.name, **record, **space, "objects": objects}
 
 
 def rendered(config: StackConfig) -> tuple[Object, ...]:
@@ -233,8 +237,8 @@ def rendered(config: StackConfig) -> tuple[Object, ...]:
     return tuple(sorted((each for each in objects(config) if each.kind in KINDS), key=lambda each: KINDS.index(each.kind)))
 
 
-def verdict(config: StackConfig, living: Sequence[Live], *, pulumi_is_known: bool = False) -> Verdict:
-    """What the stack's first update would change in the living objects, field by field. ``pulumi_is_known``: as of
+def verdict(config: StackConfig, living: Sequence[Live], stopped: Collection[str] = ()) -> Verdict:
+    """What the stack's first update would change in the living objects, field by field. ``stopped``: as of
     :class:`Release`."""
     stack = {(each.kind, each.name): each for each in rendered(config)}
     live = {(each.kind, each.name): each for each in living}
@@ -248,23 +252,29 @@ def verdict(config: StackConfig, living: Sequence[Live], *, pulumi_is_known: boo
     kept: list[str] = []
     for key, made in stack.items():
         if key in live:
+            own = None if config.adopted is None else config.adopted.object(*key)
+            if own is not None and own.uid != live[key].uid:
+                missing.append(adopted_lost(" ".join(key), config.cluster.namespace, live[key].uid))
             differences += _differences(config, live[key], made)
             fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
             kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
-    return Verdict(_writers(living, pulumi_is_known=pulumi_is_known), tuple(missing), tuple(differences), tuple(kept))
+    return Verdict(
+        writers(config, living, stopped),
+        tuple(missing),
+        tuple(differences),
+        tuple(kept),
+        tuple(_unfit(living)),
+    )
 
 
-def _writers(living: Sequence[Live], *, pulumi_is_known: bool) -> tuple[str, ...]:
-    found: dict[str, list[str]] = {}
+def _unfit(living: Sequence[Live]) -> Iterator[str]:
     for each in living:
-        marks = [*each.labels, *each.annotations]
-        for prefix, manager, who in (row for row in _WRITERS if not pulumi_is_known or row[1] != PULUMI):
-            marked = bool(prefix) and any(mark.startswith(prefix) for mark in marks)
-            if marked or any(name.startswith(manager) for name in each.managers):
-                found.setdefault(who, []).append(f"{each.kind} {each.name}")
-    scaled = (f"{scaler} writes the replicas of {each.kind} {each.name}" for each in living for scaler in each.scalers)
-    gone = {OTHER: ". If it was a stack of this cluster, and is gone, give --stack-is-gone as well"}
-    return (*(f"{who} writes {', '.join(dict.fromkeys(n))}{gone.get(who, '')}" for who, n in found.items()), *scaled)
+        for field, needed in _BY_GATES.items() if each.kind == "NodeSet" else ():
+            if (found := each.spec.get(field, needed)) != needed:
+                yield (
+                    f"NodeSet {each.name} has {field}: {found}. Gates know {needed} alone, and would drain other nodes than"
+                    " slurm-operator removes. Leave it to the chart, in a release of its own, or change it there first"
+                )
 
 
 def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Difference]:

@@ -10,10 +10,11 @@ removes those that the program doesn't name (``await.go``, fixCSAFieldManagers),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 from slinky_iac.commands.adopt import ask
+from slinky_iac.commands.adopt.writers import ARGO, WRITERS
 from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.paths import value_at
 from slinky_iac.errors import KubeNotFound, ProjectError
@@ -27,9 +28,9 @@ _HELM: Final = ("helm", "pulumi-resource-kubernetes")
 pulumi-kubernetes' own where its ``helm.v3.Release`` deployed the chart."""
 _GONE: Final = ("kubectl", "before-first-apply")
 """How names of field managers begin whose claims go whole."""
-_MARK: Final = "f:meta.helm.sh/"
-"""How claims on Helm's own annotations begin. They stay: with no claim at all the API server gives every field to one
-manager at the next apply, and pulumi-kubernetes takes that one's."""
+_MARKS: Final = ("f:meta.helm.sh/", "f:argocd.argoproj.io/", "f:kubectl.kubernetes.io/last-applied-configuration")
+"""How claims on annotations of Helm's and Argo CD's own begin. They stay: with no claim at all the API server gives every
+field to one manager at the next apply, and pulumi-kubernetes takes that one's."""
 
 
 class _Meta(WrittenMeta, frozen=True, kw_only=True):
@@ -41,18 +42,19 @@ class _Object(Wire, frozen=True):
 
 
 def let_go(
-    kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None], also: tuple[str, ...] = ()
+    kube: KubeClient, adopted: Adopted, space: str, report: Callable[[str], None], stopped: Collection[str] = ()
 ) -> None:
-    """Let Helm go of ``adopted``; ``space``: the namespace of its objects; ``also``: how the names of other field managers
-    begin whose claims go. What an earlier run has done is left as it is.
+    """Let Helm go of ``adopted``; ``space``: the namespace of its objects; ``stopped``: the other writers (keys of
+    :data:`slinky_iac.commands.adopt.writers.WRITERS`) whose claims go, since they write no longer. What an earlier run has
+    done is left as it is.
 
     Raises :class:`ProjectError` before the first write where an object is another one, and
     :class:`slinky_iac.errors.KubeConflict` where somebody changed one meanwhile.
     """
     held, name = adopted.namespace or space, adopted.release
-    for path, meta, called, left in list(_claimed(kube, adopted, space, (*_GONE, *also))):
+    for path, meta, called, left in list(_claimed(kube, adopted, space, stopped)):
         kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
-        report(f"{called}: claims of Helm and kubectl on its fields are gone")
+        report(f"{called}: claims of Helm and others on its fields are gone")
     # The newest last: what Helm finds until then is the release as it runs.
     for each in ask.records_of(kube, held, HELM_RECORD, name):
         what = f"Secret {held}/{each.name}"
@@ -61,9 +63,12 @@ def let_go(
 
 
 def _claimed(
-    kube: KubeClient, adopted: Adopted, space: str, gone: tuple[str, ...]
+    kube: KubeClient, adopted: Adopted, space: str, stopped: Collection[str]
 ) -> Iterator[tuple[str, WrittenMeta, str, list[dict[str, Any]]]]:
     """Path, metadata and name of each object with claims that go, and the claims that stay."""
+    managers = {writer.key: [each.manager for each in WRITERS if each.key == writer.key] for writer in WRITERS}
+    gone = (*_GONE, *(each for key in stopped for each in managers[key] if key != ARGO))
+    reduced = (*_HELM, *(managers[ARGO] if ARGO in stopped else ()))
     for called, own in adopted.objects.items():
         kind, name = called.split(" ")
         path = place(kind, space, name)
@@ -73,23 +78,24 @@ def _claimed(
             raise ProjectError(adopted_lost(called, space, "")) from None
         if meta.uid != own.uid:
             raise ProjectError(adopted_lost(called, space, meta.uid))
-        left = [each for claim in meta.managed_fields for each in _left(claim, gone)]
+        left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone)]
         if not left:
             raise ProjectError(
-                f"{called} in namespace {space} has no annotation of Helm's, so it isn't of release {adopted.release}."
-                " Nothing was changed. Look at it, and make the file again by `slinky adopt`"
+                f"{called} in namespace {space} has no annotation of Helm's or Argo CD's, so it isn't of release"
+                f" {adopted.release}. Nothing was changed. Look at it, and make the file again by `slinky adopt`"
             )
         if left != list(meta.managed_fields):
             yield path, meta, called, left
 
 
-def _left(claim: dict[str, Any], gone: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """What stays of a manager's claim."""
+def _left(claim: dict[str, Any], reduced: tuple[str, ...], gone: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """What stays of a manager's claim: of the ``reduced`` ones their own annotations, of those that are ``gone`` nothing."""
     manager = str(claim.get("manager", ""))
-    if manager.startswith(_HELM):
+    if manager.startswith(reduced):
         found = value_at(claim, ("fieldsV1", "f:metadata", "f:annotations"))
-        marks = {key: value for key, value in found.items() if key.startswith(_MARK)} if isinstance(found, dict) else {}
+        marks = {key: value for key, value in found.items() if key.startswith(_MARKS)} if isinstance(found, dict) else {}
         if marks:
-            yield {**claim, "manager": _HELM[0], "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
+            named = _HELM[0] if manager.startswith(_HELM) else manager
+            yield {**claim, "manager": named, "fieldsV1": {"f:metadata": {"f:annotations": marks}}}
     elif not manager.startswith(gone):
         yield claim

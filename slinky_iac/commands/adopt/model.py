@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from slinky_iac.errors import ProjectError
 LARGEST: Final = 64 << 20
 """Bytes of an unpacked record: a Secret holds 1 MiB, and text packs ten times."""
 CHART: Final = "slurm"
+LABEL_CHART: Final = "helm.sh/chart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,11 @@ class Release:
     namespace: str
     version: str
     """Of the chart, which is also the operator's."""
-    record: str = ""
-    """Name of its Secret."""
-    pulumi_is_known: bool = False
-    """Whether a Pulumi program that has written its objects is the stack itself, or one that is gone. It is the stack where
-    Helm has let the release go: that needs that no Pulumi program writes, and no stack updates before."""
+    record: str | None = None
+    """Name of its Secret. None where Helm has none: Argo CD renders a chart, and applies what comes out."""
+    stopped: frozenset[str] = frozenset()
+    """Writers (keys of :data:`slinky_iac.commands.adopt.writers.WRITERS`) that write its objects no longer. A Pulumi program
+    is the stack itself where Helm has let the release go: that needs that none writes, and no stack updates before."""
     values: Mapping[str, Any] = field(repr=False)
     """What the user gave, without the chart's defaults."""
 
@@ -68,6 +69,22 @@ def release_of(packed: bytes, name: str, namespace: str) -> Release:
     if called != CHART:
         raise ProjectError(f"{where} is of another chart than {CHART}. Nothing was written. See `helm list -n {namespace}`")
     return Release(name=name, namespace=namespace, version=version.removeprefix("v"), values=values)
+
+
+def chart_version(living: Sequence[Live], name: str) -> str:
+    """The chart's release by the label ``helm.sh/chart`` of the Controller ``name``, which `helm template` renders too.
+
+    Raises :class:`ProjectError` where there is none.
+    """
+    labels = next((each.labels for each in living if (each.kind, each.name) == ("Controller", name)), {})
+    chart, _, version = labels.get(LABEL_CHART, "").partition("-")
+    if chart != CHART or not version:
+        raise ProjectError(
+            f"Controller {name} isn't in Kubernetes, or has no label {LABEL_CHART} that begins with {CHART}-. Nothing was"
+            " written. See `kubectl get controllers -A --show-labels`, and give --release and --namespace as they were given"
+            " to the chart"
+        )
+    return version.removeprefix("v")
 
 
 def _unpacked(packed: bytes) -> bytes:

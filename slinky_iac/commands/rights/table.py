@@ -131,7 +131,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if use is Use.APPLY and config.keys.source == "external":
         others = tuple(config.secret_of(key).name for key in DAEMON_KEYS)
         yield Right(CORE, "secrets", ("get",), "keys that others make: awaited, and known again", others, namespace)
-    if use is Use.APPLY and config.adopted is not None:
+    if use is Use.APPLY and config.adopted is not None and config.adopted.record is not None:
         why, record = "whether Helm still has the release that is taken over", (config.adopted.record,)
         yield Right(CORE, "secrets", ("get",), why, record, config.adopted.namespace or namespace)
     if use is Use.PREFLIGHT:

@@ -227,6 +227,58 @@ def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
     assert [each.partition(" writes ")[0] for each in judged(living(**more)).writers] == [who]
 
 
+@pytest.mark.parametrize(
+    ("key", "marks"),
+    [
+        ("argo", {"annotations": {"argocd.argoproj.io/tracking-id": "slurm:x"}}),
+        ("flux", {"labels": {**HELM, "helm.toolkit.fluxcd.io/name": "slurm"}}),
+        ("pulumi", {"managers": frozenset({"pulumi-kubernetes-0a1b2c3d"})}),
+    ],
+)
+def test_a_writer_that_has_stopped_leaves_its_marks_and_is_none(key: str, marks: dict[str, Any]) -> None:
+    """Nothing takes these marks away: without a word of a person's, nobody of Argo CD's or Flux's could come over."""
+    config = load(settings(release(), living(**marks)).taken.settings)
+    (row,) = verdict(config, living(**marks)).writers
+    assert row.endswith(f": --stopped {key}")
+    assert verdict(config, living(**marks), {key}).writers == ()
+    assert verdict(config, living(**marks), {"argo", "flux", "pulumi"} - {key}).writers == (row,)
+
+
+def test_an_autoscaler_is_no_second_writer_where_the_stack_leaves_it_the_number() -> None:
+    scaled = tuple(replace(each, scalers=("ScaledObject/gpu",)) if each.kind == "NodeSet" else each for each in living())
+    own = settings(release(), scaled).taken.settings
+    (row,) = verdict(load(own), scaled).writers
+    assert "ScaledObject/gpu writes the replicas of NodeSet slurm-worker-gpu" in row
+    own["nodesets"]["gpu"] |= {"owner": "autoscaler", "maxReplicas": 4}
+    assert verdict(load(own), scaled).writers == ()
+
+
+def with_nodeset(**fields: Any) -> tuple[Live, ...]:
+    return tuple(replace(each, spec={**each.spec, **fields}) if each.kind == "NodeSet" else each for each in living())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("scalingMode", "DaemonSet"), ("pinToNode", True), ("oversubscribeNode", True)]
+)
+def test_a_nodeset_that_gates_do_not_know_is_not_taken_over(field: str, value: object) -> None:
+    (row,) = judged(with_nodeset(**{field: value})).unfit
+    assert row.startswith(f"NodeSet slurm-worker-gpu has {field}: {value}. ")
+    assert judged(with_nodeset(**{field: value})).in_the_way
+    assert judged(living()).unfit == ()
+
+
+def test_zeros_in_names_of_nodes_stay() -> None:
+    values = {**VALUES, "nodesets": {"gpu": {"replicas": 2, "ordinalPadding": 3}}}
+    live = with_nodeset(ordinalPadding=3)
+    found = settings(release(values), live)
+    assert found.taken.left == []
+    assert any(each.startswith("nodesets.gpu.ordinalPadding: 3 stays") for each in found.notes)
+    section, left = taken(live, values)
+    assert [each for each in left.differences if each.restarts] == []
+    made = {each.kind: each.body["spec"] for each in rendered(load({**found.taken.settings, "adopted": section}))}
+    assert "ordinalPadding" not in made["NodeSet"], "a field that the stack leaves out stays as it is"
+
+
 def test_helm_alone_is_no_second_writer() -> None:
     assert judged(living(managers=frozenset({"helm", "slurm-operator"}))).writers == ()
 
@@ -289,7 +341,10 @@ def test_the_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         assert cli.main(command(server, tmp_path, "--json")) == 3
     found = json.loads(capsys.readouterr().out)
     assert (found["chartVersion"], found["missing"]) == ("1.2.1", [])
-    assert found["writers"] == ["HorizontalPodAutoscaler/queue writes the replicas of NodeSet slurm-worker-gpu"]
+    assert found["writers"] == [
+        "HorizontalPodAutoscaler/queue writes the replicas of NodeSet slurm-worker-gpu."
+        " Delete it, or give the NodeSet `owner: autoscaler`"
+    ]
     assert {each["pods"] for each in found["differences"]} == {"stay"}
 
 
@@ -316,3 +371,92 @@ def test_a_release_that_isnt_there_is_said(tmp_path: Path, capsys: pytest.Captur
         server.objects["/api/v1/namespaces/slurm/secrets"] = {"items": []}
         assert cli.main(command(server, tmp_path)) == 1
     assert "Helm has no record of release slurm in namespace slurm" in capsys.readouterr().err
+
+
+def compared(server: ApiServer, folder: Path, *more: str) -> int:
+    file = str(folder / "Pulumi.prod.yaml")
+    return cli.main(["adopt", "--kubeconfig", server.kubeconfig(folder), "--check", file, *more])
+
+
+def test_a_file_that_was_changed_is_compared_again_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    with ApiServer() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        text = file.read_text()
+        assert compared(server, tmp_path) == 0
+        whole = read_yaml(text)
+        whole["config"]["slinky-iac:nodesets"]["gpu"]["pod"]["priorityClass"] = "high"
+        file.write_text(changed := json.dumps(whole))
+        capsys.readouterr()
+        assert compared(server, tmp_path, "--json") == 3
+        found = json.loads(capsys.readouterr().out)
+        assert file.read_text() == changed
+        file.write_text(text.replace("name: atlas", "nam: atlas"))
+        assert compared(server, tmp_path) == 6
+        said = " ".join(capsys.readouterr().out.split())
+        assert server.written == []
+    restarts = {(each["object"], each["field"]) for each in found["differences"] if each["pods"] == "restart"}
+    assert restarts == {("NodeSet slurm-worker-gpu", "spec.template.spec.priorityClassName")}
+    assert "cluster.nam: is not a setting" in said
+    assert f"slinky adopt --check {file}" in said
+
+
+def test_an_object_that_was_made_again_is_named_by_the_comparison(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ApiServer() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        server.objects["/apis/slinky.slurm.net/v1beta1/namespaces/slurm/restapis"]["items"][0]["metadata"]["uid"] = uid(9)
+        assert compared(server, tmp_path) == 3
+    assert f"RestApi slurm in namespace slurm is another object now (UID {uid(9)})" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def rendered_by_argo(server: ApiServer, folder: Path, *, chart: str = "slurm-1.2.1") -> Path:
+    """The same release as Argo CD leaves it: no record, its own marks; and its file of values."""
+    served(server, VALUES)
+    server.objects["/api/v1/namespaces/slurm/secrets"] = {"items": []}
+    marks = {"argocd.argoproj.io/tracking-id": "slurm:x"}
+    for plural in ("controllers", "restapis", "nodesets"):
+        for each in server.objects[f"/apis/slinky.slurm.net/v1beta1/namespaces/slurm/{plural}"]["items"]:
+            each["metadata"]["annotations"] = marks
+            each["metadata"]["labels"]["helm.sh/chart"] = chart
+    file = folder / "values.yaml"
+    file.write_text(json.dumps(VALUES))
+    return file
+
+
+def test_a_release_without_a_record_is_read_from_its_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        values = str(rendered_by_argo(server, tmp_path))
+        assert cli.main(command(server, tmp_path)) == 1
+        assert "Argo CD leaves none" in " ".join(capsys.readouterr().err.split())
+        assert cli.main(command(server, tmp_path, "--values", values)) == 3
+        assert "If its Application is deleted without its objects: --stopped argo" in " ".join(
+            capsys.readouterr().out.split()
+        )
+        assert compared(server, tmp_path) == 3
+        assert compared(server, tmp_path, "--stopped", "argo") == 0
+        assert server.written == []
+    config = load(
+        {k.partition(":")[2]: v for k, v in read_yaml((tmp_path / "Pulumi.prod.yaml").read_text())["config"].items()}
+    )
+    assert config.adopted is not None
+    assert (config.adopted.record, config.operator.version) == (None, "1.2.1")
+    assert config.adopted.objects.keys() == {f"{each.kind} {each.name}" for each in living()}
+
+
+def test_values_of_another_chart_or_beside_a_record_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ApiServer() as server:
+        values = str(rendered_by_argo(server, tmp_path, chart="other-1.0"))
+        assert cli.main(command(server, tmp_path, "--values", values)) == 1
+        assert "no label helm.sh/chart that begins with slurm-" in capsys.readouterr().err
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path, "--values", values)) == 1
+        assert "Helm has a record of release slurm" in capsys.readouterr().err
+    assert not (tmp_path / "Pulumi.prod.yaml").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,15 +94,41 @@ def test_claims_of_a_stack_that_is_gone_go_too(tmp_path: Path) -> None:
     with Release() as server:
         served(server, VALUES)
         updated(server)
-        gone = [*command(server, tmp_path), "--stack-is-gone"]
+        gone = [*command(server, tmp_path), "--stopped", "pulumi"]
         assert cli.main(command(server, tmp_path)) == 3
         (tmp_path / "Pulumi.prod.yaml").unlink()
         assert cli.main(gone) == 0
         assert let_go(server, tmp_path) == 3
         file = str(tmp_path / "Pulumi.prod.yaml")
-        assert cli.main(["adopt", "--kubeconfig", server.kubeconfig(tmp_path), "--stack-is-gone", "--let-go", file]) == 0
+        assert cli.main(["adopt", "--kubeconfig", server.kubeconfig(tmp_path), "--stopped", "pulumi", "--let-go", file]) == 0
         left = [claim["manager"] for path in map(at, OBJECTS) for claim in server.objects[path]["metadata"]["managedFields"]]
     assert set(left) == {"helm", "slurm-operator"}
+
+
+@pytest.mark.parametrize("operation", ["Update", "Apply"])
+def test_of_argo_cds_claims_those_on_its_own_annotations_stay(operation: str, tmp_path: Path) -> None:
+    own = {"f:argocd.argoproj.io/tracking-id": {}, "f:kubectl.kubernetes.io/last-applied-configuration": {}}
+    fields = {"f:metadata": {"f:annotations": own, "f:labels": {"f:a": {}}}, "f:spec": {"f:replicas": {}}}
+    argo = {"manager": "argocd-controller", "operation": operation, "fieldsV1": fields}
+    with Release() as server:
+        served(server, VALUES)
+        server.objects[RECORDS] = {"items": []}
+        for path in map(at, OBJECTS):
+            server.objects[path]["metadata"]["managedFields"] = [argo, CLAIMS[2]]
+            server.objects[path]["metadata"]["labels"]["helm.sh/chart"] = "slurm-1.2.1"
+        values = tmp_path / "values.yaml"
+        values.write_text(json.dumps(VALUES))
+        assert cli.main(command(server, tmp_path, "--values", str(values))) == 3, "it is named"
+        assert let_go(server, tmp_path) == 3
+        assert server.patched == []
+        file = str(tmp_path / "Pulumi.prod.yaml")
+        gone = ["adopt", "--kubeconfig", server.kubeconfig(tmp_path), "--stopped", "argo", "--let-go", file]
+        assert cli.main(gone) == 0
+        assert server.patched == [*map(at, OBJECTS)]
+        left = server.objects[at("controllers/slurm")]["metadata"]["managedFields"]
+        assert cli.main(gone) == 0
+        assert server.patched == [*map(at, OBJECTS)], "a second run writes nothing"
+    assert left == [{**argo, "fieldsV1": {"f:metadata": {"f:annotations": own}}}, CLAIMS[2]]
 
 
 @pytest.mark.parametrize("done", [1, 3, 4])

@@ -1,0 +1,69 @@
+"""Who else writes the objects of a release, by the marks and claims that they have left. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.commands.adopt.model import Live
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.names import nodeset_resource
+from slinky_iac.ownership import ARGO_MANAGER
+
+PULUMI: Final = "pulumi"
+ARGO: Final = "argo"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A program that writes objects of a release."""
+
+    key: str
+    """What ``--stopped`` calls it."""
+    name: str
+    manager: str
+    """How the names of its field managers begin. What follows of pulumi-kubernetes' is random, and differs by object."""
+    mark: str = ""
+    """How a label or annotation of it begins."""
+    ends: str = ""
+    """When it writes no longer."""
+
+
+WRITERS: Final = (
+    Writer(ARGO, "Argo CD", ARGO_MANAGER, "argocd.argoproj.io/", "its Application is deleted without its objects"),
+    Writer("flux", "Flux (Kustomization)", "kustomize-controller", "kustomize.toolkit.fluxcd.io/", "it is suspended in Git"),
+    Writer("flux", "Flux (HelmRelease)", "helm-controller", "helm.toolkit.fluxcd.io/", "it is suspended in Git"),
+    Writer(PULUMI, "another Pulumi program", "pulumi-kubernetes", "", "it was a stack of this cluster, and is gone"),
+)
+"""Their marks and claims on fields stay when they have stopped, so a person says that they have."""
+
+
+def writers(config: StackConfig, living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
+    """Other programs that write, in words; those whose keys are in ``stopped`` write no longer."""
+    return (*_marked(living, stopped), *_scaled(config, living))
+
+
+def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]:
+    found: dict[Writer, list[str]] = {}
+    for each in living:
+        marks = [*each.labels, *each.annotations]
+        for writer in WRITERS:
+            marked = bool(writer.mark) and any(mark.startswith(writer.mark) for mark in marks)
+            if writer.key not in stopped and (marked or any(name.startswith(writer.manager) for name in each.managers)):
+                found.setdefault(writer, []).append(f"{each.kind} {each.name}")
+    return tuple(
+        f"{w.name} writes {', '.join(dict.fromkeys(of))}. If {w.ends}: --stopped {w.key}" for w, of in found.items()
+    )
+
+
+def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
+    """Autoscalers of NodeSets whose number the stack would write."""
+    base = config.cluster.resource_name
+    left = {nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others}
+    return tuple(
+        f"{scaler} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
+        for each in living
+        for scaler in each.scalers
+        if each.name not in left
+    )
