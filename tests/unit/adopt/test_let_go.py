@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands import cli
+from tests.stacks import ROOT
 from tests.unit.adopt.chart_objects import CLAIMS, MARKS, RECORDS, VALUES, Release, command, served
 
 OBJECTS = ("controllers/slurm", "restapis/slurm", "nodesets/slurm-worker-gpu")
@@ -192,3 +193,30 @@ def test_a_file_without_the_section_is_refused(tmp_path: Path, capsys: pytest.Ca
         assert let_go(server, tmp_path) == 1
         assert server.asked == []
     assert "no section `adopted`" in capsys.readouterr().err
+
+
+def test_what_it_asks_and_writes_is_on_the_page(tmp_path: Path) -> None:
+    """docs/chart.md, Rights: nothing else is needed, and nothing is named that isn't used."""
+    own = "/apis/slinky.slurm.net/v1beta1/namespaces/slurm"
+    kinds = ("controllers", "accountings", "restapis", "nodesets", "loginsets")
+    scalers = (
+        "/apis/autoscaling/v2/namespaces/slurm/horizontalpodautoscalers",
+        "/apis/keda.sh/v1alpha1/namespaces/slurm/scaledobjects",
+    )
+    lists = {RECORDS, *scalers, *(f"{own}/{kind}" for kind in kinds)}
+    with Release() as server:
+        served(server, VALUES)
+        assert cli.main(command(server, tmp_path)) == 0
+        record = f"{RECORDS}/sh.helm.release.v1.slurm.v10"
+        assert set(server.asked) == {*lists, record}
+        server.asked.clear()
+        assert let_go(server, tmp_path) == 0
+        records = {f"{RECORDS}/sh.helm.release.v1.slurm.v{number}" for number in (9, 10)}
+        assert set(server.asked) == {*lists, *records, *map(at, OBJECTS)}
+        assert {path for _, path in server.written} == {*records, *map(at, OBJECTS)}
+    (rights,) = (part for part in (ROOT / "docs" / "chart.md").read_text().split("\n### ") if part.startswith("Rights\n"))
+    reads, writes = (line for line in rights.splitlines() if line.startswith("| `--"))
+    assert "list and get `secrets`" in reads
+    assert all(f"`{path.rpartition('/')[2]}`" in reads for path in lists)
+    assert "patch `secrets`" in writes
+    assert "get and patch the five kinds" in writes

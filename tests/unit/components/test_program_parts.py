@@ -264,3 +264,28 @@ def test_settings_as_models_are_taken_too() -> None:
         )
     )
     assert recording.one("NodeSetScale").inputs["replicas"] == 2
+
+
+def test_a_program_takes_over_what_a_chart_made() -> None:
+    """The section is that of the file which `slinky adopt` writes."""
+    uid = "00000000-0000-4000-8000-000000000001"
+    sections = {"adopted": {"release": "slurm", "objects": {"NodeSet slurm-worker-gpu": {"uid": uid}}}}
+
+    keys = {"source": "existing", "slurm_key_from": {"secret": "a"}, "jwt_key_from": {"secret": "b", "key": "jwt.key"}}
+
+    def program() -> None:
+        HybridCluster(
+            "atlas",
+            cluster={"create_namespace": False},
+            slurmctld="ctl.example.org",
+            accounting={"enabled": False},
+            keys=keys,
+            nodesets=OUTSIDE["nodesets"],
+            kubernetes={"kubeconfig": "/nowhere/kubeconfig"},
+            more=sections,
+        )
+
+    with configured({}):
+        recording = run(program, preview=True)
+    assert recording.one(f"{CR}NodeSet").import_id == "slurm/slurm-worker-gpu"
+    assert recording.one(f"{CR}Controller").import_id == ""
