@@ -42,6 +42,13 @@ def ensure_dashboard(*, say: Say = print) -> Path:
     return _made([paths.REPO / "requirements" / "dashboard.lock"], say) / "bin" / "python"
 
 
+def ensure_clouds(*, say: Say = print) -> Path:
+    """The folder of the clouds' SDKs, for tests of examples/clouds, whose environment has what these need. Nothing is
+    compiled ahead: of ten thousand modules a test imports some hundred."""
+    found = _made([paths.REPO / "requirements" / "clouds.lock"], say, "--no-deps", "--no-compile")
+    return next(found.glob("lib/python3*/site-packages"))
+
+
 def ensure_docs(*, say: Say = print) -> Path:
     """The folder of the programs that build the pages as a site: made when it is first needed, and linked nowhere."""
     return _made([paths.REPO / "requirements" / "docs.lock"], say) / "bin"
@@ -67,16 +74,16 @@ def _linked(link: Path, requirements: Sequence[Path], say: Say) -> Path:
     return ready / "bin" / "python"
 
 
-def _made(requirements: Sequence[Path], say: Say) -> Path:
+def _made(requirements: Sequence[Path], say: Say, *words: str) -> Path:
     ready = paths.CACHE / "venv" / key(requirements, sys.version_info[:2])
     ready.parent.mkdir(parents=True, exist_ok=True)
     with locks.alone("python", lambda: say("python: somebody else is installing packages; waiting")):
         if not (ready / COMPLETE).exists():
-            _make(ready, requirements, say)
+            _make(ready, requirements, say, *words)
     return ready
 
 
-def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:
+def _make(folder: Path, requirements: Sequence[Path], say: Say, *words: str) -> None:
     say(f"python: installing {', '.join(file.name for file in requirements)} into {folder} (about a minute)")
     shutil.rmtree(folder, ignore_errors=True)
     if not _venv(folder):
@@ -84,7 +91,7 @@ def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:
         apt.install(["python3-venv"], say=say)  # Debian's python3 has no ensurepip without it
         if not _venv(folder):
             raise LabError(f"`{sys.executable} -m venv {folder}` fails even with python3-venv installed")
-    done = subprocess.run(installing(folder, requirements), capture_output=True, text=True, check=False)
+    done = subprocess.run([*installing(folder, requirements), *words], capture_output=True, text=True, check=False)
     if done.returncode:
         named = " ".join(file.name for file in requirements)
         raise LabError(f"pip could not install {named} into {folder}: {done.stderr.strip()[-800:]}")

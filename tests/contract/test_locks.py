@@ -43,7 +43,7 @@ def locked(file: Path) -> dict[str, set[str]]:
 
 def test_every_environment_has_a_lock() -> None:
     wanted = {"requirements", "requirements/dev", "requirements/sbom", "requirements/docs", "requirements/build"}
-    wanted |= {"requirements/ansible", "requirements/dashboard", "policies/requirements"}
+    wanted |= {"requirements/ansible", "requirements/clouds", "requirements/dashboard", "policies/requirements"}
     assert {path.relative_to(ROOT).as_posix().removesuffix(".txt") for path in LOCKS} == wanted
     assert all(path.exists() for path in LOCKS)
 
