@@ -316,6 +316,9 @@ def _classes(settings: dict[str, Any]) -> None:
             settings[sets][name] = merged(common, each)
         if sets in settings and not settings[sets]:
             settings.pop(sets)
+    for daemon in ("controller", "accounting"):
+        if "external" in settings.get(daemon, {}):  # it has no pod here
+            settings[daemon].pop("pod", None)
     if "accounting" in settings and not settings["accounting"].get("enabled", True):
         settings["accounting"] = {"enabled": False}
 

@@ -46,6 +46,13 @@ _ANNOTATED: Final = (
     "Secrets that the stack makes are protected without one. A Secret of the chart with helm.sh/resource-policy: keep is"
     " still there after `helm uninstall`: to go on with its key, set `keys.source: existing` and name it"
 )
+_UNPADDED: Final = (
+    "numbers in node names have no leading zeros here, so nodes get other names: gpu-0 in the place of gpu-000"
+)
+_SSSD: Final = (
+    "it may hold a password: set `identity.sssd: {}`, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then"
+    " slurmctld has a sidecar with sssd, too"
+)
 _SWITCH: Final = "what is in this file is there: remove the section instead"
 _DNS: Final = to.only(
     allowed=(
@@ -87,13 +94,13 @@ def _take(section: type[Section], field: str) -> Take:
     return to.texts if annotation == dict[str, str] else to.same
 
 
-def _service(at: str, setting: str) -> Iterator[Row]:
+def _service(at: str, setting: str, port: str = "the port is Slurm's own") -> Iterator[Row]:
     yield Row(f"{at}.service.spec.type", f"{setting}.service.type")
     yield Row(f"{at}.service.nodePort", f"{setting}.service.nodePort", to.number)
     yield Row(f"{at}.service.metadata.annotations", f"{setting}.service.annotations", to.texts)
     yield Row(f"{at}.service.metadata.labels", f"{setting}.raw.spec.service.metadata.labels", to.texts)
     yield Row(f"{at}.service.metadata.{ANY}", why="of metadata only labels and annotations are carried over")
-    yield Row(f"{at}.service.port", why="the port is Slurm's own")
+    yield Row(f"{at}.service.port", why=port)
     yield Row(f"{at}.service.spec.{ANY}", f"{setting}.raw.service.{ANY}")
     yield Row(f"{at}.service.{ANY}", why="a Service has type, nodePort, annotations, labels and spec")
 
@@ -241,7 +248,7 @@ def _nodesets() -> Iterator[Row]:
         ("pinToNode", False, "pods can't be pinned to Kubernetes nodes by the NodeSet"),
         ("workloadDisruptionProtection", True, "busy pods keep their PodDisruptionBudget in any case"),
         ("pruneSlurmNodeRecords", "Never", "the gate removes the records of nodes that it has drained"),
-        ("ordinalPadding", 0, "numbers in node names have no leading zeros"),
+        ("ordinalPadding", 0, _UNPADDED),
         ("oversubscribeNode", False, "one pod of a NodeSet runs on a Kubernetes node"),
         ("taintKubeNodes", False, "taints are the Kubernetes nodes' own; pods tolerate them by `pod.tolerations`"),
         ("useResourceLimits", True, "is always so here, since requests equal limits; remove the line"),
@@ -260,11 +267,11 @@ def _logins() -> Iterator[Row]:
     yield from _sidecar(at, "initconf")
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
-    sssd = "the Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
+    sssd = "a Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
     yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd)
     yield Row(
         f"{at}.sssdConf",
-        why=f"{sssd}; or it is the stack's secret: pulumi config set --secret slinky-iac:sssdConf < sssd.conf",
+        why=f"{_SSSD}. Or {sssd}",
     )
     yield Row(f"{at}.strategy", f"{here}.raw.spec.strategy")
 
@@ -280,10 +287,7 @@ def _cluster() -> Iterator[Row]:
     yield Row(
         "asciiArt",
         take=to.only(
-            allowed=(
-                True,
-                False,
-            ),
+            allowed=(True, False),
             why="it is Helm's",
         ),
     )
@@ -295,10 +299,7 @@ def _cluster() -> Iterator[Row]:
     yield Row(
         "priorityClass.enabled",
         take=to.only(
-            allowed=(
-                True,
-                False,
-            ),
+            allowed=(True, False),
             why="it is a switch",
         ),
     )
@@ -331,14 +332,15 @@ def _cluster() -> Iterator[Row]:
     yield Row("configFiles", "controller.configFiles", words="they are `controller.configFiles`")
     yield Row("prologScripts", "controller.prolog", words="they are `controller.prolog`")
     yield Row("epilogScripts", "controller.epilog", words="they are `controller.epilog`")
-    for word in ("prologSlurmctldScripts", "epilogSlurmctldScripts"):
-        yield Row(word, why="scripts of slurmctld's own host can't be set")
-    for word in ("prologScriptRefs", "epilogScriptRefs", "prologSlurmctldScriptRefs", "epilogSlurmctldScriptRefs"):
-        yield Row(word, why="scripts in ConfigMaps of others can't be named; give their texts to `controller.prolog`")
+    for word in ("prolog", "epilog"):
+        for place in (f"{word}SlurmctldScripts", f"{word}SlurmctldScriptRefs"):
+            yield Row(place, why="scripts of slurmctld's own host can't be set")
+        others = "scripts in ConfigMaps of others can't be named; give their texts to"
+        yield Row(f"{word}ScriptRefs", why=f"{others} `controller.{word}`")
     yield Row("sssd.secretRef", "identity.sssd.confFrom", to.reference)
     yield Row(
         "sssd.conf",
-        why="it may hold a password: pulumi config set --secret slinky-iac:sssdConf < sssd.conf, with `identity.sssd: {}`",
+        why=_SSSD,
     )
     yield Row("partitions.*.enabled", take=to.only(allowed=(True,), why=_SWITCH), words=_SWITCH)
     yield Row("partitions.*.nodesets", "partitions.{}.nodesets")
@@ -385,7 +387,7 @@ def _rows() -> Iterator[Row]:
     yield from _pods("nodesets.*", "nodesets.{}", volumes=True)
     yield from _logins()
     for at in ("loginsets.*", "logins.*"):
-        yield from _service(at, "logins.{}")
+        yield from _service(at, "logins.{}", "the port is sshd's, 22, and can't be set; hosts and clients go by that one")
         yield from _pods(at, "logins.{}", volumes=True)
 
 

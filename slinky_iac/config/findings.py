@@ -190,6 +190,16 @@ def at(path: str) -> Setting:
     return Setting(place(path))
 
 
+NOTHING: Final = "nothing: "
+"""In a table of settings to use instead: before the reason why there is none."""
+
+
+def use(instead: str, words: str) -> str:
+    """``words`` with the setting ``instead`` at their ``{}``; where it is :data:`NOTHING`, its reason."""
+    _, nothing, why = instead.partition(NOTHING)
+    return f"{why}. Remove it" if nothing else words.format(instead)
+
+
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
     """The same findings; those whose id is in ``reasons`` have their reason. An error without an id never has one, and one
     with an id warns then."""

@@ -161,6 +161,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         **_sidecar("initconf"),
         **_raw("strategy"),
         "extraSshdConfig": (_SET, "extraSshdConfig"),
+        "service.port": (_NONE, "is sshd's port, 22, which isn't opened"),
         "rootSshAuthorizedKeys": (_SET, "rootAuthorizedKeys"),
         "sssdConfRef": (_SET, "sssdConfFrom"),
     },

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types, raw_fields
-from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.findings import NOTHING, Finding, at, use
 from slinky_iac.config.pod_places import covers, is_reserved, runs_code
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.raw_fields import Way
@@ -19,14 +19,15 @@ from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
-_OPERATORS: Final = "nothing: it is the operator's own"
-_ENDS_JOBS: Final = "nothing: it ends pods with running jobs, which no gate drains"
-_IN_SIGHT: Final = "nothing: other processes of the pod or the node are in sight by it, with their keys"
-_ELSEWHERE: Final = "nothing: names of daemons would lead to other hosts, with their tokens"
+_OPERATORS: Final = f"{NOTHING}it is the operator's own"
+_ENDS_JOBS: Final = f"{NOTHING}it ends pods with running jobs, which no gate drains"
+_IN_SIGHT: Final = f"{NOTHING}other processes of the pod or the node are in sight by it, with their keys"
+_ELSEWHERE: Final = f"{NOTHING}names of daemons would lead to other hosts, with their tokens"
+_TOKEN: Final = f"{NOTHING}jobs would have its token"
 _POD: Final[Mapping[str, str]] = {
     "activeDeadlineSeconds": _ENDS_JOBS,
     "affinity": "pod.affinity",
-    "automountServiceAccountToken": "nothing: jobs would have its token",
+    "automountServiceAccountToken": _TOKEN,
     "containers": "raw.container for the daemon's own; the operator makes the others",
     "dnsConfig.nameservers": _ELSEWHERE,
     "dnsConfig.searches": _ELSEWHERE,
@@ -41,8 +42,8 @@ _POD: Final[Mapping[str, str]] = {
     "nodeSelector": "pod.nodeSelector",
     "priorityClassName": "pod.priorityClass",
     "restartPolicy": _OPERATORS,
-    "serviceAccount": "nothing: jobs would have its token",
-    "serviceAccountName": "nothing: jobs would have its token",
+    "serviceAccount": _TOKEN,
+    "serviceAccountName": _TOKEN,
     "shareProcessNamespace": _IN_SIGHT,
     "subdomain": _OPERATORS,
     "terminationGracePeriodSeconds": "pod.terminationGrace",
@@ -109,7 +110,7 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
         outer, _, inner = field.partition(".")
         held = piece.get(outer)
         if outer in piece and (not inner or (isinstance(held, Mapping) and inner in held)):
-            yield at(f"{path}.{field}").error(f"isn't taken here: use {setting}")
+            yield at(f"{path}.{field}").error(f"isn't taken here: {use(setting, 'use {}')}")
 
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.findings import NOTHING, Finding, at, use
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import BY_NAME, SLURM
@@ -25,8 +25,8 @@ OWNED_BY_DATABASE: Final = {
     "authaltparameters": "keys",
     "dbdaddr": "cluster.resourceName",
     "dbdhost": "cluster.resourceName",
-    "dbdport": "nothing: it is always 6819",
-    "pidfile": "nothing: the operator knows the process",
+    "dbdport": f"{NOTHING}it is always 6819",
+    "pidfile": f"{NOTHING}the operator knows the process",
     "slurmuser": "cluster.images.slurmdbd",
     "storagehost": "accounting.database.host",
     "storageloc": "accounting.database.name",
@@ -52,9 +52,10 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
     for key in config.slurmdbd.extra_conf:
         if key.lower() in OWNED_BY_DATABASE:
+            instead = use(OWNED_BY_DATABASE[key.lower()], "Set {} instead")
             yield at(f"accounting.extraConf.{key}").error(
                 "is written by this program or the operator, and a second line here would replace it: slurmdbd could"
-                f" accept anyone as root, or a password could be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead"
+                f" accept anyone as root, or a password could be in the state. {instead[0].upper()}{instead[1:]}"
             )
 
 

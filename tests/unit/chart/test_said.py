@@ -1,0 +1,62 @@
+"""What is said of a key that has no setting is right, and leads to the setting that is meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from tests.stacks import minimal
+from tests.unit.chart.reading import found, taken
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "words"),
+    [
+        ("loginsets: {a: {enabled: true, sssdConf: x}}", "loginsets.a.sssdConf", ("set `identity.sssd: {}`", "sidecar")),
+        ("sssd: {conf: x}\nloginsets: {a: {}}", "sssd.conf", ("set `identity.sssd: {}`", "sidecar")),
+        ("loginsets: {a: {service: {port: 2222}}}", "loginsets.a.service.port", ("sshd's",)),
+        ("controller: {service: {port: 1}}", "controller.service.port", ("Slurm's own",)),
+        ("epilogScriptRefs: [{name: a}]", "epilogScriptRefs", ("`controller.epilog`",)),
+        ("prologScriptRefs: [{name: a}]", "prologScriptRefs", ("`controller.prolog`",)),
+        ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs", ("can't be set",)),
+        ("nodesets: {a: {ordinalPadding: 3}}", "nodesets.a.ordinalPadding", ("other names", "gpu-0", "gpu-000")),
+    ],
+)
+def test_a_key_leads_to_the_setting_that_is_meant(values: str, key: str, words: tuple[str, ...]) -> None:
+    _, left = taken(values)
+    assert [word for word in words if word not in left[key]] == []
+
+
+def test_a_daemon_outside_has_no_pod_to_give_a_class() -> None:
+    settings = found(
+        "priorityClass: {enabled: true, name: high}\n"
+        "controller: {external: true, externalConfig: {host: ctl.example.org}}\n"
+        "accounting: {enabled: true, external: true, externalConfig: {host: dbd.example.org}}\n"
+    ).taken.settings
+    assert "pod" not in settings["controller"]
+    assert "pod" not in settings["accounting"]
+    assert settings["restapi"]["pod"] == {"priorityClass": "high"}
+
+
+@pytest.mark.parametrize(
+    ("section", "path", "said"),
+    [
+        ({"raw": {"pod": {"serviceAccountName": "a"}}}, "controller.raw.pod.serviceAccountName", "Remove it"),
+        ({"raw": {"pod": {"hostPID": True}}}, "controller.raw.pod.hostPID", "Remove it"),
+        ({"raw": {"pod": {"affinity": {}}}}, "controller.raw.pod.affinity", "use pod.affinity"),
+        ({"extraConf": {"SlurmctldPort": 1}}, "controller.extraConf.SlurmctldPort", "set controller.external.port"),
+    ],
+)
+def test_check_names_a_setting_or_says_that_there_is_none(section: dict[str, Any], path: str, said: str) -> None:
+    (message,) = {each.message for each in findings(load(minimal(controller=section))) if each.path == path}
+    assert said in message
+    assert "nothing" not in message
+
+
+def test_a_line_of_slurmdbd_conf_that_no_setting_has_is_to_be_removed() -> None:
+    data = minimal(accounting={"database": {"host": "db"}, "extraConf": {"DbdPort": 1}})
+    (message,) = (each.message for each in findings(load(data)) if each.path == "accounting.extraConf.DbdPort")
+    assert message.endswith("It is always 6819. Remove it")
