@@ -39,6 +39,8 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     if config is not None:
         found += _ruled(config, file.secret)
+    else:
+        found += _beside(texts, faults, file.secret)
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if sound else None, tuple(sorted(places, key=_order))
@@ -57,6 +59,32 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
+
+
+_SETS: Final = ("nodesets", "logins")
+"""Sections of parts by name, which rules of most other sections don't look at."""
+_APART: Final = frozenset({*_SETS, "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity"})
+"""Sections in which no finding comes of a NodeSet or login set that isn't there."""
+
+
+def _beside(texts: Mapping[str, object], faults: Sequence[Finding], secret: frozenset[str]) -> Iterator[Finding]:
+    """Errors that rules find beside NodeSets and login sets that can't be read, so that all are shown at once. Nothing where
+    something else can't be read: of that, others may only follow."""
+    at_fault = {each.path for each in faults}
+    left = dict(texts)
+    for section in _SETS:
+        parts = left.get(section)
+        if isinstance(parts, Mapping):
+            own = {name: at(f"{section}.{name}").path for name in parts}
+            lost = {name for name, path in own.items() if any(f"{each}.".startswith(f"{path}.") for each in at_fault)}
+            left[section] = {name: part for name, part in parts.items() if name not in lost}
+            at_fault = {each for each in at_fault if not any(f"{each}.".startswith(f"{own[name]}.") for name in lost)}
+    config = examined(left)[0] if not at_fault else None
+    if config is None:
+        return
+    for each in _ruled(config, secret):
+        if each.level is Level.ERROR and each.path.partition(".")[0] in _APART:
+            yield each
 
 
 def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:

@@ -46,7 +46,7 @@ def other_release(values: Mapping[str, Any], minor: int) -> str:
     keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't have {_them(strange)}"
     fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
     if not fitting:
-        return f"{keys} and takes no notice of {_them(strange)}. They have keys of several releases"
+        return f"{keys}. No release of the chart has all keys of this file: look which of them it still reads"
     return (
         f"{keys}. They fit chart {' and '.join(fitting)}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a"
         f" partition all beside them). Remove the new file, and run this again with --chart-version {fitting[-1]}"

@@ -267,7 +267,7 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
     outside = any(isinstance(each, Mapping) and "externalConfig" in each for each in parts)
     name = str(whole["fullnameOverride"])
     jwt = "jwths256" if line == (1, 0) else "jwt"
-    made = []
+    made: dict[str, dict[str, Any]] = {}
     for key, word, entry in (("slurmKey", "slurm", "slurm.key"), ("jwtKey", jwt, _JWT_ENTRIES[jwt])):
         found = whole.get(key)
         given = dict(found) if isinstance(found, Mapping) else {}
@@ -276,18 +276,26 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
         if any(whole.get(each) for each in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
             pass
         elif create:
-            made.append(str(ref["name"]))
+            made[key] = ref
         else:
             given["secretRef"] = ref
         whole[key] = given
-    if made:
+    secrets = " and ".join(name_of(str(ref["name"])) for ref in made.values())
+    if len(made) == 1:
+        ((key, ref),) = made.items()
+        whole[key]["secretRef"] = ref
+        notes.append(
+            f"{key}: the chart makes Secret {secrets}. Both keys are of one source, and the other one's Secret exists, so"
+            " the file names this one, too: it must be in the namespace before `pulumi up`"
+        )
+    elif made:
         leaves = (
             "leaves them" if line == (1, 0) else "deletes them, without helm.sh/resource-policy: keep in their annotations"
         )
         notes.append(
             f"keys: the stack makes its own (keys.source: generated). A release that runs has those of the chart in Secrets"
-            f" {' and '.join(map(name_of, made))}, and `helm uninstall` {leaves}. To go on with them, set keys.source:"
-            " existing and name them in slurmKeyFrom and jwtKeyFrom"
+            f" {secrets}, and `helm uninstall` {leaves}. To go on with them, set keys.source: existing and name them in"
+            " slurmKeyFrom and jwtKeyFrom"
         )
 
 

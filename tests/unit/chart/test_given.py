@@ -61,6 +61,15 @@ def test_keys_of_a_release_that_runs_are_named_with_what_helm_does_to_them() -> 
     assert not [each for each in found("slurmKey: {create: false}\njwtKey: {create: false}").notes if "generated" in each]
 
 
+def test_keys_are_of_one_source() -> None:
+    read = found("slurmKeyRef: {name: mine, key: slurm.key}", (1, 0))
+    assert read.taken.settings["keys"] == {
+        "source": "existing", "slurmKeyFrom": {"secret": "mine", "key": "slurm.key"},
+        "jwtKeyFrom": {"secret": "slurm-auth-jwths256", "key": "jwt_hs256.key"},
+    }  # fmt: skip
+    assert [note for note in read.notes if note.startswith("jwtKey: the chart makes Secret slurm-auth-jwths256")]
+
+
 def test_an_outside_slurmctld_of_chart_1_0_has_its_keys_under_1_0_s_names() -> None:
     settings, _ = taken("controller: {external: true, externalConfig: {host: ctl}}", (1, 0))
     assert settings["keys"]["jwtKeyFrom"] == {"secret": "slurm-auth-jwths256", "key": "jwt_hs256.key"}
@@ -73,7 +82,7 @@ def test_an_outside_slurmctld_of_chart_1_0_has_its_keys_under_1_0_s_names() -> N
         ("nodesets: {a: {useResourceLimits: true, taintKubeNodes: false}}", "1.2.1", "--chart-version 1.0"),
         ("nodesets: {a: {taintKubeNodes: false}}", "v1.2.1", "--chart-version 1.1"),
         ("nodesetDefaults: {replicas: 2}", "1.0", "--chart-version 1.3"),
-        ("slurmKeyRef: {name: a, key: b}\nsssd: {}", "1.2", "keys of several releases"),
+        ("slurmKeyRef: {name: a, key: b}\nsssd: {}", "1.2", "No release of the chart has all keys"),
         ("slurmKeyRef: {name: a, key: b}", "1.0", ""),
         ("nodesets: {a: {replicas: 1}}", "1.1", ""),
     ],

@@ -257,3 +257,27 @@ def test_nodesets_are_shown_with_what_their_defaults_add(tmp_path: Path, capsys:
     file.write_text(text.replace("features: [x]", "feature: [x]"))
     assert main(["check", "--resolved", str(file)]) == 1
     assert "has errors" in capsys.readouterr().err
+
+
+ROUNDS = """
+config:
+  slinky-iac:cluster: {name: lab, quota: {cpu: 4}}
+  slinky-iac:accounting: {enabled: false}
+  slinky-iac:controller: {extraConf: {SlurmctldPort: 1}}
+  slinky-iac:partitions: {both: {nodesets: [GPU_A, cpu]}}
+  slinky-iac:nodesets:
+    GPU_A: {replicas: 1}
+    daemons: {}
+    cpu: {replicas: 1, extraConf: {Port: 1}}
+"""
+
+
+def test_errors_beside_a_nodeset_that_cannot_be_read_are_shown_at_once() -> None:
+    def errors(text: str) -> set[str]:
+        return {each.finding.path for each in judge(text)[1] if each.finding.level is Level.ERROR}
+
+    beside = {"controller.extraConf.SlurmctldPort", "cluster.quota.cpu", "nodesets.cpu.extraConf.Port"}
+    assert errors(ROUNDS) == beside | {"nodesets.GPU_A", "nodesets.daemons.replicas"}
+    assert beside <= errors(ROUNDS.replace("GPU_A", "gpu-a").replace("daemons: {}", "daemons: {replicas: 1}"))
+    other = ROUNDS.replace("name: lab", "name: lab, maxNodeCount: x")  # what follows of another section isn't known
+    assert not beside & errors(other)
