@@ -22,6 +22,8 @@ from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM,
 from slinky_iac.keys.material import KeyMaterial, decoded
 from slinky_iac.keys.raw import is_like_a_passphrase
 
+_EVERY = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, *TOKEN_SECRETS)
+"""Configuration values that hold a key."""
 _PASSWORD = re.compile(r'(?!")[^\s#\\]+')
 
 
@@ -34,6 +36,10 @@ class Values:
     keys: KeyMaterial = field(default_factory=KeyMaterial)
     rotation_secrets: frozenset[str] = frozenset()
     """Those of :data:`slinky_iac.keys.catalogue.ROTATION_SECRETS` that are set, also where no key was given."""
+    plain: frozenset[str] = frozenset()
+    """Keys that the stack's file has in plain text; looked for where a key is imported."""
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+    """Why a key that is set can't be read, by its name; told where a key is imported, else it is an error."""
 
     @property
     def has_two_slurm_keys(self) -> bool:
@@ -91,9 +97,24 @@ def values_as_they_are(own: Mapping[str, str]) -> Values:
     """The same without the rules, with every key that is set: a rotation that was cut short between two settings leaves the
     configuration as no program may run it. Raises :class:`ConfigError` for a section or a key that can't be read."""
     config = settings_of(own)
-    every = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, *TOKEN_SECRETS)
-    material = decoded(own, every, allow_trailing_newline=config.keys.allow_trailing_newline)
+    material = decoded(own, _EVERY, allow_trailing_newline=config.keys.allow_trailing_newline)
     return Values(config, (), replace(material, provider=provider_keys(config, material)))
+
+
+def values_to_import(own: Mapping[str, str], secret: frozenset[str]) -> Values:
+    """The same, for who sets a key: one that can't be read, or is in plain text, is named and stops nothing. Raises
+    :class:`ConfigError` for a section that can't be read."""
+    config = settings_of(own)
+    unreadable: dict[str, str] = {}
+    for name in _EVERY:
+        try:
+            decoded(own, (name,), allow_trailing_newline=config.keys.allow_trailing_newline)
+        except ConfigError as wrong:
+            unreadable[name] = "; ".join(wrong.faults)
+    readable = [name for name in _EVERY if name not in unreadable]
+    material = decoded(own, readable, allow_trailing_newline=config.keys.allow_trailing_newline)
+    plain = frozenset(name for name in _EVERY if name in own and name not in secret)
+    return Values(config, (), material, plain=plain, unreadable=unreadable)
 
 
 def _used(config: StackConfig) -> tuple[str, ...]:

@@ -26,8 +26,9 @@ from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
 from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.commands.rotation.tokens import TokenRotation
+from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, KubeError, KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS
+from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 
 WIDTH: Final = 100
@@ -119,12 +120,13 @@ def _generate(arguments: argparse.Namespace) -> int:
 
 
 def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
-    key, values = BY_NAME[arguments.which], context.read(context.engine)
+    key, values = BY_NAME[arguments.which], context.read_to_import(context.engine)
     if key.is_pair:
         if arguments.file is None:
             raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
         token_key = import_key.read_token_key(arguments.file)
         import_key.import_key(context.engine, values, key, token_key.pem, replace=arguments.replace)
+        _warn_of_leak(values, key)
         words = f"{key.config}: an RSA key of {token_key.private.key_size} bits, kid {token_key.kid}"
         print_result(arguments, {"name": key.config, "kid": token_key.kid}, words)
         return 0
@@ -134,9 +136,19 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
         with context.snapshot(values) as snapshot:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
     import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
+    _warn_of_leak(values, key)
     known_by = fingerprint(raw)
     print_result(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
     return 0
+
+
+def _warn_of_leak(values: Values, key: Key) -> None:
+    if key.config in values.plain:
+        print(
+            f"warning: {key.config} was in the stack's file in plain text, and is a secret now. Treat it as leaked: it is"
+            f" in the file's history. If it is in use, replace it: `slinky keys rotate {key.name}`",
+            file=sys.stderr,
+        )
 
 
 def _show(arguments: argparse.Namespace, context: RotationContext) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.commands.rotation.engine import Engine
+from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
@@ -47,7 +48,7 @@ def read_token_key(file: Path) -> TokenKey:
 
 
 def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace: bool) -> None:
-    """Make ``raw``, a PEM for the token key, the stack's key.
+    """Make ``raw``, a PEM for the token key, the stack's key; one that is there in plain text becomes a secret.
 
     Raises :class:`RotationError` where the stack has another one: the next `pulumi up` would cut off daemons that run with
     it, or sign tokens that all of them refuse, unless ``replace`` says that none does.
@@ -58,10 +59,17 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
         raise KeyMaterialError(
             f"{name}: is the same key as the other one; anyone who may sign tokens could then act as any daemon"
         )
-    if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None]:
+    if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None or each in values.unreadable]:
         raise RotationError(f"{name} is being rotated ({', '.join(rotating)} is set): end that first; nothing was imported")
+    if name in values.unreadable and not replace:
+        raise RotationError(
+            f"the stack has this key already, and can't use it: {values.unreadable[name]}\nTo import over it, give"
+            f" --replace, or remove it first: `pulumi config rm {PROJECT}:{name}`. Nothing was imported"
+        )
     own = keys.secret(name)
     if own is not None and known_by(key, name, own) == known_by(key, name, raw):
+        if name in values.plain:
+            engine.set_key(name, raw)
         return
     if own is not None and not replace:
         raise RotationError(

@@ -25,7 +25,7 @@ from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import kubectl
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values, values_as_they_are
+from slinky_iac.config.values import Values, values_as_they_are, values_to_import
 from slinky_iac.errors import (
     KeyMaterialError,
     KubeConflict,
@@ -181,11 +181,23 @@ def read(engine: Engine) -> Values:
 
     Raises StateError, ConfigError, KeyMaterialError (a munge cluster has none of these keys, too); no message holds a key.
     """
+    own, _ = _texts(engine)
+    return _with_daemons(values_as_they_are(own))
+
+
+def read_to_import(engine: Engine) -> Values:
+    """The same for who sets a key: it is no error that one can't be read."""
+    return _with_daemons(values_to_import(*_texts(engine)))
+
+
+def _texts(engine: Engine) -> tuple[dict[str, str], frozenset[str]]:
     try:
-        own, _ = own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
+        return own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
-    found = values_as_they_are(own)
+
+
+def _with_daemons(found: Values) -> Values:
     if not found.config.auth.makes_daemons:
         raise KeyMaterialError(
             "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"

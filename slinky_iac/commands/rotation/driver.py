@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.cluster import Cluster, Run, Snapshot, connected, read
+from slinky_iac.commands.rotation.cluster import Cluster, Run, Snapshot, connected, read, read_to_import
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via, host_in_turn, hosts_of
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn
@@ -46,6 +46,7 @@ class RotationContext:
     """Runs kubectl."""
     connect: Callable[[StackConfig, Run], AbstractContextManager[Cluster]] = connected
     read: Callable[[Engine], Values] = read
+    read_to_import: Callable[[Engine], Values] = read_to_import
     new_key: Callable[[Key], bytes] = generate
 
     @contextmanager

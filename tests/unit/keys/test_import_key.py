@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
+import json
 import os
 import stat
 import subprocess
@@ -11,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.commands.keys import cli
 from slinky_iac.commands.keys.import_key import from_secret, generate, import_key, read_key
+from slinky_iac.commands.rotation.driver import RotationContext
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
@@ -22,6 +26,7 @@ from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
 from tests.stacks import ROOT, outside
 from tests.unit.rotation.test_engine import JWT, KEY, NEXT, Pulumi
+from tests.unit.rotation.test_engine import config as config_of
 from tests.unit.rotation.world import World
 
 
@@ -143,3 +148,51 @@ def test_a_secret_that_is_not_there_and_an_entry_that_it_lacks_are_told() -> Non
         from_secret(values(), world, "slurm/none/slurm.key")  # type: ignore[arg-type]
     with pytest.raises(KeyMaterialError, match=r"has the entries slurm\.key, not 'other'"):
         from_secret(values(), world, "slurm/slurm-auth-slurm/other")  # type: ignore[arg-type]
+
+
+def imported(stored: str, file: Path, *words: str, secret: bool = False) -> Pulumi:
+    """`keys import jwt` where the stack's jwtKey is ``stored``, in plain text unless it is ``secret``."""
+    config = json.loads(config_of(slurmKey=KEY)) | {"slinky-iac:jwtKey": {"value": stored, "secret": secret}}
+    pulumi = Pulumi(config=json.dumps(config))
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    arguments = parser.parse_args(["import", "jwt", "--file", str(file), *words])
+    cli.run(arguments, lambda given, _: RotationContext(Engine(given.stack, pulumi), print))
+    return pulumi
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A good key."""
+    found = tmp_path / "jwt.key"
+    found.write_bytes(JWT)
+    found.chmod(0o600)
+    return found
+
+
+@pytest.mark.parametrize("words", [(), ("--replace",)])
+def test_a_key_in_plain_text_becomes_a_secret_and_is_said_to_be_leaked(
+    words: tuple[str, ...], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pulumi = imported(base64.b64encode(JWT).decode(), file, *words)
+    assert [command[1:5] for command in pulumi.commands[1:]] == [["config", "set", "--secret", "slinky-iac:jwtKey"]]
+    said = capsys.readouterr().err
+    assert "was in the stack's file in plain text" in said
+    assert base64.b64encode(JWT).decode() not in said
+
+
+def test_the_same_secret_is_not_set_again(file: Path) -> None:
+    assert len(imported(base64.b64encode(JWT).decode(), file, secret=True).commands) == 1
+
+
+BAD = {"no base64": "%%%", "a line break": base64.b64encode(b"a text of an editor, as echo leaves it behind!\n").decode()}
+
+
+@pytest.mark.parametrize("stored", BAD.values(), ids=BAD)
+def test_a_stored_key_that_cannot_be_read_is_replaced_or_the_way_out_is_said(stored: str, file: Path) -> None:
+    with pytest.raises(RotationError, match="`pulumi config rm slinky-iac:jwtKey`") as refused:
+        imported(stored, file, secret=True)
+    assert "--replace" in str(refused.value)
+    assert stored not in str(refused.value)
+    pulumi = imported(stored, file, "--replace", secret=True)
+    assert base64.b64decode(pulumi.inputs[-1]) == JWT

@@ -58,7 +58,7 @@ def imported() -> Pulumi:
 
 def run(pulumi: Pulumi, *words: str) -> int:
     def ports(given: argparse.Namespace, _policies: tuple[str, ...]) -> RotationContext:
-        return RotationContext(Engine(given.stack, pulumi), print, read=lambda _engine: values())
+        return RotationContext(Engine(given.stack, pulumi), print, read_to_import=lambda _engine: values())
 
     return cli.run(arguments(*words), ports)
 
