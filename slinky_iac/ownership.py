@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac import names
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.errors import KubeNotFound, SlinkyError
+from slinky_iac.errors import KubeNotFound, KubeUnreachable, SlinkyError
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -59,7 +59,9 @@ def refusal(config: ClusterConfig, question: Question, env: Mapping[str, str], h
     except SlinkyError as error:
         if preview:
             return None
-        return f"what is there already could not be asked, so nothing was changed: {error}"
+        if isinstance(error, KubeUnreachable):
+            return f"Kubernetes doesn't answer, and nothing was changed: {error}"
+        return f"Kubernetes could not be asked what is there already, so nothing was changed: {error}"
 
 
 def namespace(name: str, stack: str, setting: str) -> Question:

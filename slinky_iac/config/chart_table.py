@@ -210,7 +210,8 @@ def _nodesets() -> Iterator[Row]:
         )
     for word in ("cpu", "cpus", "resources.cpu"):
         yield Row(f"{at}.{word}", f"{here}.resources.cpus", to.text)
-    yield Row(f"{at}.memory", f"{here}.resources.memory", to.text)
+    for word in ("memory", "mem", "resources.mem"):
+        yield Row(f"{at}.{word}", f"{here}.resources.memory", to.text)
     for word in ("gpu", "gpus"):
         yield Row(f"{at}.{word}", take=to.gpus, words="GPUs are `resources.extended` and `gres`")
     yield Row(

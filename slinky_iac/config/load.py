@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import with_gres_conf
+from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -164,6 +165,8 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         and known.settings
     ):
         return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
+    if kind in _WHOLE and isinstance(value, str) and (known := of_text(where, value)) is not None:
+        return _advised(where, f"{_KINDS[kind]}, got a text", known)
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):
         return at(where).error(f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
@@ -217,6 +220,8 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         instead = _nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
+    if (said := parameter(where, str(location[-1]))) is not None:
+        return at(where).error(said)
     allowed = _siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
     return at(".".join([*where.split(".")[:-1], unknown_word(str(location[-1]))])).error(f"is not a setting{near}")

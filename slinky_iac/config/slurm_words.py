@@ -148,6 +148,11 @@ def words(release: str, file: str) -> Words:
     return Words(kinds, lists, plugins if file == "slurm.conf" else {})
 
 
+def is_known(key: str, file: str) -> bool:
+    """Whether a release that the table has reads this parameter in ``file`` (as for :func:`words`)."""
+    return any(key in words(release, file) for release in _table())
+
+
 _OF_LINES: Final = {
     "PartitionName": {
         "state": frozenset({"up", "down", "drain", "inactive"}),

@@ -220,6 +220,13 @@ def about(why: str) -> str:
         return "Check the server's name in the kubeconfig, then DNS and VPN"
     if "refused" in why:
         return "Check that the API server runs there, and the port in the kubeconfig"
+    if "mismatch" in why.lower():
+        return (
+            "The API server's certificate is for other names and addresses than the kubeconfig's `server`: write one that it"
+            " is for, or set `tls-server-name` beside it"
+        )
+    if "expired" in why.lower():
+        return "The API server's certificate has expired, or this machine's clock is wrong: renew it, or set the clock"
     if "certificate" in why.lower():
         return "Make a new kubeconfig: this one trusts another certificate authority"
     return "Check VPN, firewall and route to it"

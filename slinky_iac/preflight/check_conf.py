@@ -189,9 +189,9 @@ def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
         others = ", ".join(f"{uid} in {where}" for where, uid in differing.items())
         yield problem(
             f"is {theirs} there, and {others}: daemons refuse each other",
-            "Give the user the images' id on all outside hosts (all daemons stopped), or build images with the hosts'",
+            "Build images with the hosts' id. Or stop all daemons, give the user the images' id, and chown what was its own",
             f"usermod -u {next(iter(differing.values()))} slurm",
-            at="on every outside host, and chown what was slurm's",
+            at=At.HOSTS,
         )
     else:
         yield fine(f"is {theirs} there, and in {', '.join(seen)}")

@@ -73,7 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _nodeset(text: str) -> tuple[str, int]:
     found = _NODESET.fullmatch(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text[:60]!a} is no NAME=REPLICAS, for example burst=2")
+        raise argparse.ArgumentTypeError(
+            f"got {text[:60]!a}; write NAME=REPLICAS, for example burst=2. NAME has small letters, digits and '-' alone, as"
+            " names of pods have, and REPLICAS is a number"
+        )
     return found[1], int(found[3])
 
 
@@ -137,9 +140,10 @@ def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argpars
     answers = argparse.Namespace(**vars(arguments))
     if answers.via is None and answers.show_config is None:
         if not tty:
+            lacking = "" if answers.slurmctld else "--slurmctld HOST and "
             raise ProjectError(
-                "standard input is no terminal, so nothing can be asked. Give --slurmctld HOST and --via"
-                f" '{VIA}', or --show-config FILE with the output of `scontrol show config`. Nothing was written"
+                f"standard input is no terminal, so nothing can be asked. Give {lacking}--via '{VIA}', or --show-config FILE"
+                " with the output of `scontrol show config`. Nothing was written"
             )
         try:
             answers.slurmctld = answers.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()

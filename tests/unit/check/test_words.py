@@ -34,6 +34,7 @@ def cluster(line: str) -> str:
     return HEAD.replace("    name: lab\n", f"    name: lab\n    {line}\n")
 
 
+THERE = "cluster.createNamespace is false, since the Secret's namespace is there already"
 IN_NODESET = [
     ("hostNetwork: true", "nodesets.gpu.hostNetwork: is not a setting; it is `nodesets.gpu.pod.hostNetwork`"),
     ("count: 2", "nodesets.gpu.count: is not a setting; it is `nodesets.gpu.replicas`"),
@@ -82,10 +83,10 @@ def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said:
         (
             "  slinky-iac:slurmKeyRef: {name: a, key: slurm.key}\n  slinky-iac:jwtHs256KeyRef: {name: b, key: jwt}\n",
             {
-                "slurmKeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or"
-                " `source: existing`",
-                "jwtHs256KeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or"
-                " `source: existing`",
+                "slurmKeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or `source:"
+                f" existing`; slurmKeyRef: {THERE}",
+                "jwtHs256KeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or `source:"
+                f" existing`; jwtHs256KeyRef: {THERE}",
             },
         ),
         ("  slinky-iac:clusterName: atlas\n", {"clusterName: is not a setting; the name is `cluster.name`"}),
@@ -190,3 +191,86 @@ def test_a_secret_in_the_place_of_a_host_is_not_pasted() -> None:
     key = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZQ"
     found = errors(f"  slinky-iac:controller:\n    externalConfig: {{host: {key}, token: {key}}}\n")
     assert [each for each in found if key in each.message + each.paste] == []
+
+
+OUTSIDE = "with slurmctld outside they belong in its host's slurm.conf"
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "said", "instead"),
+    [
+        (
+            "  slinky-iac:controller:\n    external: 10.1.0.10\n",
+            "controller.external",
+            "it is the host of `external`",
+            {"controller": {"external": {"host": "10.1.0.10"}}},
+        ),
+        (
+            "  slinky-iac:controller:\n    external: ctl.example.org:6818\n",
+            "controller.external",
+            "it is the host of `external`",
+            {"controller": {"external": {"host": "ctl.example.org", "port": 6818}}},
+        ),
+        (
+            "  slinky-iac:controller:\n    extraConf: |\n      SchedulerType=sched/backfill\n      SlurmctldDebug=info\n",
+            "controller.extraConf",
+            OUTSIDE,
+            {"controller": {"extraConf": {"SchedulerType": "sched/backfill", "SlurmctldDebug": "info"}}},
+        ),
+        (
+            nodeset("replicas: 1\npartition: PartitionName=burst Nodes=burst MaxTime=1-0"),
+            "nodesets.gpu.partition",
+            "parameters go below `config`",
+            {"nodesets": {"gpu": {"partition": {"config": {"MaxTime": "1-0"}}}}},
+        ),
+        (
+            nodeset("replicas: 1\npartition:\n  config: MaxTime=1-0 Default=YES"),
+            "nodesets.gpu.partition.config",
+            "each parameter on a line of its own",
+            {"nodesets": {"gpu": {"partition": {"config": {"MaxTime": "1-0", "Default": "YES"}}}}},
+        ),
+        (
+            "  slinky-iac:partitions:\n    all: PartitionName=all Nodes=gpu,fat Default=YES\n",
+            "partitions.all",
+            "nodes go to `nodesets`",
+            {"partitions": {"all": {"nodesets": ["gpu", "fat"], "config": {"Default": "YES"}}}},
+        ),
+        (
+            nodeset("replicas: 1\nresources: {mem: 4Gi}"),
+            "nodesets.gpu.resources.mem",
+            "it is `nodesets.gpu.resources.memory`",
+            {"nodesets": {"gpu": {"resources": {"memory": "4Gi"}}}},
+        ),
+    ],
+)
+def test_what_is_pasted_from_slurm_conf_becomes_the_setting_that_it_is(
+    more: str, path: str, said: str, instead: dict[str, Any]
+) -> None:
+    (found,) = errors(more)
+    assert (found.path, found.instead, said in found.message) == (path, instead, True), found
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            "  slinky-iac:controller: {SlurmctldHost: ctl}\n",
+            "controller.SlurmctldHost: is a parameter of slurm.conf and not a",
+        ),
+        ("  slinky-iac:controller: {SlurmctldHost: ctl}\n", "set controller.external.host (an outside slurmctld's) instead"),
+        ("  slinky-iac:controller: {SlurmctldDebug: info}\n", "it goes below controller.extraConf; with slurmctld outside"),
+        (
+            nodeset("replicas: 1\nRealMemory: 4096"),
+            "nodesets.gpu.RealMemory: is a parameter of slurm.conf and not a setting",
+        ),
+    ],
+)
+def test_a_parameter_of_slurm_conf_keeps_its_name_and_is_led_to_its_place(more: str, said: str) -> None:
+    (found,) = errors(more)
+    assert said in str(found)
+
+
+def test_a_text_that_may_be_a_secret_is_no_host_that_is_shown() -> None:
+    secret = "aB3" * 14
+    for place in places(f"  slinky-iac:controller:\n    external: {secret}\n"):
+        assert secret not in str(place.finding) + place.finding.paste

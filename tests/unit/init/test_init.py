@@ -453,8 +453,8 @@ def test_any_configuration_is_read_or_refused_and_a_file_that_is_written_is_soun
 
 
 def test_replicas_without_a_name_are_wrong_arguments() -> None:
-    for text in ("burst", "burst=", "=1", "Burst=1", "burst=-1"):
-        with pytest.raises(argparse.ArgumentTypeError):
+    for text in ("burst", "burst=", "=1", "Burst=1", "burst_1=4", "burst=-1"):
+        with pytest.raises(argparse.ArgumentTypeError, match="NAME has small letters, digits and '-' alone"):
             cli._nodeset(text)
 
 

@@ -26,6 +26,16 @@ INTERNAL = re.compile(r"Errno|[A-Z][a-z]+(Error|Exception|Timeout)\b|FileNotFoun
         (httpx.ReadTimeout("timed out"), "no answer in time", "VPN, firewall"),
         (httpx.RemoteProtocolError(""), "the server ended the connection", "VPN, firewall"),
         (httpx.ConnectError("certificate verify failed"), "certificate verify failed", "certificate authority"),
+        (
+            httpx.ConnectError("certificate verify failed: IP address mismatch, certificate is not valid for '10.0.0.1'"),
+            "certificate verify failed: IP address mismatch, certificate is not valid for '10.0.0.1'",
+            "`tls-server-name`",
+        ),
+        (
+            httpx.ConnectError("certificate verify failed: certificate has expired"),
+            "certificate verify failed: certificate has expired",
+            "renew it",
+        ),
         (httpx.ReadError(""), "the connection failed", "VPN, firewall"),
     ],
 )
