@@ -34,6 +34,7 @@ def cluster(line: str) -> str:
     return HEAD.replace("    name: lab\n", f"    name: lab\n    {line}\n")
 
 
+OF_KEYS = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
 THERE = "cluster.createNamespace is false, since the Secret's namespace is there already"
 IN_NODESET = [
     ("hostNetwork: true", "nodesets.gpu.hostNetwork: is not a setting; it is `nodesets.gpu.pod.hostNetwork`"),
@@ -83,10 +84,8 @@ def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said:
         (
             "  slinky-iac:slurmKeyRef: {name: a, key: slurm.key}\n  slinky-iac:jwtHs256KeyRef: {name: b, key: jwt}\n",
             {
-                "slurmKeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or `source:"
-                f" existing`; slurmKeyRef: {THERE}",
-                "jwtHs256KeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or `source:"
-                f" existing`; jwtHs256KeyRef: {THERE}",
+                f"slurmKeyRef: is not a setting; {OF_KEYS}; slurmKeyRef: {THERE}",
+                f"jwtHs256KeyRef: is not a setting; {OF_KEYS}; jwtHs256KeyRef: {THERE}",
             },
         ),
         ("  slinky-iac:clusterName: atlas\n", {"clusterName: is not a setting; the name is `cluster.name`"}),
