@@ -33,7 +33,7 @@ from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import StackFile, parse, project_of, text_of
+from slinky_iac.config.stack_file import StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
 from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
@@ -113,9 +113,11 @@ def _target(arguments: argparse.Namespace) -> Path:
         raise ProjectError(f"{file}: exists already and was not changed; name another stack, or give --force")
     if not Path("Pulumi.yaml").exists():
         raise ProjectError("this folder has no Pulumi.yaml; begin with `slinky new DIR`, and run this there")
+    if said := settings_elsewhere((), file.parent):
+        raise ProjectError(f"{said}. `init` writes a stack's file, so nothing was written")
     if (project := project_of(file)) != PROJECT:
         raise ProjectError(
-            f"the project in Pulumi.yaml is called {shown(project)}, and secrets of this program belong to {PROJECT}: set"
+            f"the project in Pulumi.yaml is called {shown(project)}, and settings in a stack's file belong to {PROJECT}: set"
             f" `name: {PROJECT}` there. Nothing was written"
         )
     return file

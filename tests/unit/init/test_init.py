@@ -195,6 +195,16 @@ def test_secrets_never_go_to_another_project(
     assert not (project.parent / "log").exists()
 
 
+def test_no_file_is_written_for_a_program_that_has_the_settings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
+    (project / "__main__.py").write_text("import slinky_iac\n\nslinky_iac.HybridCluster('atlas')\n")
+    assert main(["init", "prod", *via(project)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "this project's settings are in its program (__main__.py)" in said
+    assert "name: slinky-iac" not in said
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
 def test_the_output_of_scontrol_is_enough_for_a_file_and_keys_come_by_hand(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
