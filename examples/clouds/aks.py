@@ -8,6 +8,7 @@ from cloud import POOL, Cloud
 from pulumi_azure_native import compute, containerservice, network, resources
 
 ALL, MACHINES, PODS, SERVICES, DNS = "10.10.0.0/15", "10.10.0.0/20", "10.11.0.0/16", "10.30.0.0/20", "10.30.0.10"
+SLURMCTLD = "10.10.15.250"  # the last of MACHINES: Azure gives a subnet's addresses from the first on
 
 
 def made(config: pulumi.Config) -> Cloud:
@@ -61,7 +62,15 @@ def made(config: pulumi.Config) -> Cloud:
     card = network.NetworkInterface(
         "slurmctld",
         resource_group_name=group,
-        ip_configurations=[{"name": "private", "subnet": {"id": machines.id}, "primary": True}],
+        ip_configurations=[
+            {
+                "name": "private",
+                "subnet": {"id": machines.id},
+                "private_ip_allocation_method": "Static",
+                "private_ip_address": SLURMCTLD,
+                "primary": True,
+            }
+        ],
     )
     slurmctld = compute.VirtualMachine(
         "slurmctld",
