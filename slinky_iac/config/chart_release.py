@@ -85,6 +85,8 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
             whole[sets] = {
                 n: each for n, found in given.items() if (each := _set(f"{sets}.{n}", common, found, notes, left))
             }
+            if line < (1, 2):
+                notes += _unmade(sets, {name: given[name] for name in whole[sets]})
     _switched(whole, notes, left)
     _off(whole)
     _keys(whole, line, notes)
@@ -313,7 +315,15 @@ def _partitions(whole: dict[str, Any], notes: list[str]) -> None:
             notes.append(f"partitions.{name}: enabled is false, so it isn't carried over")
         else:
             kept[name] = each
+    notes += _unmade("partitions", kept)
     whole["partitions"] = kept
+
+
+def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:
+    """What to say of parts that the chart makes with `enabled: true` alone, and that don't have it."""
+    lacking = [name for name, each in parts.items() if not (isinstance(each, Mapping) and "enabled" in each)]
+    said = "without `enabled: true` the chart doesn't make it. It is in the file: remove it where the release lacks it"
+    return [f"{kind}.{name}: {said}" for name in lacking]
 
 
 def _classes(settings: dict[str, Any]) -> None:

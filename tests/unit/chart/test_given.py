@@ -61,6 +61,15 @@ def test_keys_of_a_release_that_runs_are_named_with_what_helm_does_to_them() -> 
     assert not [each for each in found("slurmKey: {create: false}\njwtKey: {create: false}").notes if "generated" in each]
 
 
+@pytest.mark.parametrize(("line", "unmade"), [((1, 0), ["nodesets.a"]), ((1, 1), ["nodesets.a"]), ((1, 2), [])])
+def test_a_part_that_the_chart_would_not_make_is_named(line: tuple[int, int], unmade: list[str]) -> None:
+    """Templates ask partitions, and in 1.0 and 1.1 sets, themselves; 1.2 has nodesetDefaults with true."""
+    parts = "{a: {nodesets: [a]}, b: {enabled: true, nodesets: [b]}, c: {enabled: false}}"
+    read = found(f"nodesets: {parts.replace('nodesets: [a]', '').replace(', nodesets: [b]', '')}\npartitions: {parts}", line)
+    assert [each.split(":")[0] for each in read.notes if "the chart doesn't make it" in each] == [*unmade, "partitions.a"]
+    assert {"a", "b"} <= set(read.taken.settings["nodesets"]) & set(read.taken.settings["partitions"])
+
+
 def test_keys_are_of_one_source() -> None:
     read = found("slurmKeyRef: {name: mine, key: slurm.key}", (1, 0))
     assert read.taken.settings["keys"] == {
