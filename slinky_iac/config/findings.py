@@ -13,7 +13,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "adopted-fields": "Objects of a Helm release that the stack took over keep fields as they were, so that no pod restarts"
     " ([chart.md](chart.md)). Settings of these fields have no effect. The finding goes with the last line of `keep`.",
     "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
-    " slurm.conf must have its units ([node-table.md](node-table.md)).",
+    " slurm.conf must have its units before slurmctld reads the hosts' lines, or it refuses its whole file. With"
+    " `nodes.topologies`, `pulumi stack output outsideTopology` prints it ([node-table.md](node-table.md)).",
     "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"
     " Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
     "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node only"
@@ -21,11 +22,14 @@ GENERAL: Final[Mapping[str, str]] = {
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
     "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
-    " that sackd in the pod can't name. Acknowledge it if the sidecar's image asks your directory (LDAP).",
+    " that sackd in the pod can't name. List them in `clients.NAME.people`. Acknowledge it if the sidecar's image asks your"
+    " directory (LDAP).",
     "cluster-ip-outside-hosts": "Hosts outside Kubernetes use slurmctld by a ClusterIP. They reach it only where the pod"
-    " network is routed to them. Acknowledge it if it is; otherwise set `controller.service.type`.",
+    " network is routed to them. Acknowledge it if it is; otherwise set `controller.service.type` to"
+    " LoadBalancer or NodePort.",
     "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"
-    " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type`.",
+    " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type` to"
+    " LoadBalancer or NodePort, or slurmctld learns of changed accounts only when it asks again.",
     "config-file-unread": "A file of `controller.configFiles` has a name that no Slurm daemon opens. Acknowledge it where"
     " another file includes it.",
     "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it if only pods and hosts have a"
@@ -40,8 +44,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " and node names must be short. Acknowledge it after you have checked the node names and the node's firewall.",
     "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it if the nodes'"
     " firewall does their work.",
-    "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere. Run the `pulumi config rm`"
-    " of the finding.",
+    "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere: daemons get another key. Set"
+    " `keys.source: imported`, or remove it by `pulumi config rm slinky-iac:slurmKey` (or `jwtKey`).",
     "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm.",
     "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
     " against it. Replace the key by random bytes.",
@@ -60,8 +64,9 @@ GENERAL: Final[Mapping[str, str]] = {
     "namespace-of-others": "The stack's settings name a Secret, claim or ConfigMap that others make in a namespace which"
     " `pulumi destroy` removes. Set `cluster.createNamespace: false`, or `cluster.keepNamespace: true`. Acknowledge it if"
     " your own program makes the object.",
-    "network-policies-off": "The Kubernetes has a network plugin that can enforce NetworkPolicies, and the stack makes none."
-    " Acknowledge it if others make them; otherwise set `networkPolicies.enabled` ([networks.md](networks.md)).",
+    "network-policies-off": "The network plugin of this Kubernetes cluster can enforce NetworkPolicies, and the stack makes"
+    " none: every pod reaches Slurm's daemons. Acknowledge it if others make them; otherwise set `networkPolicies.enabled`."
+    " First name the hosts that connect to pods: those that no setting names are cut off ([networks.md](networks.md)).",
     "network-policies-unenforced": "The stack makes NetworkPolicies, and this Kubernetes has no network plugin that is known"
     " to enforce them. Acknowledge it once `slinky preflight` says that they hold.",
     "nothing-to-acknowledge": "The stack's file acknowledges a finding that is no longer there. Remove the line.",
@@ -78,19 +83,21 @@ GENERAL: Final[Mapping[str, str]] = {
     " address needs another object than a DNS name. Wrap it by `slinky_iac.address(…)` if it will be an address;"
     " acknowledge it if it will be a name.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
-    "plugin-unknown": "A plugin is named that Slurm's sources don't have. Acknowledge it if your own images have it.",
+    "plugin-unknown": "A plugin is named that Slurm's sources don't have. slurmctld or slurmd ends over a plugin that its"
+    " image lacks. Acknowledge it if your own images have it.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
     " `cluster.podSecurity`, and label the namespace where it is made.",
     "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
     " it for a trial cluster only.",
-    "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. Use keep or"
-    " cancel.",
+    "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. At the"
+    " deadline the update would stop, with nodes drained and jobs running. Use keep or cancel, or Slurm 26.05.",
     "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it if the node's"
     " firewall guards it.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
     " `updateStrategy.type: Gated`. Acknowledge it if lost jobs are acceptable.",
-    "slurm-bounds": "A bound of Slurm's is so low that a slow answer, or a purge, loses jobs or their records. The stack is"
-    " refused until you raise it, or acknowledge it with the reason.",
+    "slurm-bounds": "A bound of Slurm's is so low that a slow answer, or a purge, loses jobs or their records:"
+    " SlurmdTimeout, SlurmctldTimeout, MessageTimeout, InactiveLimit, MinJobAge, or Purge…After of slurmdbd.conf. The stack"
+    " is refused until you raise it, or acknowledge it with the reason.",
     "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image. The"
     " stack is refused until you put it into the image, or acknowledge it with the reason.",
     "slurm-sends": "A parameter or file of Slurm's sends data to another host, believes one, or writes credentials to a log."

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
@@ -64,7 +63,7 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     if name in values.unreadable and not replace:
         raise RotationError(
             f"the stack has this key already, and can't use it: {values.unreadable[name]}\nTo import over it, give"
-            f" --replace, or remove it first: `pulumi config rm {PROJECT}:{name}`. Nothing was imported"
+            f" --replace, or remove it first: `pulumi config rm slinky-iac:{name}`. Nothing was imported"
         )
     own = keys.secret(name)
     if own is not None and known_by(key, name, own) == known_by(key, name, raw):

@@ -31,7 +31,8 @@ class RestApiTls(Section):
     6843). slurm-operator knows plain HTTP only and stays on port 6820, so that port stays open inside the cluster."""
 
     finding_ids: ClassVar[Mapping[str, str]] = {
-        "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
+        "certificate-expires": "slurmrestd's certificate ends within 30 days; after that day no gate gets an answer. Renew"
+        " it: set `restapi.tls.since` to today, then `pulumi up` ([tls.md](tls.md)).",
         "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave"
         " `restapi.service.type` at ClusterIP.",
     }
