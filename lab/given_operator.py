@@ -58,7 +58,7 @@ class GivenOperator:
         return {program: self.folder / program for program in self.images}
 
     def in_settings(self, dev: str) -> str:
-        """The text of Pulumi.dev.yaml with this operator in place of the lab's own."""
+        """The text of a file of settings with this operator in place of the lab's own."""
         own = tools.OPERATOR
         for old, new in (
             (f"version: {own}", f"version: {self.version}"),
@@ -66,7 +66,7 @@ class GivenOperator:
             (f"tag: {own}", f"tag: {self.version}"),
         ):
             if dev.count(old) != 1:
-                raise LabError(f"Pulumi.dev.yaml has {dev.count(old)} lines with `{old.strip()}` where the lab needs one")
+                raise LabError(f"the settings have {dev.count(old)} lines with `{old.strip()}` where the lab needs one")
             dev = dev.replace(old, new)
         return dev
 
@@ -84,7 +84,12 @@ def given(environment: Mapping[str, str] = os.environ) -> GivenOperator | None:
 
 def dev_settings() -> str:
     """The text of Pulumi.dev.yaml for the operator that the lab runs."""
-    text = (paths.REPO / "Pulumi.dev.yaml").read_text()
+    return settings_of(paths.REPO / "Pulumi.dev.yaml")
+
+
+def settings_of(file: Path) -> str:
+    """The text of a file of settings on the lab's own operator, for the operator that the lab runs."""
+    text = file.read_text()
     operator = given()
     return text if operator is None else operator.in_settings(text)
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab import kwok
+from lab import given_operator, kwok
 from lab.paths import REPO
 from slinky_iac.commands.qualify.model import ALONE, GATE
 from tests import figures
@@ -47,7 +47,9 @@ def climbed(nodes: str) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="slinky-iac-bench-") as folder, kwok.running():
         for name in LINKED:
             (Path(folder) / name).symlink_to(REPO / name)
-        argv = [sys.executable, "-m", "slinky_iac", "qualify", "--json", "--config", str(CONFIG), "--nodes", nodes]
+        config = Path(folder) / "qualify.yaml"
+        config.write_text(given_operator.settings_of(CONFIG))
+        argv = [sys.executable, "-m", "slinky_iac", "qualify", "--json", "--config", str(config), "--nodes", nodes]
         env = {**os.environ, **lab_environment(), "PYTHONPATH": str(REPO)}
         done = subprocess.run(argv, cwd=folder, env=env, stdout=subprocess.PIPE, text=True, check=True)
     rungs: list[dict[str, Any]] = json.loads(done.stdout)["rungs"]

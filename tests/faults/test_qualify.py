@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import kwok
+from lab import given_operator, kwok
 from lab.paths import REPO
 from slinky_iac.commands.qualify.settings import NAMESPACE, SELECTOR
 from tests.bench.qualify import CONFIG, LINKED
@@ -33,7 +33,9 @@ def project(world: World, tmp_path: Path) -> Iterator[Path]:
 
 def begun(world: World, project: Path, *more: str) -> subprocess.Popen[str]:
     """`slinky qualify` of a small rung."""
-    argv = [sys.executable, "-m", "slinky_iac", "qualify", "--config", str(CONFIG), "--nodes", NODES, *more]
+    config = project / "qualify.yaml"
+    config.write_text(given_operator.settings_of(CONFIG))
+    argv = [sys.executable, "-m", "slinky_iac", "qualify", "--config", str(config), "--nodes", NODES, *more]
     env = {**os.environ, **world.env, "PYTHONPATH": str(REPO)}
     return subprocess.Popen(
         ["env", "--default-signal=INT", *argv],
