@@ -18,6 +18,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.preflight.facts import Tried
+from slinky_iac.preflight.kube_questions import WITHOUT
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.kube_connection import KubeConnection
@@ -40,11 +41,10 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
     A preview needs no cluster, and pulumi-kubernetes previews without a word where there is none; the update would stop
     at its first resource.
     """
-    end = "A preview needs no cluster, but `pulumi up` will stop at the first resource"
     try:
         access = way.access
     except KubeUnreachable as error:
-        return (at("kubernetes").warning(f"{error}. {end}", id="kubernetes-unreachable"),)
+        return (at("kubernetes").warning(f"{error}. {WITHOUT}", id="kubernetes-unreachable"),)
     unguarded = _unguarded(access)
     parts = urlsplit(access.server)
     if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
@@ -53,7 +53,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
     if seen.open:
         return unguarded
     tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
-    said = f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"
+    said = f"{tried}. {WITHOUT}. Check the server, VPN and firewall, or give another kubeconfig"
     return (*unguarded, at("kubernetes").warning(said, id="kubernetes-unreachable"))
 
 

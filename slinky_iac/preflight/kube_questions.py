@@ -1,6 +1,7 @@
 """What every preview asks Kubernetes: a table of questions, each asked where the stack has use for it.
 
-A question that gets no answer says nothing, but for the one that has a note of its own: a preview needs no cluster.
+A question that gets no answer says nothing, but for the one that has a note of its own: a preview needs no cluster. That an
+API server shows a certificate that isn't trusted is said once, for nothing else would: it takes connections.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 BUDGET_S: Final = 2.0
 """Longest wait for one answer: a preview is looked at by somebody who waits."""
+WITHOUT: Final = "A preview needs no cluster, but `pulumi up` will stop at the first resource"
+"""What follows where Kubernetes doesn't answer."""
 NAME: Final = "cluster.resourceName"
 POLICIES: Final = "networkPolicies.enabled"
 NAMED: Final = 3
@@ -60,6 +63,8 @@ def answered(config: StackConfig, way: KubeConnection, questions: Iterable[Quest
             with way.kube(BUDGET_S) as kube:
                 answer = each.ask(kube, config)
         except KubeError as error:
+            if silence is None and isinstance(error, KubeUnreachable) and "certificate verify failed" in error.why:
+                yield at("kubernetes").warning(f"{error}. {WITHOUT}", id="kubernetes-unreachable")
             silence = error if isinstance(error, KubeUnreachable) else None
             yield from each.silent(config, error)
         else:
