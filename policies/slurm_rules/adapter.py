@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pulumi_policy import (
-    EnforcementLevel,
-    Policy,
-    PolicyConfigSchema,
-    PolicyResource,
-    ReportViolation,
-    ResourceValidationArgs,
-    ResourceValidationPolicy,
-    Severity,
-    StackValidationArgs,
-    StackValidationPolicy,
-)
+import pulumi_policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from slurm_rules.model import REDACTED, REDACTED_TEXT, UNKNOWN, Resource, Stack
@@ -37,7 +26,7 @@ class NotJudgedError(UnknownValueError):
         self.message = f"not judged, since {'; '.join(reasons[:_SHOWN])}{more}. All else was judged"
 
 
-def policies(rules: Sequence[Rule]) -> list[Policy]:
+def policies(rules: Sequence[Rule]) -> list[sdk.Policy]:
     """A policy for each rule."""
     return [_resource_policy(rule) if rule.scope == "resource" else _stack_policy(rule) for rule in rules]
 
@@ -47,36 +36,36 @@ def _manual(rule: Rule) -> dict[str, Any]:
     mandatory = rule.level == "mandatory"
     return {
         "description": f"{rule.summary} See docs/policies.md, {rule.name}.",
-        "enforcement_level": EnforcementLevel.MANDATORY if mandatory else EnforcementLevel.ADVISORY,
-        "config_schema": PolicyConfigSchema({name: option.full_schema for name, option in rule.options.items()}),
-        "severity": Severity.HIGH if mandatory else Severity.LOW,
+        "enforcement_level": sdk.EnforcementLevel.MANDATORY if mandatory else sdk.EnforcementLevel.ADVISORY,
+        "config_schema": sdk.PolicyConfigSchema({name: option.full_schema for name, option in rule.options.items()}),
+        "severity": sdk.Severity.HIGH if mandatory else sdk.Severity.LOW,
         "tags": [rule.module],
         "remediation_steps": rule.todo,
     }
 
 
-def _resource_policy(rule: Rule) -> ResourceValidationPolicy:
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+def _resource_policy(rule: Rule) -> sdk.ResourceValidationPolicy:
+    def validate(args: sdk.ResourceValidationArgs, report: sdk.ReportViolation) -> None:
         _report(rule.judge(Stack((_one(args),)), args.get_config()), report)
 
-    return ResourceValidationPolicy(rule.name, validate=validate, **_manual(rule))
+    return sdk.ResourceValidationPolicy(rule.name, validate=validate, **_manual(rule))
 
 
-def _stack_policy(rule: Rule) -> StackValidationPolicy:
-    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+def _stack_policy(rule: Rule) -> sdk.StackValidationPolicy:
+    def validate(args: sdk.StackValidationArgs, report: sdk.ReportViolation) -> None:
         _report(rule.judge(Stack(tuple(map(_of_stack, args.resources))), args.get_config()), report)
 
-    return StackValidationPolicy(rule.name, validate=validate, **_manual(rule))
+    return sdk.StackValidationPolicy(rule.name, validate=validate, **_manual(rule))
 
 
-def _report(verdict: Verdict, report: ReportViolation) -> None:
+def _report(verdict: Verdict, report: sdk.ReportViolation) -> None:
     for urn, message in verdict.violations:
         report(message, urn)
     if verdict.not_judged:
         raise NotJudgedError(verdict.not_judged)
 
 
-def _one(args: ResourceValidationArgs) -> Resource:
+def _one(args: sdk.ResourceValidationArgs) -> Resource:
     _DECLARED[args.urn] = _plain(args.props)  # again each time: the update itself may change them
     return Resource(
         type=args.resource_type,
@@ -90,7 +79,7 @@ def _one(args: ResourceValidationArgs) -> Resource:
     )
 
 
-def _of_stack(found: PolicyResource) -> Resource:
+def _of_stack(found: sdk.PolicyResource) -> Resource:
     return Resource(
         type=found.resource_type,
         name=found.name,

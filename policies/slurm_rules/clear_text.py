@@ -266,12 +266,7 @@ def keys_not_in_clear(secret: Resource, stack: Stack, _: Options) -> Iterator[st
             for place in places:
                 _no_flow(place, stack.sources(secret, *_SECRET_FIELDS), stack)
         else:
-            _cannot_search(key)
-
-
-def _cannot_search(key: Key) -> None:
-    assert not isinstance(key.value, bytes)
-    raise HiddenValueError(f"{key.secret.label}: {key.what}, to search for it,", key.value)
+            raise HiddenValueError(f"{key.secret.label}: {key.what}, to search for it,", key.value)
 
 
 def _copied(key: Key, others: list[Resource], stack: Stack, unseen: list[HiddenValueError]) -> Iterator[str]:

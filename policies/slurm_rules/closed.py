@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
+from slurm_rules.clouds import fetched, package_faults
 from slurm_rules.cluster import STACK
 from slurm_rules.fields import Fields, named_as_made
 from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
-from slurm_rules.model import HiddenValueError, Resource, Stack, mappings, texts
-from slurm_rules.others import PORTS, elsewhere, ingress_faults, release_faults, writes_database
+from slurm_rules.model import HiddenValueError, Resource, Stack
+from slurm_rules.others import elsewhere, ingress_faults, release_faults, writes_database
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
@@ -21,22 +21,15 @@ from slurm_rules.world import GATE_TYPES, World, world_of
 
 _ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount")
 """Kinds that the program doesn't make and that can do no harm with the fields that a check knows."""
-_ANY_NAME: Final = (
-    *("/PersistentVolumeClaim", "/ServiceAccount", "autoscaling/HorizontalPodAutoscaler", "keda.sh/ScaledObject"),
-    *("slinky.slurm.net/LoginSet", "slinky.slurm.net/Token", "slinky.slurm.net/Controller", "slinky.slurm.net/RestApi"),
-    "slinky.slurm.net/Accounting",
-)
+_ANY_NAME: Final = (*_ALSO, "autoscaling/HorizontalPodAutoscaler", "keda.sh/ScaledObject")
 _REFERRED: Final = ("/Secret", "/ConfigMap")
+_SITE: Final = HARMLESS["site"]
 OPTIONS: Final = {
     "declared": Option([], SCHEMA),
-    "images": words(
-        tuple(HARMLESS["site"]["images"]), "Registries, or folders of them, of the images in a cluster's namespaces."
-    ),
+    "images": words((*_SITE["images"],), "Registries, or folders of them, of the images in a cluster's namespaces."),
     "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
     "except": words((), "Images and charts (with *) that needn't be pinned so."),
-    "folders": words(
-        tuple(HARMLESS["site"]["folders"]), "Folders of a node (with *), and all below them, that pods may mount."
-    ),
+    "folders": words((*_SITE["folders"],), "Folders of a node (with *), and all below them, that pods may mount."),
     "hosts": words((), "Hosts beside those of the stack that gates, autoscalers and Services may lead to."),
     "plainHttpHosts": words((), "Of these, hosts that gates may ask in plain HTTP, on a network of their own."),
     "metrics": words(("slurm_nodes_wanted",), "Metrics of the site that count busy nodes, and what waits."),
@@ -52,7 +45,7 @@ def cluster_as_made(resource: Resource, stack: Stack, options: Options) -> Itera
     Why: what this program makes is known; what harms a cluster has no end: a container beside slurmctld reads slurm.key, a
     deadline kills worker pods with their jobs, a right to scale takes slurmrestd away, and the operator then deletes busy
     pods. Judged are the cluster's and the operator's namespaces, all of Slinky's kinds, rights, cluster-wide objects, other
-    deployers, and outside these namespaces what leads into them: to slurmrestd, to a key, to a node.
+    deployers, a cloud's resources, and outside these namespaces what leads into them: to slurmrestd, to a key, to a node.
 
     Source: made.json, written from what the components render; slurm.conf(5), slurmdbd.conf(5); Kubernetes, "Role Based
     Access Control Good Practices", "Dynamic Admission Control", "Volumes" (hostPath); slurm-operator internal/builder.
@@ -88,6 +81,7 @@ def place_of(resource: Resource) -> str:
 
 
 def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
+    judging.faults.extend(fetched(resource))
     if resource.type == HELM_RELEASE:
         _release(resource, judging, options)
     elif resource.type.startswith(GATE_TYPES):
@@ -95,7 +89,9 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
     elif resource.type == "pulumi:providers:kubernetes":
         _fields(resource.type, resource, judging, options)
     elif not resource.is_kubernetes:
-        judging.faults.extend((*_package(resource), *writes_database(resource.props, "", judging.world)))
+        judging.faults.extend(
+            (*package_faults(resource, judging.world), *writes_database(resource.props, "", judging.world))
+        )
     elif resource.type.startswith("kubernetes:yaml") and set(resource.props) == {"objs"}:
         for each in _declared_in(resource.get("objs")):
             _judge(each, stack, judging, options)
@@ -130,38 +126,6 @@ def _declared_in(objects: object) -> Iterator[Resource]:
         else:
             name = str((each.get("metadata") or {}).get("name"))
             yield Resource(f"kubernetes:{version}:{kind}", name, f"{version}:{kind}:{name}", each)
-
-
-def _package(resource: Resource) -> Iterator[Fault]:
-    """Resources of other providers: those of a cloud, of names and of keys can't reach into a cluster."""
-    package, _, rest = resource.type.partition(":")
-    if resource.type.startswith(_PROVIDERS) and resource.peek("pluginDownloadURL"):
-        yield Fault("pluginDownloadURL", "says from where the engine fetches a program, and runs it")
-    module = rest.split("/", 1)[0].split(":", 1)[0].lower()
-    if resource.component or package == "random" or resource.type.startswith("pulumi:pulumi:"):
-        return  # what a component makes is judged
-    if package == "pulumi" and rest.partition(":")[2] in (*HARMLESS["providers"], "pulumi-python"):
-        return
-    if package in HARMLESS["providers"] and not module.startswith(tuple(HARMLESS["clusterModules"])):
-        firewall = resource.get() if _FIREWALL.search(resource.type) else {}
-        everywhere = any(text in ("0.0.0.0/0", "::/0", "*", "Internet") for _, text in texts(firewall))
-        if everywhere and any(_opens(part) for _, part in mappings(firewall)):
-            yield Fault("", "opens a port of Slurm's daemons to every address")
-        return
-    yield Fault("", f"is of {package}, which may run programs or write to a cluster past the pack")
-
-
-_PROVIDERS: Final = "pulumi:providers:"
-_FIREWALL: Final = re.compile(r"security|firewall|ingress|acl|rule", re.IGNORECASE)
-
-
-def _opens(rule_: Mapping[str, object]) -> bool:
-    """Whether a rule of a cloud's firewall is for a port of Slurm's."""
-    numbers = [each for each in rule_.values() if isinstance(each, int | float) and not isinstance(each, bool)]
-    texts_ = [each for each in rule_.values() if isinstance(each, str | list)]
-    named = any(str(port) in str(each) for each in texts_ for port in PORTS)
-    low, high = (min(numbers), max(numbers)) if numbers else (1, 0)
-    return named or (low <= PORTS[-1] and high >= PORTS[0])
 
 
 def _release(release: Resource, judging: Judging, options: Options) -> None:
@@ -219,13 +183,14 @@ def _within(resource: Resource, world: World) -> bool:
 
 def _twice(resource: Resource, stack: Stack) -> Iterator[Fault]:
     """Two resources of one object: whichever comes last wins, and a review reads the other."""
+    own = (resource.kind, resource.group, resource.namespace, resource.in_cluster_name)
     for each in stack.resources:
-        if each.urn != resource.urn and each.kind == resource.kind and _address(each) == _address(resource):
+        if (
+            each.urn != resource.urn
+            and each.kind == own[0]
+            and (each.group, each.namespace, each.in_cluster_name) == own[1:]
+        ):
             yield Fault("metadata.name", f"is declared twice, by {each.name} too: the last one wins")
-
-
-def _address(resource: Resource) -> tuple[object, ...]:
-    return resource.group, resource.get("metadata", "namespace"), resource.in_cluster_name
 
 
 def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
@@ -247,8 +212,10 @@ def _inside(resource: Resource, judging: Judging, options: Options) -> None:
         return
     if key == "/PersistentVolumeClaim" and name.startswith("statesave"):
         judging.add("metadata.name", "is slurmctld's own claim")
-    referred = key in _REFERRED and name in judging.world.referred
-    if key not in _ANY_NAME and not referred and not named_as_made(key, name, judging.world):
+    pulls = resource.peek("type") == "kubernetes.io/dockerconfigjson" and name not in judging.world.keys
+    referred = pulls or (key in _REFERRED and name in judging.world.referred)
+    free = key in _ANY_NAME or (resource.is_slinky and resource.base_kind != "NodeSet")
+    if not free and not referred and not named_as_made(key, name, judging.world):
         judging.add("metadata.name", f"is {name}; the program's are {', '.join(KINDS[key]['names'])}")
     _fields(key, resource, judging, options)
     judging.faults.extend(whole_faults(key, resource, judging.world))

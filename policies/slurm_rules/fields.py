@@ -107,8 +107,8 @@ class Fields:
         if value in ("", {}, []) and (known or self._leads(path)):
             return
         if not made_so(self.kind, path, value, self.judging):
-            made = " or ".join(map(_short, known[:4]))
-            self.judging.add(shown, f"is {_short(value)}; the program writes {made}" if known else _FOREIGN)
+            made = " or ".join(map(short, known[:4]))
+            self.judging.add(shown, f"is {short(value)}; the program writes {made}" if known else _FOREIGN)
 
     def _checked(self, check: str, path: Path_, value: object, shown: str) -> None:
         judging = self.judging
@@ -153,6 +153,7 @@ def named_as_made(kind: str, name: str, world: World) -> bool:
     return kind in KINDS and like_any(name, KINDS[kind]["names"], world)
 
 
-def _short(value: object) -> str:
+def short(value: object, most: int = 60) -> str:
+    """A value as a message shows it."""
     text = repr(value)
-    return text if len(text) < 60 else f"{text[:57]}..."
+    return text if len(text) < most else f"{text[: most - 3]}..."

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from slurm_rules.cluster import NODESET_SCALE, OUTSIDE_HOSTS, gates_of, most_nodes
 from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
+from slurm_rules.rule import Options, flag, number, rule, slinky, words
 
 
 @rule(
     "drain-within-bounds",
-    typed(NODESET_SCALE, OUTSIDE_HOSTS),
+    lambda resource: resource.type in (NODESET_SCALE, OUTSIDE_HOSTS),
     scope="resource",
     options={
         "minDeadlineSeconds": number(60, "Shortest wait for jobs, in seconds."),

@@ -30,10 +30,6 @@ def slurm_release(image: str) -> str | None:
     return match[1] if match else None
 
 
-def _dotted(path: tuple[str | int, ...]) -> str:
-    return ".".join(map(str, path))
-
-
 _DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
 _DOCKER = "docker.io/"
 
@@ -118,7 +114,7 @@ def versions_agree(resource: Resource, stack: Stack, options: Options) -> Iterat
     for path in containers(resource):
         if path[-1] not in SLURM_DAEMONS:
             continue  # a sidecar's tag, ubuntu:24.04 say, is no release of Slurm
-        image, place = resource.text(*path, "image"), f"{resource.label}: {_dotted(path)}.image"
+        image, place = resource.text(*path, "image"), f"{resource.label}: {'.'.join(map(str, path))}.image"
         release = slurm_release(image)
         if release is None:
             continue

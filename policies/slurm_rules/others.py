@@ -21,7 +21,6 @@ _STAY: Final = frozenset(_LISTS["stay"])
 """API groups, or kinds of one, whose objects act within their own namespace, or set up devices, networks and metrics."""
 _CLIENTS: Final = tuple(_LISTS["clients"])
 _WATCHES: Final = "monitoring.coreos.com"
-_ORDINARY: Final = frozenset({"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling"})
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _ENDS: Final = frozenset({"drain", "evict", "reboot"})
@@ -40,30 +39,39 @@ _DOORS: Final = {
 def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of a Kubernetes object outside the cluster's namespaces that isn't a role, a binding or a Release."""
     group, kind = resource.group, resource.base_kind
-    yield from _annotated(resource, world)
+    yield from names(resource.get("metadata", "annotations"), "metadata.annotations", world)
     yield from writes_database(resource.get("spec"), "spec", world)
     if judge := _BY_KIND.get(f"{group}/{kind}"):
         yield from judge(resource, world, options)
     elif group == ADMISSION:
         yield from _admission(resource, stack, world)
     elif kind in _LISTS["clusterWide"]:
-        yield from _of_drivers(resource, world)
+        for part in ("spec", "parameters"):
+            yield from names(resource.get(part), part, world)
     elif group in _STAY or f"{group}/{kind}" in _STAY:
         yield from _ordinary(resource, world, options)
     else:
         yield from _acting(resource, world, options)
 
 
-def _annotated(resource: Resource, world: World) -> Iterator[Fault]:
-    """Annotations by which a controller may take what is in the cluster's namespaces: a replicator copies a Secret."""
-    for path, text in texts(resource.get("metadata", "annotations"), "metadata.annotations"):
-        for name in re.findall(r"[a-z0-9.-]{1,253}/[a-z0-9.-]{1,253}|[a-z0-9.-]{1,253}", text[:_LONGEST_NOTE]):
-            if name in world.keys or name.partition("/")[0] in (world.closed if "/" in name else ()):
-                yield Fault(path, f"names {name} of the cluster")
+def names(value: object, root: str, world: World, *, client: bool = False) -> Iterator[Fault]:
+    """What names a key, a namespace or a daemon's Service of the cluster, as one who reaches for it does."""
+    for path, key, part in everything(value, root):
+        low = path.lower()
+        place = "namespace" in low.rpartition(".")[2] and not any(word in low for word in ("selector", "exclu", "claimref"))
+        said = part[:_LONGEST] if isinstance(part, str) else ""
+        for text in (key or "", *(re.findall(r"[a-z0-9./-]+", said) if low.startswith("metadata") else [said])):
+            space, slash, name = text.partition("/")
+            within = slash and space in world.closed and re.fullmatch(r"[a-z0-9.*-]+", name) and not _ELSE.search(low)
+            known = text in world.keys or text.startswith("statesave-") or (text in world.closed and place and text != key)
+            if within or known:
+                yield Fault(path, f"names {text} of the cluster")
+    yield from leads_in(value, root, world, client=client)
 
 
-_LONGEST_NOTE: Final = 4096
-"""Longer annotations are documents (the last applied configuration), which no controller reads a name from."""
+_ELSE: Final = re.compile("image|path")
+_LONGEST: Final = 4096
+"""Longer texts are documents, which no controller reads a name from."""
 
 
 def writes_database(value: object, root: str, world: World) -> Iterator[Fault]:
@@ -79,7 +87,8 @@ def writes_database(value: object, root: str, world: World) -> Iterator[Fault]:
 def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """An object whose controller isn't known: it must say where it acts, and that isn't here."""
     spec = resource.get("spec")
-    if resource.group == "constraints.gatekeeper.sh" and _only_warns(spec):
+    warns = isinstance(spec, Mapping) and spec.get("enforcementAction") in ("warn", "dryrun")
+    if resource.group == "constraints.gatekeeper.sh" and warns and "scopedEnforcementActions" not in spec:
         return
     rules = spec.get("rules") if isinstance(spec, Mapping) else None
     each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
@@ -99,16 +108,9 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
 def _reaching(value: object, root: str, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """What the words of a controller's object, or a chart's values, have made of pods, routes and whole objects."""
     yield from pods(value, root, options)
-    yield from leads_in(value, root, world, client=False)
+    yield from names(value, root, world)
     for path, kind in brought(value, root):
         yield Fault(path, f"brings an object of its own, {kind}; declare it as a resource, where it is judged")
-
-
-def _only_warns(spec: object) -> bool:
-    """Whether a constraint of Gatekeeper refuses nothing."""
-    if not isinstance(spec, Mapping) or "scopedEnforcementActions" in spec:
-        return False
-    return spec.get("enforcementAction") in ("warn", "dryrun")
 
 
 def _definition(crd: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
@@ -124,16 +126,14 @@ def _service(api: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("spec.group", f"answers for {served or 'the core group'} in its place")
 
 
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "the cluster's namespace"
-
-
 def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     kind = resource.base_kind
     if kind == "Service" and resource.get("spec", "externalIPs"):
         yield Fault("spec.externalIPs", "takes over addresses for all pods")
-    if kind == "Service" and any(part.get("port") in PORTS for _, part in mappings(resource.get("spec", "ports"))):
-        yield Fault("spec.ports", "answers on a port of Slurm's daemons")
+    if kind not in _CLIENTS and not kind.endswith("NetworkPolicy") and resource.group != _WATCHES:
+        for path, part in mappings(resource.props):
+            if part.get("port") in PORTS or part.get("number") in PORTS:
+                yield Fault(path, "answers on a port of Slurm's daemons")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
         yield Fault("type", "asks for an account's token that never ends")
     critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
@@ -141,18 +141,12 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         yield Fault("spec", "has pods that take the place of pods with running jobs; use a PriorityClass of this stack")
     if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS:
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
-    if kind == "VerticalPodAutoscaler" or resource.group not in _ORDINARY:
-        for path, text in texts(resource.get("spec"), "spec"):
-            low = path.lower()
-            if text in world.closed and "namespace" in low and "selector" not in low and "exclude" not in low:
-                yield Fault(path, f"names the namespace {text}")
     if kind == "NodePool" and resource.get("spec", "template", "spec", "terminationGracePeriod"):
         yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
     yield from pods(resource.get("spec"), "spec", options)
-    part = "spec" if resource.get("spec") else "data"
-    yield from leads_in(resource.get(part) or {}, part, world, client=kind in _CLIENTS or resource.group == _WATCHES)
-    if resource.get("spec") and resource.get("data"):
-        yield from leads_in(resource.get("data"), "data", world, client=True)
+    for field in ("spec", "data"):
+        client = kind in _CLIENTS or resource.group == _WATCHES
+        yield from names(resource.get(field), field, world, client=client)
 
 
 def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterator[Fault]:
@@ -172,11 +166,13 @@ def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterato
 
 
 def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
-    """What takes pods of others out to their nodes, where every pod's Secrets are."""
+    """What takes pods of others out to their nodes, where every pod's Secrets are, or takes a node's pods away."""
     for path, part in mappings(value, root):
         for door, why in _DOORS.items():
-            if part.get(door) is True:
+            if part.get(door) is True and not (door == "hostPID" and _of_no_one(part)):
                 yield Fault(f"{path}.{door}", why)
+        if part.get("hostPort") in PORTS or (part.get("containerPort") in PORTS and "'hostNetwork': True" in str(value)):
+            yield Fault(path, "answers on a port of Slurm's daemons, on the node's own address")
         yield from (Fault(f"{path}.{each}", "takes pods with running jobs from their nodes") for each in _ends(path, part))
         if part.get("hostNetwork") is True and re.search(r"'(?:CAP_)?(?:NET_RAW|NET_ADMIN)'", str(part)):
             yield Fault(f"{path}.hostNetwork", "reads what passes on the node's network, tokens in plain HTTP among it")
@@ -194,18 +190,27 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
                     yield Fault(f"{path}.{field}", fault)
 
 
+def _of_no_one(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod runs as the user 65534, who may look at no process and end none, and can become no other."""
+    held = [part for path, part in mappings(pod) if path.endswith("securityContext")]
+    locked = [each for each in held if each.get("allowPrivilegeEscalation") is False and "add" not in str(each)]
+    return {each["runAsUser"] for each in held if "runAsUser" in each} == {65534} and len(locked) == str(pod).count(
+        "'image':"
+    )
+
+
 def _ends(path: str, part: Mapping[str, Any]) -> list[str]:
-    """Fields that are on, and by whose names, or that of the part, pods are taken from nodes."""
+    """Fields that are on, and by whose names, or that of the part, pods are taken from nodes; and taints that evict."""
     within = not _ENDS.isdisjoint(words_of(path.rpartition(".")[2]))
+    evicts = part.get("effect") == "NoExecute" and "taints" in path.lower() and "template" not in path
     switched = [str(field) for field, value in part.items() if value is True]
-    return [each for each in switched if (within and each in _SWITCHES) or not _ENDS.isdisjoint(words_of(each))]
+    taken = [each for each in switched if (within and each in _SWITCHES) or not _ENDS.isdisjoint(words_of(each))]
+    return [*taken, "effect"] if evicts else taken
 
 
 def _read_only(value: object, volume: str) -> bool:
-    mounts = [
-        each for _, part in mappings(value, "") for each in part.get("volumeMounts") or () if isinstance(each, Mapping)
-    ]
-    own = [each for each in mounts if each.get("name") == volume]
+    mounts = [each for _, part in mappings(value) for each in part.get("volumeMounts") or ()]
+    own = [each for each in mounts if isinstance(each, Mapping) and each.get("name") == volume]
     return bool(own) and all(each.get("readOnly") is True for each in own)
 
 
@@ -217,16 +222,6 @@ def release_faults(release: Resource, world: World, options: Mapping[str, Any]) 
         if "verbs" in part and "resources" in part:
             for fault in harm(part, world.keys):
                 yield Fault(path, fault)
-    for path, key, found in everything(values, "values"):
-        text = found if isinstance(found, str) else ""
-        if text in world.closed and key in ("namespace", "targetNamespace", "releaseNamespace", "namespaceOverride"):
-            yield Fault(path, f"deploys into {text}")
-        if text in world.keys:
-            yield Fault(path, f"names the Secret {text}, a key")
-        for each in (key or "", text) if "image" not in path.lower() else ():
-            space, _, name = each.partition("/")
-            if space in world.closed and re.fullmatch(r"[\w.*-]+", name):
-                yield Fault(path, f"is given {each} of the cluster")
 
 
 _TLS_NOTES: Final = ("ssl-redirect", "force-ssl-redirect")
@@ -246,33 +241,26 @@ def ingress_faults(ingress: Resource) -> Iterator[Fault]:
             yield Fault(f"metadata.annotations.{name}", "is an annotation that its controller acts on")
 
 
-def _node(node: Resource, _: World, __: Mapping[str, Any]) -> Iterator[Fault]:
-    for taint in node.get("spec", "taints") or ():
-        if taint.get("effect") == "NoExecute":
-            yield Fault("spec.taints", "evicts pods with running jobs")
-    for field in ("labels", "annotations"):
-        for name in node.names("metadata", field):
+def _node(node: Resource, _: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    yield from _marks(node.get(), "", options)
+    for field, own in (("spec", {"taints"}), ("", {"apiVersion", "kind", "metadata", "spec"})):
+        if more := set(node.names(*filter(None, [field]))) - own:
+            yield Fault(field, f"sets {', '.join(sorted(more))} of a node")
+
+
+def _marks(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """What a node gets: labels by which controllers act, and taints that end its pods."""
+    yield from pods(value, root, options)
+    for path, part in mappings(value, root):
+        for name in part if path.rpartition(".")[2] in ("labels", "annotations") else ():
             domain = name.partition("/")[0]
             if API_GROUP in domain or domain == "slinky-iac" or domain in _STAY:
-                yield Fault(f"metadata.{field}.{name}", "is one by which a controller acts")
-    if more := set(node.names("spec")) - {"taints"}:
-        yield Fault("spec", f"sets {', '.join(sorted(more))} of a node")
+                yield Fault(f"{path}.{name}", "is one by which a controller acts")
 
 
 def _volume(volume: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     yield from pods(volume.get("spec"), "spec", options)
-    claim = volume.text("spec", "claimRef", "name")
-    if claim.startswith("statesave"):
-        yield Fault("spec.claimRef", "takes slurmctld's state to itself")
-    yield from _of_drivers(volume, world)
-
-
-def _of_drivers(resource: Resource, world: World) -> Iterator[Fault]:
-    """Secrets that a storage driver is given from a cluster's namespace: Kubernetes reads them for it."""
-    for root in ("spec", "parameters"):
-        for path, text in texts(resource.get(root), root):
-            if text in world.closed and "namespace" in path.lower().partition("secret")[2]:
-                yield Fault(path, f"gives a driver a Secret of {text}")
+    yield from names(volume.get("spec"), "spec", world)
 
 
 def _priority(found: Resource, world: World, _: Mapping[str, Any]) -> Iterator[Fault]:
@@ -295,18 +283,14 @@ def _admission(resource: Resource, stack: Stack, world: World) -> Iterator[Fault
     elif resource.base_kind.endswith("Policy"):
         matched: Mapping[str, Any] = resource.get("spec", "matchConstraints") or {}
         rules, selector = matched.get("resourceRules"), matched.get("namespaceSelector")
-        bound = [each for each in stack.resources if _binds(each, resource)]
+        found = [each for each in stack.resources if each.is_a(ADMISSION, f"{resource.base_kind}Binding")]
+        bound = [each for each in found if each.text("spec", "policyName") == resource.in_cluster_name]
         by_binding = [each.get("spec", "matchResources", "namespaceSelector") for each in bound]
         if by_binding and all(spared(each, world) for each in by_binding):
             selector = by_binding[0]
         yield from _stands_before("spec.matchConstraints", rules, selector, world)
     elif not resource.text("spec", "policyName"):
         yield Fault("spec.policyName", "binds no policy that is seen")
-
-
-def _binds(resource: Resource, policy: Resource) -> bool:
-    kinds = f"{policy.base_kind}Binding"
-    return resource.is_a(ADMISSION, kinds) and resource.text("spec", "policyName") == policy.in_cluster_name
 
 
 def _stands_before(path: str, rules: list[Any] | None, selector: object, world: World) -> Iterator[Fault]:
@@ -316,12 +300,13 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
         kinds = {str(each) for each in rule.get("resources") or ("*",)}
         if spared(selector, world) and (kinds <= set(_LISTS["namespaced"]) or rule.get("scope") == "Namespaced"):
             continue
-        shown = ", ".join(sorted(kinds))
-        yield Fault(path, f"stands before {shown} of the cluster; leave {_listed(world.slurm)} out by namespaceSelector")
+        shown, left = ", ".join(sorted(kinds)), ", ".join(sorted(world.slurm)) or "its namespace"
+        yield Fault(path, f"stands before {shown} of the cluster; leave {left} out by namespaceSelector")
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Resource, World, Mapping[str, Any]], Iterator[Fault]]]] = {
     "/Node": _node,
+    "nfd.k8s-sigs.io/NodeFeatureRule": lambda rule, _, options: _marks(rule.get("spec"), "spec", options),
     "/PersistentVolume": _volume,
     "scheduling.k8s.io/PriorityClass": _priority,
     "apiextensions.k8s.io/CustomResourceDefinition": _definition,

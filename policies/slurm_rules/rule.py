@@ -161,8 +161,3 @@ def _manual(name: str, text: str) -> tuple[str, dict[str, str]]:
 def slinky(*kinds: str) -> Chooser:
     """Subjects: custom resources of slurm-operator of these kinds."""
     return lambda resource: resource.is_slinky and resource.kind in kinds
-
-
-def typed(*endings: str) -> Chooser:
-    """Subjects: resources whose type ends with one of these."""
-    return lambda resource: resource.type.endswith(endings)

@@ -48,6 +48,8 @@ def spared(selector: object, world: World) -> bool:
     label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
     if isinstance(names, list | tuple) or label is not None:
         return all(_elsewhere(str(each), world) for each in (names or [label]))
+    if any(world.lacks_label(f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()):
+        return True
     for each in selector.get("matchExpressions") or ():
         if isinstance(each, Mapping) and each.get("key") == _NAME_LABEL:
             found = set(map(str, each.get("values") or ()))

@@ -176,6 +176,11 @@ _LEAST_TOLERATED: Final = 300
 """Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
 
 
+_KUBERNETES_NODES: Final = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/etcd",
+)
 _LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20}
 
 
@@ -186,6 +191,10 @@ def _amount(asked: Asked) -> str | None:
 
 def _toleration(asked: Asked) -> str | None:
     value = asked.value if isinstance(asked.value, Mapping) else {}
+    if not value.get("key") or str(value["key"]).startswith("node-role.kubernetes.io/"):
+        return (
+            f"brings jobs to nodes of {value.get('key') or 'any taint'}, those of Kubernetes itself among them; name a key"
+        )
     seconds = value.get("tolerationSeconds")
     short = isinstance(seconds, int | float) and seconds < _LEAST_TOLERATED
     return f"ends pods {seconds:g} s after their node was late; at least {_LEAST_TOLERATED}" if short else None
@@ -320,31 +329,9 @@ def _metric(asked: Asked) -> str | None:
 CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
-        _label,
-        _namespace_label,
-        _not_a_key,
-        _quota,
-        _same_cluster,
-        _stack_address,
-        _note,
-        _offer,
-        _class,
-        _signer,
-        _grace,
-        _amount,
-        _toleration,
-        _off,
-        _volume,
-        _mount,
-        _env,
-        _conf_servers,
-        _sshd,
-        _local,
-        _address,
-        _stack_host,
-        _own_host,
-        _metrics_url,
-        _metric,
+        *(_label, _namespace_label, _not_a_key, _quota, _same_cluster, _stack_address, _note, _offer, _class),
+        *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _env, _conf_servers),
+        *(_sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }
 

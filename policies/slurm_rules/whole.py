@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from slurm_rules.fields import short
 from slurm_rules.made import HARMLESS, KINDS, Fault, Path_, like, like_any
 from slurm_rules.model import Resource
 from slurm_rules.values import check_of
@@ -79,11 +80,11 @@ def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]
         found = list(parted(kind, props, steps(path)))
         for each in found if path not in WHOLE[kind]["open"] else ():
             if not like_any(each, made, world) and not _of_setting(each, made):
-                yield Fault(_place(path), f"has {_short(each)}, which the program doesn't write there")
+                yield Fault(_place(path), f"has {short(each, 160)}, which the program doesn't write there")
         for each in form["always"][path]:
             needed = daemon_of(each) in {None, *map(DAEMONS.get, world.daemons)}
             if needed and not any(like(part, each, world) for part in found):
-                yield Fault(_place(path), f"lacks {_short(each)}, which the program always writes there")
+                yield Fault(_place(path), f"lacks {short(each, 160)}, which the program always writes there")
 
 
 def daemon_of(part: object) -> str | None:
@@ -110,8 +111,3 @@ def _of_setting(part: object, made: list[Any]) -> bool:
 
 def _place(path: str) -> str:
     return path.replace(" []", "").replace(" ", ".")
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) < 160 else f"{text[:157]}..."

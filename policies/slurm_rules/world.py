@@ -9,7 +9,7 @@ from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
 from slurm_rules.cluster import NODESET_SCALE
-from slurm_rules.model import Hidden, Resource, Stack, mappings
+from slurm_rules.model import Hidden, Resource, Stack, everything, mappings
 
 GATE_TYPES = "pulumi-python:dynamic/slurm:"
 """Beginning of the types of this program's gates."""
@@ -37,6 +37,8 @@ class World:
     """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
     databases: frozenset[tuple[str, str]]
     """Name and user of slurmdbd's database."""
+    labels: frozenset[str] | None
+    """Labels of the cluster's namespaces; None where this stack doesn't make them."""
 
     @property
     def closed(self) -> frozenset[str]:
@@ -52,6 +54,10 @@ class World:
         """Whether a host is one of Kubernetes' Services, or known to the stack."""
         labels = host.split(".")
         return len(labels) <= 2 or labels[2:] in (["svc"], ["svc", "cluster", "local"]) or self.knows(host)
+
+    def lacks_label(self, label: str) -> bool:
+        """Whether the cluster's namespaces can't have a label: not Kubernetes', the program's, or one of their name."""
+        return self.labels is not None and not any(each in label for each in (*self.labels, "k8s.io", "kubernetes.io"))
 
     def texts(self, mark: str) -> frozenset[str]:
         """Values of a mark of templates."""
@@ -75,17 +81,27 @@ def world_of(stack: Stack) -> World:
     pods = [each.peek("spec", "template", "spec", "priorityClassName") for each in slinky]
     fields = [each for resource in slinky for each in _named(resource.props)]
     keys = {name for path, name in fields if path.rsplit(".", 1)[-1].endswith("KeyRef") and "password" not in path}
+    clusters = {_known(each, "spec", "clusterName") for each in main} - {""}
+    slurm = {each.namespace for each in slinky if _known(each, "metadata", "namespace")}
+    slurm |= {_known(gate, "namespace") for gate in gates} - {""}
+    operator = {_known(each, "namespace") for each in operators} - {""} | {OPERATOR_NAMESPACE}
+    own = [
+        each for each in stack.resources if each.kind == "Namespace" and _known(each, "metadata", "name") in slurm | operator
+    ]
+    labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
+    foreign = any(each.peek("createNamespace") is False for each in gates)
     return World(
-        slurm=frozenset({each.namespace for each in slinky if _known(each, "metadata", "namespace")} | _spaces(gates)),
-        operator=frozenset({_known(each, "namespace") for each in operators} - {""}) | {OPERATOR_NAMESPACE},
+        slurm=frozenset(slurm),
+        operator=frozenset(operator),
         bases=frozenset(bases - {""}),
-        clusters=frozenset({_known(each, "spec", "clusterName") for each in main} - {""}),
+        clusters=frozenset(clusters),
         scaled=frozenset(scaled - {""}),
         hosts=frozenset(hosts - {""}),
         referred=frozenset(name for _, name in fields),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
+        labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
@@ -100,10 +116,6 @@ def _database(accounting: Resource) -> tuple[str, str]:
 def _reached(gates: list[Resource], field: str) -> frozenset[str]:
     """What gates have as the cluster that they work on. Providers may be several; gates all have one stack's."""
     return frozenset(_known(each, field) for each in gates if each.kind != "JobLife")
-
-
-def _spaces(gates: list[Resource]) -> set[str]:
-    return {_known(gate, "namespace") for gate in gates} - {""}
 
 
 def _known(resource: Resource, *path: str) -> str:
