@@ -17,7 +17,7 @@ from slinky_iac.commands.adopt import ask
 from slinky_iac.commands.adopt.writers import ARGO, WRITERS
 from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.paths import value_at
-from slinky_iac.errors import KubeNotFound, ProjectError
+from slinky_iac.errors import KubeConflict, KubeNotFound, ProjectError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Wire, WrittenMeta
 from slinky_iac.kube.requests import place
@@ -26,6 +26,8 @@ from slinky_iac.ownership import HELM_RECORD, LET_GO, adopted_lost
 _HELM: Final = ("helm", "pulumi-resource-kubernetes")
 """How names of field managers begin that are Helm's: Helm takes the name of the program that it runs in, which is
 pulumi-kubernetes' own where its ``helm.v3.Release`` deployed the chart."""
+TRIES: Final = 5
+"""Looks at one object before a change of somebody else's ends the run."""
 _GONE: Final = ("kubectl", "before-first-apply")
 """How names of field managers begin whose claims go whole."""
 _MARKS: Final = ("f:meta.helm.sh/", "f:argocd.argoproj.io/", "f:kubectl.kubernetes.io/last-applied-configuration")
@@ -49,17 +51,31 @@ def let_go(
     done is left as it is.
 
     Raises :class:`ProjectError` before the first write where an object is another one, and
-    :class:`slinky_iac.errors.KubeConflict` where somebody changed one meanwhile.
+    :class:`slinky_iac.errors.KubeConflict` where somebody changes one again and again.
     """
     held, name = adopted.namespace or space, adopted.release
-    for path, meta, called, left in list(_claimed(kube, adopted, space, stopped)):
-        kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
+    for _, _, called, _ in list(_claimed(kube, adopted, space, stopped)):
+        _release(kube, adopted.model_copy(update={"objects": {called: adopted.objects[called]}}), space, stopped)
         report(f"{called}: claims of Helm and others on its fields are gone")
     # The newest last: what Helm finds until then is the release as it runs.
     for each in ask.records_of(kube, held, HELM_RECORD, name):
         what = f"Secret {held}/{each.name}"
         kube.patch(place("Secret", held, each.name), each, {"metadata": {"labels": LET_GO}}, what)
         report(f"{what}: its label owner is {LET_GO['owner']}, so Helm doesn't find it")
+
+
+def _release(kube: KubeClient, one: Adopted, space: str, stopped: Collection[str]) -> None:
+    """Take the claims on one object. slurm-operator writes its status at any time, so it is looked at right before."""
+    for tries_left in reversed(range(TRIES)):
+        for path, meta, called, left in _claimed(kube, one, space, stopped):
+            try:
+                kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
+            except KubeConflict:
+                if not tries_left:
+                    raise
+                break
+        else:
+            return
 
 
 def _claimed(

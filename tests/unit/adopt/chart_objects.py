@@ -101,12 +101,17 @@ class Release(ApiServer):
         """Paths of the writes that were answered."""
         self.breaks_after: int | None = None
         """Writes that are answered; None: all."""
+        self.conflicts = 0
+        """Writes that are refused first, since somebody else has changed the object."""
 
     def _answer(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
         path, asked = urlsplit(url).path, parse_qs(urlsplit(url).query)
         if method == "PATCH":
             if self.breaks_after is not None and len(self.patched) >= self.breaks_after:
                 return 503, status(503)
+            if self.conflicts:
+                self.conflicts -= 1
+                return 409, status(409)
             meta, change = self.objects[path]["metadata"], json.loads(body)["metadata"]
             answer = super()._answer(method, url, body, headers)
             meta["labels"] = {**meta["labels"], **change.get("labels", {})}

@@ -195,6 +195,15 @@ def test_a_file_without_the_section_is_refused(tmp_path: Path, capsys: pytest.Ca
     assert "no section `adopted`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("conflicts", "code"), [(4, 0), (5, 1)])
+def test_an_operator_that_writes_its_status_meanwhile_stops_nothing(conflicts: int, code: int, tmp_path: Path) -> None:
+    with Release() as server:
+        served(server, VALUES)
+        server.conflicts = conflicts
+        assert let_go(server, tmp_path) == code
+        assert len(server.patched) == (0 if code else 5)
+
+
 def test_what_it_asks_and_writes_is_on_the_page(tmp_path: Path) -> None:
     """docs/chart.md, Rights: nothing else is needed, and nothing is named that isn't used."""
     own = "/apis/slinky.slurm.net/v1beta1/namespaces/slurm"
