@@ -25,7 +25,7 @@ from slinky_iac.drain.losses import Change, held_on, losers, named_by
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import iso, jobs_in_words, whose
-from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
@@ -254,7 +254,7 @@ def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection
     on_host = seen.nodeset is not None and seen.nodeset.on_host_network
     if on_host and seen.free_machines is None:
         return _NOT_LISTED
-    coming = sorted(seen.free_machines or ()) if on_host else _next_names(staying, owner, target)
+    coming = sorted(seen.free_machines or ()) if on_host else _next_names(seen.nodeset, staying, owner, target)
     own = {pod.slurm_node for pod in seen.pods}
     used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
     if not used:
@@ -280,11 +280,12 @@ _NOT_LISTED: Final = (
 )
 
 
-def _next_names(staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:
+def _next_names(nodeset: NodeSet | None, staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:
     """The Slurm nodes of the pods that the operator makes next: each takes the lowest ordinal that is free."""
+    digits = nodeset.spec.ordinal_padding if nodeset is not None else 0
     ordinals = {pod.ordinal for pod in staying}
     free = [number for number in range(target + len(ordinals)) if number not in ordinals]
-    return [f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: target - len(staying)]]
+    return [f"{names.nodeset_hostname(owner.nodeset)}{number:0{digits}}" for number in free[: target - len(staying)]]
 
 
 def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:

@@ -312,6 +312,8 @@ class _NodeSetSpec(Wire, frozen=True):
     replicas: int = 1
     template: _Template = _Template()
     scaling_mode: str = "StatefulSet"
+    ordinal_padding: int = 0
+    """Digits of the number in a pod's name: with 3 ``gpu-007``."""
     update_strategy: _UpdateStrategy = _UpdateStrategy()
     partition: OwnPartition = OwnPartition()
 

@@ -28,6 +28,7 @@ def nodeset(
     partition: bool = False,
     template_spec: Mapping[str, Any] | None = None,
     mode: str = "StatefulSet",
+    padding: int = 0,
 ) -> NodeSet:
     """A NodeSet, settled unless said."""
     written = {
@@ -49,6 +50,7 @@ def nodeset(
             "partition": {"enabled": partition},
             "template": {"spec": dict(template_spec or {})},
             "scalingMode": mode,
+            "ordinalPadding": padding,
         },
         "status": {
             "replicas": replicas,

@@ -143,6 +143,13 @@ def used(*records, jobs=(), target=3):
     return names_in_use(seen([pod(0), pod(2)], records, jobs), OWNER, target)
 
 
+def test_a_new_pod_has_the_digits_of_its_nodesets_numbers():
+    records = [replace(node(1), name="gpu-001"), node(2)]
+    look = seen([pod(0), pod(2)], records, nodeset=nodeset(2, padding=3))
+    assert names_in_use(look, OWNER, 3).startswith("gpu-001 is in use")
+    assert names_in_use(seen([pod(0), pod(2)], records), OWNER, 3) == ""
+
+
 @pytest.mark.parametrize("state", ["IDLE", "IDLE+DYNAMIC_NORM", "MIXED+DRAIN", "IDLE+DRAIN"])
 def test_a_record_that_a_daemon_answers_for_is_in_use(state):
     """The lowest free ordinal is 1: that is the pod's that the operator makes."""
