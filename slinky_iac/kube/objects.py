@@ -20,8 +20,7 @@ from slinky_iac.errors import KubeError
 from slinky_iac.kube.annotations import read_cost, read_flag
 from slinky_iac.text import one_line
 
-REVISION_LABEL: Final = "controller.kubernetes.io/hash"
-"""NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
+REVISION_LABEL: Final = "controller.kubernetes.io/hash"  # set by the operator, as Kubernetes' ControllerRevisionHashLabel
 LONGEST_HOSTNAME: Final = 63  # kubelet cuts a pod's name to this where it becomes its host name
 Read = TypeVar("Read")
 Item = TypeVar("Item")
@@ -312,8 +311,7 @@ class _NodeSetSpec(Wire, frozen=True):
     replicas: int = 1
     template: _Template = _Template()
     scaling_mode: str = "StatefulSet"
-    ordinal_padding: int = 0
-    """Digits of the number in a pod's name: with 3 ``gpu-007``."""
+    ordinal_padding: int = 0  # digits of a pod's number: with 3 gpu-007
     update_strategy: _UpdateStrategy = _UpdateStrategy()
     partition: OwnPartition = OwnPartition()
 
