@@ -148,11 +148,13 @@ def ends_only(given: Fleet) -> list[list[Pod]]:
 
 
 def check(given: Fleet) -> None:
-    """The plans are plans: nothing blocks them, and by the ends in the rows they are no dearer than the rival's choice."""
+    """The plans are plans: nothing blocks them, and they are no dearer than the rival's choice: by the nodes that jobs in
+    the queue name, then by the ends in the rows."""
     last = ends_of(given)
+    named = {node for job in given.jobs if job.waits for node in job.required or ()}
     for plan, rivals in zip(ours(given), ends_only(given), strict=True):
-        mine = sorted((last.get(each.node, 0) for each in plan.selected), reverse=True)
-        theirs = sorted((last.get(pod.slurm_node, 0) for pod in rivals), reverse=True)
+        mine = sorted(((each.node in named, last.get(each.node, 0)) for each in plan.selected), reverse=True)
+        theirs = sorted(((pod.slurm_node in named, last.get(pod.slurm_node, 0)) for pod in rivals), reverse=True)
         if plan.blocks or len(mine) != len(theirs) or mine > theirs:
             raise AssertionError(f"no plan, or a dearer one than by ends: {plan.blocks}")
 
