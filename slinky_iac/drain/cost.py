@@ -226,7 +226,8 @@ def _candidate(
         kind = _kind(record, busy=bool(jobs), endless=end is None)
         if reservations and kind in {Kind.HELD, Kind.IDLE, Kind.BUSY}:
             kind = Kind.RESERVED
-        if record is not None and any(job.waits for job in cluster.naming.get(pod.slurm_node, ())):
+        in_service = record is not None and not record.drained_or_draining and "DOWN" not in record.state
+        if in_service and any(job.waits for job in cluster.naming.get(pod.slurm_node, ())):
             kind = Kind.NAMED
     endless = end is None
     return Candidate(pod, kind, jobs, end or 0, endless, holder, record, reservations, trouble)

@@ -45,7 +45,8 @@ def test_plan_and_change_order_name_jobs_that_lose_by_a_node_they_are_not_on(gat
     kept = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "20", seconds=600)
     slurm.await_running(kept)
     wide = slurm.submit("-p", "gpu", "-N", "3", "--exclusive", "-t", "20", seconds=600, user="bob")
-    named = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "20", "-H", seconds=600)
+    # Of all three: a node that it didn't name would be chosen.
+    named = slurm.submit("-p", "gpu", "-w", ",".join(NODES), "-N", "3", "-t", "20", "-H", seconds=600)
     gated.write(2)
     warnings = "\n".join(gated.plan()["warnings"])
     assert f"gpu-2 is named by --nodelist of 1 job ({named} of alice)" in warnings
