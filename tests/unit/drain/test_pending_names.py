@@ -67,6 +67,19 @@ def test_preview_and_gate_choose_the_same_nodes_and_none_that_a_pending_job_name
         assert lists_of_jobs(site) == 0, "the choice is made: what waits is asked for no more"
 
 
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [(["DOWN"], "Not responding"), (["IDLE", "DRAIN"], "power"), (["DOWN", "DRAIN"], "power")],
+)
+def test_a_node_out_of_service_is_not_spared_for_the_job_that_was_requeued_from_it(
+    site: Site, tmp_path: Path, state: list[str], reason: str
+) -> None:
+    """A person sets a node down in mid-drain: its requeued job names it, and the choice stays."""
+    site.slurm.nodes["g0-5"] |= {"state": state, "reason": reason}
+    (found,) = site.preview(tmp_path, 1, EACH - 1)
+    assert [each["node"] for each in found.plan["nodes"]] == ["g0-5"]
+
+
 @pytest.mark.parametrize("target", [EACH, EACH + 1, 0])
 def test_what_waits_is_not_asked_for_where_there_is_nothing_to_choose(site: Site, tmp_path: Path, target: int) -> None:
     gate = settings(target, resource="hpc-worker-g0", reach=site.reach(tmp_path))
