@@ -1,6 +1,6 @@
 """A Slurm cluster on EKS, AKS or GKE, with slurmctld and slurmdbd on a machine of the same network.
 
-    pulumi config set cloud eks   # or aks, gke: each module says what else it asks for
+    pulumi config set cloud eks   # or aks, gke; each module lists the other settings
     pulumi up && sh -c "$(pulumi stack output kubeconfig)"
     pulumi config set slurm true
     pulumi up

@@ -39,7 +39,7 @@ class Values:
     plain: frozenset[str] = frozenset()
     """Keys that the stack's file has in plain text; looked for where a key is imported."""
     unreadable: Mapping[str, str] = field(default_factory=dict)
-    """Why a key that is set can't be read, by its name; told where a key is imported, else it is an error."""
+    """Keys that can't be decoded, by name, with the reason. Set for `keys import`; other commands fail on such a key."""
 
     @property
     def has_two_slurm_keys(self) -> bool:

@@ -58,7 +58,7 @@ def _marked(living: Sequence[Live], stopped: Collection[str]) -> tuple[str, ...]
 
 
 def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
-    """Autoscalers of NodeSets whose number the stack would write."""
+    """Autoscalers of NodeSets whose replicas the stack manages, in words."""
     base = config.cluster.resource_name
     left = {nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others}
     return tuple(

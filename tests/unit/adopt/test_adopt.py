@@ -236,7 +236,7 @@ def test_a_second_writer_is_named(more: dict[str, Any], who: str) -> None:
     ],
 )
 def test_a_writer_that_has_stopped_leaves_its_marks_and_is_none(key: str, marks: dict[str, Any]) -> None:
-    """Nothing takes these marks away: without a word of a person's, nobody of Argo CD's or Flux's could come over."""
+    """Their marks stay on the objects: without --stopped, no user of Argo CD or Flux could adopt a release."""
     config = load(settings(release(), living(**marks)).taken.settings)
     (row,) = verdict(config, living(**marks)).writers
     assert row.endswith(f": --stopped {key}")

@@ -124,7 +124,7 @@ def test_code_in_a_pickle_is_not_loaded_whoever_sends_it(engine: Played) -> None
 
 
 def test_a_provider_that_was_served_before_the_first_gate_is_named_by_that_one(engine: Played) -> None:
-    """Else it would depend on the order of calls whether a preview says it, or an update or a destroy in its middle."""
+    """Otherwise the order of calls would decide whether the preview reports it, or an update or destroy that has begun."""
     assert engine.call("Unnamed") == "made unnamed", "no gate has looked yet"
     assert "names 'provides.Unnamed'); it was loaded before a gate's" in engine.call()
     assert "SLINKY_IAC_PROVIDERS=MODULE.CLASS" in engine.call(), "each later call says it too"
