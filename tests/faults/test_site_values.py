@@ -219,7 +219,7 @@ def test_prolog_and_epilog_run_for_each_job_on_its_node(hpc: Site) -> None:
 
 def marks(hpc: Site, node: str) -> list[str]:
     """What prolog and epilog have left on a node."""
-    return hpc.inside(f"inside-worker-{node}", "slurmd", "sh", "-c", f"cat {MARKS} 2>/dev/null || true").splitlines()
+    return hpc.inside(f"inside-worker-{node}", "slurmd", "sh", "-c", f"test ! -e {MARKS} || cat {MARKS}").splitlines()
 
 
 def test_a_prolog_that_fails_drains_its_node_and_its_job_runs_once_that_is_mended(hpc: Site) -> None:
@@ -288,7 +288,7 @@ def test_jobs_write_to_the_sites_folder_and_only_read_its_software(hpc: Site) ->
     text = secrets.token_hex(8)
     hpc.slurm("srun", "-w", "site-0", "-t1", "sh", "-c", f"echo {text} > /scratch/software/version")
     assert hpc.slurm("srun", "-w", "site-1", "-t1", "cat", "/software/version").strip() == text
-    refused = hpc.slurm("srun", "-w", "site-1", "-t1", "sh", "-c", "touch /software/mine 2>&1 || true")
+    refused = hpc.slurm("srun", "-w", "site-1", "-t1", "sh", "-c", "! touch /software/mine 2>&1")
     assert "Read-only file system" in refused
 
 
