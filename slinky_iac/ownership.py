@@ -163,7 +163,7 @@ def adopted(config: ClusterConfig) -> Question | None:
         for called, each in own.objects.items():
             kind, name = called.split(" ")
             try:
-                there = _marks().custom_claimed(kube, space, f"{kind.lower()}s", name)
+                there = _marks().custom(kube, space, f"{kind.lower()}s", name)
             except KubeNotFound:
                 return adopted_lost(called, space, "")
             if there.uid != each.uid:

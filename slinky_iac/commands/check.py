@@ -19,7 +19,7 @@ from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse, project_of, settings_elsewhere, text_of
+from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, text_of
 from slinky_iac.errors import StateError
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
@@ -183,7 +183,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _places(file: Path, text: str) -> tuple[Place, ...]:
     """What to say of a file; of one whose project's program has the settings, where they are."""
     read = parse(text, project_of(file))
-    if (read.lines or read.is_bare) and (said := settings_elsewhere(read.sections, file.parent)):
+    if said := described_elsewhere(read, file.parent):
         note = Place(0, at("config").info(said, id="settings-in-program"))
         return (note,) if read.is_bare else (note, *read.faults)
     return judge(text, project_of(file))[1]

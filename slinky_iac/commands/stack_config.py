@@ -7,7 +7,7 @@ stack's file, without pulumi, where no secret is needed (`--config FILE`).
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack_file import parse, project_of, settings_elsewhere, text_of
+from slinky_iac.config.stack_file import described_elsewhere, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.config.values import Values, own_names, values_of
 from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.keys.catalogue import ROTATION_SECRETS
@@ -31,7 +31,7 @@ def configured(
     doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
     own, secret = texts(stack, run, with_keys=with_keys)
-    _require_here(own, Path())
+    _require_here(settings_elsewhere(own, Path()))
     return values_of(own, secret | taken_for_set, with_keys=with_keys)
 
 
@@ -69,8 +69,7 @@ def configured_file(file: Path) -> Values:
     """
     text, project = text_of(file), project_of(file)
     read = parse(text, project)
-    if read.lines or read.is_bare:
-        _require_here(read.sections, file.parent)
+    _require_here(described_elsewhere(read, file.parent))
     config, places = judge(text, project)
     if config is None:
         errors = (place for place in places if place.finding.level is Level.ERROR)
@@ -79,10 +78,10 @@ def configured_file(file: Path) -> Values:
     return Values(config, tuple(place.finding for place in places), rotation_secrets=rotating)
 
 
-def _require_here(names: Iterable[str], folder: Path) -> None:
-    """Raises :class:`StateError` where the settings are in the project's program."""
-    if said := settings_elsewhere(names, folder):
-        raise StateError(said)
+def _require_here(elsewhere: str) -> None:
+    """Raises :class:`StateError` with what says that the settings are in the project's program."""
+    if elsewhere:
+        raise StateError(elsewhere)
 
 
 def own_texts(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:

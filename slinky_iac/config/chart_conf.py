@@ -7,6 +7,7 @@ are settings of their own here, each. Source: ``s_p_parse_line`` of parse_config
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -90,9 +91,11 @@ class _Lines:
     def once(self, pairs: _Pairs) -> dict[str, str]:
         """Parameters by name, as Slurm reads them in any spelling: the last one counts."""
         last = {key.lower(): (key, value) for key, value in pairs}
-        for key, _ in last.values():
-            if (times := sum(each.lower() == key.lower() for each, _ in pairs)) > 1:
-                self.notes.append(f"{name_of(key)} is there {times} times; Slurm takes the last one, and so does the file")
+        times = Counter(key.lower() for key, _ in pairs)
+        for name, (key, _) in last.items():
+            if times[name] > 1:
+                said = f"is there {times[name]} times; Slurm takes the last one, and so does the file"
+                self.notes.append(f"{name_of(key)} {said}")
         return dict(last.values())
 
     def leave(self, line: str, why: str) -> None:
@@ -125,8 +128,8 @@ def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
             )
         elif twice := _SETTINGS[kind](found, own):
             found.leave(line, twice)
-    many = {key.lower() for key, _ in pairs if sum(key.lower() == each.lower() for each, _ in pairs) > 1}
-    many &= _EACH if slurm_conf else set()
+    times = Counter(key.lower() for key, _ in pairs)
+    many = {name for name in times.keys() & _EACH if times[name] > 1} if slurm_conf else set()
     for key, value in pairs:
         if key.lower() in many:
             found.leave(f"{key}={value}", set_instead(key) if key.lower() in OWNED else _ITS_OWN)

@@ -47,8 +47,11 @@ class RecordedNode:
         return registered_by(self.states, self.features, nodeset)
 
 
-def recorded(lines: Iterable[str]) -> tuple[RecordedNode, ...] | None:
-    """The nodes in lines with `NodeName=`, `AvailableFeatures=` and `State=`; None where one is anything else."""
+def recorded(lines: Iterable[str] | None) -> tuple[RecordedNode, ...] | None:
+    """The nodes in lines with `NodeName=`, `AvailableFeatures=` and `State=`; None where there are no lines to read, or one
+    is anything else."""
+    if lines is None:
+        return None
     found: list[RecordedNode] = []
     for line in lines:
         words: dict[str, str] = {}

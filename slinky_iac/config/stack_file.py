@@ -281,3 +281,8 @@ def settings_elsewhere(names: Iterable[str], folder: Path) -> str:
         f"this project's settings are in its program ({', '.join(own)}), and this command reads only those of a stack's"
         " file. `pulumi preview` checks them. `status`, `drain`, `plan` and `verify-state` read the state, and work"
     )
+
+
+def described_elsewhere(read: StackFile, folder: Path) -> str:
+    """The same of a stack's file in ``folder``; empty for one that can't be read, which is said first."""
+    return settings_elsewhere(read.sections, folder) if read.lines or read.is_bare else ""

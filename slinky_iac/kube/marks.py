@@ -44,14 +44,8 @@ def namespace(kube: KubeClient, name: str) -> ObjectMeta:
     return _one(kube, f"/api/v1/namespaces/{label_of(name)}", f"Namespace {name}")
 
 
-def custom(kube: KubeClient, space: str, plural: str, name: str) -> ObjectMeta:
-    """A resource of the operator's, such as of ``restapis``."""
-    path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
-    return _one(kube, path, f"{plural} {space}/{name}")
-
-
-def custom_claimed(kube: KubeClient, space: str, plural: str, name: str) -> ClaimedMeta:
-    """The same with who has set what."""
+def custom(kube: KubeClient, space: str, plural: str, name: str) -> ClaimedMeta:
+    """A resource of the operator's, such as of ``restapis``, with who has set what."""
     path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
     return kube.asked(path, Claimed, f"{plural} {space}/{name}", headers={"accept": METADATA_ONLY}).metadata
 

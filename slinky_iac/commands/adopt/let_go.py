@@ -54,8 +54,8 @@ def let_go(
     :class:`slinky_iac.errors.KubeConflict` where somebody changes one again and again.
     """
     held, name = adopted.namespace or space, adopted.release
-    for _, _, called, _ in list(_claimed(kube, adopted, space, stopped)):
-        _release(kube, adopted.model_copy(update={"objects": {called: adopted.objects[called]}}), space, stopped)
+    for called in [each for each in adopted.objects if _claims(kube, adopted, space, each, stopped) is not None]:
+        _release(kube, adopted, space, called, stopped)
         report(f"{called}: claims of Helm and others on its fields are gone")
     # The newest last: what Helm finds until then is the release as it runs.
     for each in ask.records_of(kube, held, HELM_RECORD, name):
@@ -64,44 +64,44 @@ def let_go(
         report(f"{what}: its label owner is {LET_GO['owner']}, so Helm doesn't find it")
 
 
-def _release(kube: KubeClient, one: Adopted, space: str, stopped: Collection[str]) -> None:
+def _release(kube: KubeClient, adopted: Adopted, space: str, called: str, stopped: Collection[str]) -> None:
     """Take the claims on one object. slurm-operator writes its status at any time, so it is looked at right before."""
     for tries_left in reversed(range(TRIES)):
-        for path, meta, called, left in _claimed(kube, one, space, stopped):
-            try:
-                kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
-            except KubeConflict:
-                if not tries_left:
-                    raise
-                break
+        claims = _claims(kube, adopted, space, called, stopped)
+        if claims is None:
+            return
+        path, meta, left = claims
+        try:
+            kube.patch(path, meta, {"metadata": {"managedFields": left}}, called)
+        except KubeConflict:
+            if not tries_left:
+                raise
         else:
             return
 
 
-def _claimed(
-    kube: KubeClient, adopted: Adopted, space: str, stopped: Collection[str]
-) -> Iterator[tuple[str, WrittenMeta, str, list[dict[str, Any]]]]:
-    """Path, metadata and name of each object with claims that go, and the claims that stay."""
-    managers = {writer.key: [each.manager for each in WRITERS if each.key == writer.key] for writer in WRITERS}
-    gone = (*_GONE, *(each for key in stopped for each in managers[key] if key != ARGO))
-    reduced = (*_HELM, *(managers[ARGO] if ARGO in stopped else ()))
-    for called, own in adopted.objects.items():
-        kind, name = called.split(" ")
-        path = place(kind, space, name)
-        try:
-            meta = kube.asked(path, _Object, f"{called} of {space}").metadata
-        except KubeNotFound:
-            raise ProjectError(adopted_lost(called, space, "")) from None
-        if meta.uid != own.uid:
-            raise ProjectError(adopted_lost(called, space, meta.uid))
-        left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone)]
-        if not left:
-            raise ProjectError(
-                f"{called} in namespace {space} has no annotation of Helm's or Argo CD's, so it isn't of release"
-                f" {adopted.release}. Nothing was changed. Look at it, and make the file again by `slinky adopt`"
-            )
-        if left != list(meta.managed_fields):
-            yield path, meta, called, left
+def _claims(
+    kube: KubeClient, adopted: Adopted, space: str, called: str, stopped: Collection[str]
+) -> tuple[str, WrittenMeta, list[dict[str, Any]]] | None:
+    """Path and metadata of an object with claims that go, and the claims that stay; None where all of them stay."""
+    kind, name = called.split(" ")
+    path = place(kind, space, name)
+    try:
+        meta = kube.asked(path, _Object, f"{called} of {space}").metadata
+    except KubeNotFound:
+        raise ProjectError(adopted_lost(called, space, "")) from None
+    if meta.uid != adopted.objects[called].uid:
+        raise ProjectError(adopted_lost(called, space, meta.uid))
+    others = {writer.manager: writer.key == ARGO for writer in WRITERS if writer.key in stopped}
+    reduced = (*_HELM, *(manager for manager, marked in others.items() if marked))
+    gone = (*_GONE, *(manager for manager, marked in others.items() if not marked))
+    left = [each for claim in meta.managed_fields for each in _left(claim, reduced, gone)]
+    if not left:
+        raise ProjectError(
+            f"{called} in namespace {space} has no annotation of Helm's or Argo CD's, so it isn't of release"
+            f" {adopted.release}. Nothing was changed. Look at it, and make the file again by `slinky adopt`"
+        )
+    return (path, meta, left) if left != list(meta.managed_fields) else None
 
 
 def _left(claim: dict[str, Any], reduced: tuple[str, ...], gone: tuple[str, ...]) -> Iterator[dict[str, Any]]:

@@ -115,7 +115,7 @@ def read(answer: str) -> Found:
         database_port=number(config, "AccountingStoragePort", 6819),
         backups=tuple(_backups(config)),
         partitions=frozenset(found.get("partitions", ())),
-        nodes=recorded(found["nodes"]) if "nodes" in found else None,
+        nodes=recorded(found.get("nodes")),
         slurm_key=_key(found, "slurm.key"),
         jwt_key=_key(found, "jwt.key"),
     )

@@ -87,7 +87,7 @@ def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts
         keys=prints,
         client=release[0] if release else "",
         cgroup=None if cgroup == ["-"] else _cgroup(cgroup),
-        nodes=recorded(found["nodes"]) if "nodes" in found else None,
+        nodes=recorded(found.get("nodes")),
     ), slurm
 
 
