@@ -9,6 +9,7 @@ import base64
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -19,7 +20,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.plan.build import change_order
-from tests.integration.engine import REPO, Engine, Project, Tools, create_project
+from tests.integration.engine import REPO, Engine, Project, Tools, create_project, eventually, processes_of
 from tests.integration.test_policy_pack import PACK_VENV
 from tests.unit.plan.made import HOUR, MINUTE, NOW, job, plan
 
@@ -53,6 +54,17 @@ GATES = """
                      "policy": {"deadline_s": 3600, "on_deadline": "keep"}, "plan": None}
             super().__init__(Provider(), "gpu-scale", props)
 """
+SLOW_END = """
+    import asyncio, pathlib, pulumi, pulumi_random
+
+    async def go():
+        while not pathlib.Path("go").exists():
+            await asyncio.sleep(0.05)
+
+    pulumi_random.RandomPassword("word", length=8)
+    pulumi.export("gone", pulumi.Output.from_input(go()))
+"""
+STREAMED = {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
 PACK = """
     from pulumi_policy import EnforcementLevel, PolicyPack, ResourceValidationPolicy
 
@@ -198,13 +210,30 @@ def test_a_state_with_foreign_code_is_named_and_its_code_not_run(scaled: Project
 
 def test_both_forms_of_a_real_preview_say_the_same(scaled: Project) -> None:
     document = scaled.preview("--json").stdout
-    stream = scaled.preview("--json", env={"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}).stdout
+    stream = scaled.preview("--json", env=STREAMED).stdout
     one, two = change_order(document, now=NOW), change_order(stream, now=NOW)
     assert one.changes == two.changes
     assert [each.fields for each in one.changes] == [("maxReplicas: 3 → 1", "replicas: 3 → 1")]
     assert [node.name for drain in one.drains for node in drain.nodes] == ["gpu-2", "gpu-1"]
     assert one.drains[0].jobs == two.drains[0].jobs
     assert (one.policies, two.policies is None) == (None, False)
+
+
+def test_a_plugin_that_ends_late_is_no_failed_preview(project: Project) -> None:
+    """The engine gives a plugin 5 s to end and then says an "error", after its summary and with exit code 0."""
+    project.write(main=SLOW_END)
+    running = project.engine.spawn("preview", "--json", cwd=project.folder, env=STREAMED)
+    eventually("the resource is previewed", lambda: re.search(r'"resOutputsEvent".*::word"', running.output))
+    own = ("random_provider", "resource-random")
+    plugins = [pid for pid, command in processes_of(project.engine).items() if any(name in command for name in own)]
+    assert plugins, processes_of(project.engine)
+    for pid in plugins:
+        os.kill(pid, signal.SIGSTOP)
+    (project.folder / "go").touch()
+    assert running.wait() == 0
+    found = change_order(running.output, now=NOW)
+    assert "exited prematurely" in running.output
+    assert (found.failed, [each.name for each in found.changes]) == (False, ["word"])
 
 
 FLOW = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())

@@ -30,6 +30,7 @@ from tests.unit.plan.made import (
 ALICE = job("7", "alice", -HOUR, 30 * MINUTE)
 PLAN = plan({"gpu-2": [ALICE], "gpu-1": []}, before=3, after=1)
 HOSTS = "pulumi-python:dynamic/slurm:OutsideHosts"
+ERROR = {"diagnosticEvent": {"severity": "error", "message": "no"}}
 
 
 def order(*steps: dict[str, object], **more: object):
@@ -250,11 +251,18 @@ def test_policies_are_told_with_level_resource_and_message() -> None:
         digest(diagnostics=[{"severity": "error", "message": "no"}]),
         events(said=[policy("x", "mandatory", "no")]),
         events(result="failed"),
-        events(said=[{"diagnosticEvent": {"severity": "error", "message": "no"}}], summary=False),
+        events(said=[ERROR], summary=False),
+        events(said=[ERROR]),
+        f"{events(result='')}\n{json.dumps(ERROR)}",
     ],
 )
 def test_a_preview_that_failed_is_nothing_to_approve(text: str) -> None:
     assert judge(change_order(text, now=NOW), Limits()).code is Exit.FAULT
+
+
+def test_an_error_after_a_summary_of_success_is_told_and_fails_nothing() -> None:
+    found = change_order(f"{events()}\n{json.dumps(ERROR)}", now=NOW)
+    assert (found.failed, [(each.severity, each.text) for each in found.messages]) == (False, [("error", "no")])
 
 
 @pytest.mark.parametrize(
