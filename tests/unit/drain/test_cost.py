@@ -236,7 +236,7 @@ def raw_row(number, workers, jobs, named):
         rank = 0
     elif state == "UNKNOWN" or (state == "none" and here):
         rank = UNCLEAR
-    elif number in named and state not in ("ours", "none"):
+    elif number in named and state == "IDLE":
         rank = NAMED
     elif here and state != "ours":
         rank = ENDLESS if endless else BUSY
