@@ -3,13 +3,14 @@ name and open. Any other kind may run programs, give rights or take machines awa
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import Resource, everything, mappings
+from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, names
 from slurm_rules.world import World
 
@@ -18,24 +19,34 @@ _WIDE: Final = re.compile(r"[\d.]{1,15}/[0-7]|[\da-fA-F:]{1,39}/(?:\d|1[0-5])|\*
 """Networks so wide that two of them are all addresses."""
 _EVERYBODY: Final = re.compile(r'^public-read|^all(?:Authenticated)?Users$|"(?:Principal|AWS)"\s{0,99}:[\s[]{0,99}"\*"')
 _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?public)")
+_TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
 _WEB: Final = frozenset({80, 443})
 
 
 def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     """Faults of a resource that isn't Kubernetes', a chart's release, or a gate."""
     package, _, rest = resource.type.partition(":")
-    if resource.component or package in _LISTS["apart"] or resource.type.startswith("pulumi:pulumi:"):
+    if resource.component or resource.type.startswith("pulumi:pulumi:"):
         return  # what a component makes is judged
     if package == "pulumi" and rest.partition(":")[2] in (*_LISTS["apart"], *_LISTS["providers"], "pulumi-python"):
         return
+    yield from names(resource.props, "", world)
+    yield from (
+        Fault(path, "leads to a port of Slurm's daemons") for path, text in texts(resource.props) if _TO.search(text)
+    )
+    if package in _LISTS["apart"]:
+        return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
-    if package not in _LISTS["providers"] or not any(fnmatchcase(kind, each) for each in _LISTS["kinds"]):
+    grants = [may for each, may in _LISTS["grants"].items() if fnmatchcase(kind, each)]
+    known = grants or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
+    if package not in _LISTS["providers"] or not known:
         yield Fault("", f"is of {package}, and may run programs, give rights, take machines away or write past the pack")
         return
+    if grants:
+        yield from _granted(resource, grants[0], world)
     for path, key, part in everything(resource.props):
-        if (isinstance(part, str) and _EVERYBODY.search(part)) or (part is True and _PUBLIC.search(str(key))):
+        if (not grants and isinstance(part, str) and _EVERYBODY.search(part)) or (part is True and _PUBLIC.search(str(key))):
             yield Fault(path, "is open to everybody")
-    yield from names(resource.props, "", world)
     yield from _opened(resource)
 
 
@@ -45,6 +56,45 @@ def fetched(resource: Resource) -> Iterator[Fault]:
     default = resource.name.startswith("default_") and "/" in resource.name
     if resource.type.startswith("pulumi:providers:") and (default or resource.peek("pluginDownloadURL")):
         yield Fault("pluginDownloadURL", "says from where the engine fetches a program, and runs it")
+
+
+def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault]:
+    """Rights that a resource gives, beside those that can't reach machines, keys or slurmctld's state."""
+    policy, role, member = str(resource.get("policy") or ""), resource.get("role"), str(resource.get("member"))
+    spaces = {*map(str, _list(resource.get("boundServiceAccountNamespaces") or []))}
+    if spaces:
+        if not spaces.isdisjoint({"*", *world.closed}) or not resource.get("boundServiceAccountNames"):
+            yield Fault("boundServiceAccountNamespaces", "lets accounts of the cluster in")
+    elif role is not None:
+        if not any(fnmatchcase(str(role), each) for each in may) or not member.startswith("serviceAccount:"):
+            yield Fault("role", f"gives {role} to {member}")
+        if any(f"[{space}/" in member for space in world.closed):
+            yield Fault("member", "is an account of the cluster")
+    elif policy.lstrip().startswith("{"):
+        yield from (Fault("policy", said) for said in _statements(policy, may))
+    else:
+        places = re.findall(r'path\s{1,9}"([^"]{1,200})"', policy)
+        if not places or "sudo" in policy or not all(_OWN_PLACE.match(each) for each in places):
+            yield Fault("policy", "gives more than places of an application's own")
+
+
+def _statements(policy: str, may: list[str]) -> Iterator[str]:
+    """What a policy in AWS's language allows. ``ACTION *`` may be had on everything, other actions on what is named."""
+    try:
+        found: list[Any] = _list(json.loads(policy)["Statement"])
+        rows = [(_list(row["Action"]), _list(row["Resource"])) for row in found if row["Effect"] != "Deny"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        yield "isn't a policy that can be read"
+        return
+    for actions, things in rows:
+        named = all(_NAMED.match(str(each)) for each in things)
+        for action in actions:
+            if not any(fnmatchcase(f"{action} *", each) or (named and fnmatchcase(str(action), each)) for each in may):
+                yield f"allows {action}"
+
+
+_NAMED: Final = re.compile(r"arn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:[^*]{3}")
+_OWN_PLACE: Final = re.compile(r"(?!sys/|auth/|identity/)[\w-]{1,60}/[\w/-]{3,}")
 
 
 def _opened(resource: Resource) -> Iterator[Fault]:

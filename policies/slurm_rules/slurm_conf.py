@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-_PAIR = re.compile(r"(?<![A-Za-z_])([A-Za-z_]++)\s*+[-+*/]?=\s*+(\"[^\"]*\"|\S*)")
+_PAIR = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z_][A-Za-z0-9_]*+)\s*+[-+*/]?=\s*+(\"[^\"]*\"|\S*)")
 _DURATION = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)(ns|us|µs|ms|s|m|h)")
 _DURATIONS = re.compile(f"(?:{_DURATION.pattern})+")
 _ITEM = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")

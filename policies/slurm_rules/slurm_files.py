@@ -27,8 +27,10 @@ _USER_CLAIM: Final = re.compile(
 )
 _STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 _LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
 _LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_KEYS_READ: Final = re.compile(_TABLE.get("keysRead", "(?!)"))
 _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
 
 
@@ -37,16 +39,16 @@ def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
     return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
-def conf_faults(text: str, which: str) -> Iterator[str]:
+def conf_faults(text: str, which: str, world: World) -> Iterator[str]:
     """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's."""
     for line in lines(text):
         if which == "slurm.conf" and line.first in ("nodename", "partitionname", "nodeset"):
             yield from _of_line(line, "partition" if line.first == "partitionname" else "node")
             continue
         for name, value in line.pairs if which == "slurmdbd.conf" else line.pairs[:1]:
-            yield from _parameter(name, value, which)
+            yield from _parameter(name, value, which, world)
         if len(line.pairs) > 1 and which == "slurm.conf" and " " in text and line.first not in _SEVERAL:
-            yield from (fault for name, value in line.pairs[1:] for fault in _parameter(name, value, which))
+            yield from (fault for name, value in line.pairs[1:] for fault in _parameter(name, value, which, world))
 
 
 _SEVERAL: Final = ("debugflags",)
@@ -61,7 +63,7 @@ def node_faults(text: str, which: str) -> Iterator[str]:
 
 
 def _of_line(line: Line, which: str) -> Iterator[str]:
-    known = {*_TABLE[which], "nodeset", "feature", "nodes"}
+    known = {*_TABLE[f"{which}Known"], "nodeset", "feature", "nodes"}
     for name, value in line.pairs:
         if name not in known:
             yield f"{name} isn't a parameter of a {which}"
@@ -69,9 +71,11 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
             yield f"{name} is {value}"
         elif name == "gresconf" or (which == "node" and value.startswith("/") and not _is_device(value)):
             yield f"{name} names a file"
+        elif row := _TABLE.get(which, {}).get(name):
+            yield from _form(name, value, row)
 
 
-def _parameter(name: str, value: str, which: str) -> Iterator[str]:
+def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]:
     dbd = which == "slurmdbd.conf"
     if name in ("authaltparameters", "storageparameters"):
         form = _USER_CLAIM if name == "authaltparameters" else _STORAGE_TLS
@@ -90,33 +94,41 @@ def _parameter(name: str, value: str, which: str) -> Iterator[str]:
         if not below(value, _TABLE["writes"][name]):
             yield f"{name} writes to {value}"
     else:
-        yield from _bounds(name, value)
+        yield from _bounds(name, value, world)
 
 
-def _bounds(name: str, value: str) -> Iterator[str]:
-    words = [each.strip("+- ").lower() for each in value.split(",")]
-    if name in _TABLE["values"]:
-        if value.lower() not in _TABLE["values"][name]:
-            yield f"{name} is {value}; data stays in the cluster with {' or '.join(_TABLE['values'][name])}"
-    elif name in _TABLE["loud"]:
-        if loud := [each for each in words if each in _TABLE["loud"][name]]:
-            yield f"{name} has {', '.join(loud)}, with which logs hold messages of daemons"
-    elif name in _TABLE["least"]:
-        if value.isdigit() and 0 < int(value[:9]) < _TABLE["least"][name]:
-            yield f"{name} is {value}; jobs are lost below {_TABLE['least'][name]}"
-    elif name.startswith("purge"):
+def _bounds(name: str, value: str, world: World) -> Iterator[str]:
+    if name.startswith("purge") or name in _TABLE["purges"]:
         match = _PURGE.match(value)
         hours = {"h": 1, "d": 24}.get((match[2] or "m")[0].lower(), 720) if match else 0
         if not match or int(match[1]) * hours < _TABLE["leastPurgedHours"]:
             yield f"{name} is {value}: records of less than a month go"
-    elif "://" in value or (value.startswith("/") and not below(value, _TABLE["programFolders"])):
-        yield f"{name} is {value}, a place that isn't known"
+    elif name in _TABLE["least"]:
+        least, never = _TABLE["least"][name]
+        match = _NUMBER.fullmatch(value)
+        number = int(match[1]) * (1024 if match[2] else 1) if match and match[1] else least
+        if not match or (number < least and (number or not never)):
+            yield f"{name} is {value}; jobs or their records are lost below {least}"
+    elif name in _TABLE["free"]:
+        yield from _form(name, value, (_TABLE["free"][name], "another form than this parameter has"))
+    elif name in _TABLE["permitted"]:
+        without = {} if world.cgroups else _TABLE["withoutCgroups"]
+        yield from _form(name, value, without.get(name) or _TABLE["permitted"][name])
+    else:
+        yield f"{name} has no values that are known to do no harm"
+
+
+def _form(name: str, value: str, row: tuple[str, str]) -> Iterator[str]:
+    """Whether each part between commas is of a form."""
+    if not all(re.fullmatch(row[0], part.strip(), re.IGNORECASE) for part in value.split(",")):
+        yield f"{name} is {value[:60]}: {row[1]}"
 
 
 def file_faults(name: str, text: str, token_keys: list[str], world: World, *, own: bool) -> Iterator[str]:
     """What is wrong with one file of a ConfigMap of the cluster; ``own``: the program makes a file of this name there."""
     if name in ACCOUNTS:
         yield from account_faults(name, text)
+    yield from (f"has {word[0]}, a key or a token of the cluster" for word in _KEYS_READ.finditer("" if own else text))
     taken = name in _TABLE["taken"] or name.endswith(tuple(_TABLE["takenEndings"]))
     if own:
         if name == "jwks.json":
@@ -166,6 +178,8 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
         path = re.split(r"[\[,]", value)[0]
         if not (_is_device(path) and not runs) and not below(path, inside):
             yield f"{key} names {value[:60]}, which isn't of the image"
+    elif row := _TABLE.get(file, {}).get(low):
+        yield from _form(key, value, row)
     elif file in _TABLE["shells"] and re.search(r"[;|&`$<>]", value):
         yield f"{key} of {file} runs a shell"
 

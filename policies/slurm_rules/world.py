@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
+_NO_CGROUPS = re.compile(r"(?im)^[ \t]*+cgroupplugin[ \t]*+=[ \t]*+(?:cgroup/)?disabled")
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -39,6 +41,8 @@ class World:
     """Name and user of slurmdbd's database."""
     labels: frozenset[str] | None
     """Labels of the cluster's namespaces; None where this stack doesn't make them."""
+    cgroups: bool
+    """Whether jobs are held by cgroups, which is Slurm's default."""
 
     @property
     def closed(self) -> frozenset[str]:
@@ -102,6 +106,7 @@ def world_of(stack: Stack) -> World:
         keys=frozenset(keys),
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
         labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
+        cgroups=not any(_NO_CGROUPS.search(_known(each, "data", "cgroup.conf")) for each in stack.resources),
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )

@@ -95,9 +95,10 @@ GENERAL: Final[Mapping[str, str]] = {
     " firewall guards it.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
     " `updateStrategy.type: Gated`. Acknowledge it if lost jobs are acceptable.",
-    "slurm-bounds": "A bound of Slurm's is so low that a slow answer, or a purge, loses jobs or their records:"
-    " SlurmdTimeout, SlurmctldTimeout, MessageTimeout, InactiveLimit, MinJobAge, or Purge…After of slurmdbd.conf. The stack"
-    " is refused until you raise it, or acknowledge it with the reason.",
+    "slurm-bounds": "A value of a Slurm parameter ends or loses jobs, lets them take what they did not ask for, or loses"
+    " their records: a time or a table that is too small, PreemptMode=CANCEL, a ProctrackType without cgroups, a purge"
+    " within a month. A parameter whose values this program does not know is refused too. The stack is refused until you"
+    " change the value, or acknowledge it with the reason.",
     "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image. The"
     " stack is refused until you put it into the image, or acknowledge it with the reason.",
     "slurm-sends": "A parameter or file of Slurm's sends data to another host, believes one, or writes credentials to a log."

@@ -50,6 +50,12 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, re.sub(r"(?<!\\)#.*", "", line).strip().removesuffix("\\")
 
 
+def cgroups_hold(config: StackConfig) -> bool:
+    """Whether jobs are held by cgroups: Slurm's default, which cgroup.conf may disable."""
+    said = {key.lower(): value.lower() for _, key, value in pairs(config.slurmctld.config_files.get("cgroup.conf", ""))}
+    return said.get("cgroupplugin") not in ("disabled", "cgroup/disabled")
+
+
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, name and value of each parameter of a file of Slurm's."""
     for number, line in _lines(text):
@@ -119,8 +125,7 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmd ends where cgroup.conf disables cgroups and a plugin uses them, ProctrackType's default among these (run on
     26.05.5). Operators up to 1.1 write plugins that use none then; from 1.2 on they write no plugin."""
-    said = {key.lower(): value.lower() for _, key, value in pairs(config.slurmctld.config_files.get("cgroup.conf", ""))}
-    if said.get("cgroupplugin") not in ("disabled", "cgroup/disabled"):
+    if cgroups_hold(config):
         return
     conf, pruned = Conf(config.slurmctld.extra_conf), config.operator_version.prunes_slurm_conf
     using = [key for key in ("ProctrackType", "TaskPlugin", "JobAcctGatherType") if "/cgroup" in conf[key]]

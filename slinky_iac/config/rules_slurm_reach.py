@@ -7,12 +7,16 @@ the same, here the stack acknowledges it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
+from slinky_iac.config import slurm_permitted as permitted
 from slinky_iac.config import slurm_reach as tables
+from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
+from slinky_iac.config.rules_slurm_files import cgroups_hold
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_owned import OWNED
 from slinky_iac.config.stack import StackConfig
@@ -26,6 +30,10 @@ _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "m": 720}
 _SPANK: Final = re.compile(r"(?:required|optional)\s+(\S+)|include\s+(\S+)")
 _SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
+_NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
+"""What slurmctld reads as a decimal number: 030 is 24, and 0x10 is 16."""
+_IMAGES: Final = ", ".join(tables.PROGRAM_FOLDERS)
+_KNOWN: Final = frozenset({*tables.known("slurm.conf"), *tables.known("slurmdbd.conf")})
 Fault = tuple[str, str]
 """Id of the finding, and what is said."""
 
@@ -34,47 +42,66 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
-def of_parameter(name: str, value: str) -> Fault | None:
+def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None:
     """What a parameter of slurm.conf or slurmdbd.conf reaches that it must not; None for nothing. Names of parameters that
-    the operator owns, and unknown ones, are judged elsewhere."""
+    the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them."""
     key, text = name.lower(), value.strip().strip('"')
-    words = [each.strip("+- ").lower() for each in text.split(",")]
-    images = ", ".join(tables.PROGRAM_FOLDERS)
     if key in tables.ELSEWHERE:
         return SENDS, "gives another host data, or its word: jobs, accounts or keys leave the cluster by it"
     if key in tables.PROGRAMS:
         own = all(_below(part, tables.PROGRAM_FOLDERS) for part in text.split(":")) and _PLAIN.fullmatch(text)
-        return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({images})")
+        return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
     if key in tables.FILES:
-        folders = tables.FILES[key]
-        named = ", ".join(folders)
-        return None if _below(text, folders) else (WRITES, f"is {shown(value)}: daemons write below {named}")
-    if key in tables.VALUES:
-        allowed = tables.VALUES[key]
-        keeps = " or ".join(allowed)
-        return None if text.lower() in allowed else (SENDS, f"is {shown(value)}; data stays in the cluster with {keeps}")
-    if key in tables.LOUD:
-        loud = [each for each in words if each in tables.LOUD[key]]
-        return (SENDS, f"has {', '.join(loud)}, with which logs hold messages of daemons, credentials too") if loud else None
-    return _bound(key, text, value)
+        named = ", ".join(tables.FILES[key])
+        return None if _below(text, tables.FILES[key]) else (WRITES, f"is {shown(value)}: daemons write below {named}")
+    if key.startswith("purge") or key in tables.PURGES or key in permitted.LEAST:
+        return _least(key, text, value)
+    return _of_form(key, text, cgroups=cgroups)
 
 
-def _bound(key: str, text: str, value: str) -> Fault | None:
-    if key in tables.LEAST:
-        low = text.isdigit() and 0 < int(text[:9]) < tables.LEAST[key]
-        return (BOUNDS, f"is {shown(value)}; jobs are lost below {tables.LEAST[key]}") if low else None
-    if key.startswith("purge"):
+def _of_form(key: str, text: str, *, cgroups: bool) -> Fault | None:
+    if key in permitted.FREE:
+        return _form(text, permitted.FREE[key], "a value of another form than this parameter has")
+    if key in permitted.PERMITTED:
+        without = {} if cgroups else permitted.WITHOUT_CGROUPS
+        return _form(text, *without.get(key, permitted.PERMITTED[key]))
+    judged = key not in _KNOWN or key in permitted.OWN_RULES
+    return None if judged else (BOUNDS, "has no values of which this release of slinky-iac knows that they do no harm")
+
+
+def _least(key: str, text: str, value: str) -> Fault | None:
+    """What is lost by a number that is too low."""
+    if key not in permitted.LEAST:
         match = _PURGE.match(text)
         hours = int(match[1]) * _HOURS[(match[2] or "m")[0].lower()] if match else 0
         kept = hours >= tables.LEAST_PURGED_HOURS
         return None if kept else (BOUNDS, f"is {shown(value)}: records of less than a month go")
-    if "://" in text or (text.startswith("/") and not _below(text, tables.PROGRAM_FOLDERS)):
-        return SENDS, f"is {shown(value)}, a place that isn't known"
-    return None
+    least, never = permitted.LEAST[key]
+    match = _NUMBER.fullmatch(text)
+    number = int(match[1]) * (1024 if match[2] else 1) if match and match[1] else least
+    enough = bool(match) and (number >= least or (never and number == 0))
+    return None if enough else (BOUNDS, f"is {shown(value)}; jobs or their records are lost below {least}")
+
+
+def _form(value: str, form: str, harm: str) -> Fault | None:
+    """What is wrong with a value of which each part between commas must be of a form."""
+    wrong = [part for part in map(str.strip, value.split(",")) if not re.fullmatch(form, part, re.IGNORECASE)]
+    if not wrong:
+        return None
+    allowed = f" (allowed: {', '.join(choices)})" if (choices := _choices(form)) else ""
+    return SENDS if harm in (permitted.SENT, permitted.LOGS) else BOUNDS, f"has {shown(wrong[0])}: {harm}{allowed}"
+
+
+def _choices(form: str) -> list[str]:
+    """The values of a form that only lists them."""
+    match = re.fullmatch(r"(\w+/)?\(?([\w|]+)\)?", form)
+    return [f"{match[1] or ''}{each}" for each in match[2].split("|")] if match else []
 
 
 def of_file(name: str, text: str) -> Iterator[Fault]:
-    """What the lines of a file of /etc/slurm reach."""
+    """What the lines of a file of /etc/slurm, or of a prolog or an epilog, reach."""
+    if match := re.search(tables.KEYS_READ, text):
+        yield SENDS, f"has {match[0]}: a key or a token of the cluster goes where the script takes it"
     if name.endswith(".lua"):
         names = {f".{each}." for each in tables.LUA_NAME.findall(tables.LUA_COMMENT.sub("", text))}
         for word in tables.LUA:
@@ -108,19 +135,33 @@ def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
         device = path.startswith(tables.DEVICES) and ".." not in path and not runs
         if not device and not _below(path, inside):
             yield RUNS, f"{where} names {shown(value)}, which isn't of the image"
+    elif file == "cgroup.conf" and key.lower() in permitted.CGROUP:
+        form, harm = permitted.CGROUP[key.lower()]
+        if not re.fullmatch(form, value, re.IGNORECASE):
+            yield BOUNDS, f"has {name_of(key)} {shown(value)} on line {number}: {harm}"
     elif file in tables.SHELLS and re.search(r"[;|&`$<>]", value):
         yield RUNS, f"{where} runs a shell"
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    yield from _of("controller.extraConf", config.slurmctld.extra_conf, OWNED)
-    yield from _of("accounting.extraConf", config.slurmdbd.extra_conf, OWNED_BY_DATABASE)
+    """Of slurm.conf and slurmdbd.conf. What a daemon can't read is said of as that, and not as harmful too."""
+    files = {"controller": (config.slurmctld.extra_conf, OWNED, "slurm.conf")}
+    files |= {"accounting": (config.slurmdbd.extra_conf, OWNED_BY_DATABASE, "slurmdbd.conf")}
+    for section, (parameters, owned, file) in files.items():
+        words = slurm_words.words(config.slurm_release, file)
+        for name, value in parameters.items():
+            read = not words.fault(name, value) and not words.no_plugin(name, value)
+            fault = None if name.lower() in owned else of_parameter(name, value, cgroups=cgroups_hold(config))
+            if fault and (read or fault[0] != BOUNDS):
+                yield _refused(f"{section}.extraConf.{name}", *fault)
 
 
-def _of(path: str, parameters: Mapping[str, str], owned: Mapping[str, str]) -> Iterator[Finding]:
-    for name, value in parameters.items():
-        if name.lower() not in owned and (fault := of_parameter(name, str(value))):
-            yield _refused(f"{path}.{name}", *fault)
+def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for path, parameters in partition_parameters(config).items():
+        for name, value in parameters.items():
+            row = permitted.PARTITION.get(name.lower())
+            if row and (fault := _form(value, *row)):
+                yield _refused(f"{path}.{name}", *fault)
 
 
 def _refused(path: str, id_: str, said: str) -> Finding:
@@ -128,9 +169,12 @@ def _refused(path: str, id_: str, said: str) -> Finding:
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    for name, text in config.slurmctld.config_files.items():
-        for id_, said in dict.fromkeys(of_file(name, text)):
-            yield _refused(f"controller.configFiles.{name}", id_, said)
+    controller = config.slurmctld
+    maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
+    for kind, files in maps.items():
+        for name, text in files.items():
+            for id_, said in dict.fromkeys(of_file(name, text)):
+                yield _refused(f"controller.{kind}.{name}", id_, said)
 
 
-RULES = (_parameters, _files)
+RULES = (_parameters, _partitions, _files)

@@ -1,4 +1,5 @@
-"""Parameters of Slurm's files that do more than configure: what they run, load, send away or bound.
+"""Parameters of Slurm's files that do more than configure: what they run, load, send away or write. What the others may be
+says :mod:`.slurm_permitted`.
 
 The settings (:mod:`.rules_slurm_reach`) and the policies judge by these tables: ``policies/slurm_rules/made.json`` has them,
 as the command ``PYTHONPATH=policies python -m tests.policies.making`` writes it.
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from slinky_iac.config import slurm_words
+from slinky_iac.config import slurm_permitted, slurm_words
 from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
 from slinky_iac.config.rules_slurm_conf import (
     OPERATOR_NODE_KEYS,
@@ -54,33 +55,20 @@ runs or trusts, in none where users may rename and write."""
 ELSEWHERE: Final = _words("""
 accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass accountingstorageuser
 backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
-jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
+storagepassscript jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
 jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
 certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype
 prepplugins prepparameters
 """)
 """Parameters by which another host gets data or is believed, or that take what is the operator's."""
-VALUES: Final = {
-    "jobcomptype": ("jobcomp/none", "jobcomp/filetxt"),
-    "acctgatherprofiletype": ("acct_gather_profile/none", "acct_gather_profile/hdf5"),
-    "storagetype": ("accounting_storage/mysql",),
-    "tlstype": ("tls/none", "tls/s2n"),
-    "slurmdport": ("6818",),
-}
-"""Parameters of which these values alone keep data in the cluster."""
-LOUD: Final = {
-    "debugflags": ("net", "netraw", "protocol", "script", "tls"),
-    "slurmctlddebug": ("debug4", "debug5", "8", "9"),
-    "slurmddebug": ("debug4", "debug5", "8", "9"),
-    "debuglevel": ("debug4", "debug5", "8", "9"),
-}
-"""Values with which logs hold messages of daemons, credentials and scripts among them."""
-LEAST: Final = {"slurmdtimeout": 60, "slurmctldtimeout": 30, "messagetimeout": 5, "inactivelimit": 120, "minjobage": 2}
-"""The lowest number with which no job is lost for a slow answer; 0 is never, where Slurm says so."""
+PURGES: Final = ("jobpurge", "steppurge")
+"""Old names of purges that begin otherwise."""
 LEAST_PURGED_HOURS: Final = 720
 """Records of jobs are kept for a month at the least (slurmdbd.conf(5), Purge…After)."""
 LUA: Final = ("os.execute", "io.popen", "os.remove", "package", "loadlib", "dofile", "loadfile", "require")
 """Names by which a script of Lua runs or loads something else."""
+KEYS_READ: Final = r"\bslurm\.key\b|\bjwt(_hs256)?\.key\b|\bSLURM_JWT\b"
+"""What a script or file has that takes a key or a token to where users see it. No prolog, epilog or plugin needs one."""
 LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
 """A line that is a comment wherever it stands: nothing in it could end a text that began on a line above."""
 LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
@@ -108,7 +96,8 @@ RELEASES: Final = ("25.11", "26.05")
 """Releases of Slurm whose parameters are known."""
 
 
-def _known(file: str) -> list[str]:
+def known(file: str) -> list[str]:
+    """Names of parameters that a release reads, in lower case."""
     return sorted({name for release in RELEASES for name in slurm_words.words(release, file).kinds})
 
 
@@ -116,10 +105,10 @@ def table() -> dict[str, object]:
     """All of it, and what the settings refuse, as data."""
     return {
         "owned": sorted(OWNED.keys() - WRITTEN),
-        "known": _known("slurm.conf"),
-        "node": _known("NodeName"),
+        "known": known("slurm.conf"),
+        "nodeKnown": known("NodeName"),
         "nodeOwned": sorted(OPERATOR_NODE_KEYS),
-        "partition": _known("PartitionName"),
+        "partitionKnown": known("PartitionName"),
         "taken": sorted(TAKEN_FILES),
         "takenEndings": sorted(TAKEN_ENDINGS),
         "files": sorted(SLURM_FILES),
@@ -129,14 +118,14 @@ def table() -> dict[str, object]:
         "writes": {key: list(folders) for key, folders in sorted(FILES.items())},
         "writeFolders": list(FILE_FOLDERS),
         "elsewhere": sorted(ELSEWHERE),
-        "values": {key: list(values) for key, values in VALUES.items()},
-        "loud": {key: list(values) for key, values in LOUD.items()},
-        "least": dict(LEAST),
+        **slurm_permitted.table(),
+        "purges": list(PURGES),
         "leastPurgedHours": LEAST_PURGED_HOURS,
         "lua": list(LUA),
+        "keysRead": KEYS_READ,
         "devices": list(DEVICES),
         "runKeys": list(RUN_KEYS),
         "shells": list(SHELLS),
         "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
-        "slurmdbd": _known("slurmdbd.conf"),
+        "slurmdbd": known("slurmdbd.conf"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,18 @@ def aws(**rule: Any) -> tuple[str, dict[str, Any]]:
     return "aws:ec2/securityGroup:SecurityGroup", {"ingress": [{"protocol": "tcp", **rule}]}
 
 
+def allowed(action: str, resource: str, effect: str = "Allow") -> str:
+    return json.dumps({"Statement": {"Effect": effect, "Principal": "*", "Action": [action], "Resource": resource}})
+
+
+def account(namespace: str) -> dict[str, str]:
+    return {"role": "roles/iam.workloadIdentityUser", "member": f"serviceAccount:x.svc.id.goog[{namespace}/writer]"}
+
+
+def role(namespace: str) -> dict[str, Any]:
+    return {"boundServiceAccountNames": ["wiki"], "boundServiceAccountNamespaces": [namespace]}
+
+
 @pytest.mark.parametrize(
     ("type_", "properties"),
     [
@@ -40,6 +53,12 @@ def aws(**rule: Any) -> tuple[str, dict[str, Any]]:
         ("cloudflare:index/record:Record", {"name": "hub"}),
         ("grafana:index/dashboard:Dashboard", {"configJson": "{}"}),
         ("pulumi:providers:aws", {"region": "eu-central-1"}),
+        ("aws:s3/bucketPolicy:BucketPolicy", {"policy": allowed("s3:*", "*", "Deny")}),
+        ("aws:iam/policy:Policy", {"policy": allowed("route53:ListHostedZones", "*")}),
+        ("aws:iam/policy:Policy", {"policy": allowed("s3:GetObject", "arn:aws:s3:::example-data/*")}),
+        ("gcp:serviceaccount/iAMMember:IAMMember", account("team-ml")),
+        ("vault:index/policy:Policy", {"policy": 'path "secret/data/wiki/*" { capabilities = ["read"] }'}),
+        ("vault:kubernetes/authBackendRole:AuthBackendRole", role("team-web")),
         aws(fromPort=443, toPort=443, cidrBlocks=EVERYWHERE),
         aws(fromPort=6817, toPort=6818, cidrBlocks=["10.0.0.0/8"]),
         aws(protocol="icmp", fromPort=-1, toPort=-1, cidrBlocks=EVERYWHERE),
@@ -57,7 +76,18 @@ def test_what_holds_data_or_leads_connections_passes(type_: str, properties: dic
     [
         ("aws:ec2/instance:Instance", {"userData": "x"}, "may run programs"),
         ("aws:autoscaling/group:Group", {"minSize": 0}, "may run programs"),
-        ("aws:s3/bucketPolicy:BucketPolicy", {"bucket": "x"}, "may run programs"),
+        ("aws:s3/bucketPolicy:BucketPolicy", {"bucket": "x"}, "gives more"),
+        ("aws:s3/bucketPolicy:BucketPolicy", {"policy": allowed("s3:*", "arn:aws:s3:::x")}, "allows s3:*"),
+        ("aws:iam/policy:Policy", {"policy": allowed("route53:ChangeResourceRecordSets", "*")}, "allows route53:Change"),
+        ("aws:iam/policy:Policy", {"policy": allowed("ec2:TerminateInstances", "arn:aws:ec2:::instance/i")}, "allows ec2"),
+        ("aws:iam/policy:Policy", {"policy": "{"}, "can be read"),
+        ("gcp:storage/bucketIAMMember:BucketIAMMember", {"role": "roles/owner", "member": "user:a@b"}, "gives roles/owner"),
+        ("gcp:serviceaccount/iAMMember:IAMMember", account("slurm"), "account of the cluster"),
+        ("vault:index/policy:Policy", {"policy": 'path "sys/policies/*" { capabilities = ["read"] }'}, "gives more"),
+        ("vault:index/policy:Policy", {"policy": 'path "secret/*" { capabilities = ["read"] }'}, "gives more"),
+        ("vault:kubernetes/authBackendRole:AuthBackendRole", role("*"), "lets accounts"),
+        ("vault:kubernetes/authBackendRole:AuthBackendRole", role("slurm"), "lets accounts"),
+        ("datadog:index/webhook:Webhook", {"url": "https://rest.example.org:6820/slurm"}, "port of Slurm"),
         ("aws:kms/grant:Grant", {"operations": ["Decrypt"]}, "may run programs"),
         ("github:index/actionsVariable:ActionsVariable", {"value": "x"}, "may run programs"),
         ("elsewhere:index/bucket:Bucket", {}, "is of elsewhere"),

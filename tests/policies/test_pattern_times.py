@@ -25,6 +25,7 @@ from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
 
+from slinky_iac.config import slurm_permitted
 from tests.policies.judging import judged, spec
 
 MEGABYTE = 1_000_000
@@ -61,7 +62,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "name and value": lambda text: list(secret_text.set_in(text)),
     "words of a name": secret_text.words_of.__wrapped__,
     "arguments": lambda text: list(secret_text.arguments([text])),
-    "slurm.conf": lambda text: list(slurm_files.conf_faults(text, "slurm.conf")),
+    "slurm.conf": lambda text: list(slurm_files.conf_faults(text, "slurm.conf", NOWHERE)),
     "sssd.conf": lambda text: list(slurm_files.sssd_faults(text)),
     "a file": lambda text: list(slurm_files.file_faults("x.conf", text, [], NOWHERE, own=False)),
     "node names": lambda text: slurm_conf.nodes(f"NodeName={text}"),
@@ -72,6 +73,7 @@ AT_RUN_TIME = {
     "made._text_like",  # of made.json, its marks filled in with names of the stack
     "others.leads_in",  # names of the stack
     "secret_text._drawn",  # one letter
+    "slurm_files._form",  # of made.json: see _of_tables
     "values.fault_of",  # of made.json and harmless.json: see _of_tables
 }
 """Functions that make a pattern of what isn't written in them."""
@@ -144,7 +146,10 @@ def _in_functions() -> Iterator[tuple[str, Use | None]]:
 
 
 def _of_tables() -> Iterator[tuple[str, Use]]:
-    """Patterns of the pack's tables: all that a value may be, behind ``~``."""
+    """Patterns of the pack's tables: all that a value may be, behind ``~``, and what parameters of Slurm may be."""
+    harmful = (slurm_permitted.PERMITTED, slurm_permitted.WITHOUT_CGROUPS, slurm_permitted.PARTITION, slurm_permitted.CGROUP)
+    forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
+    yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
         while todo:

@@ -27,8 +27,16 @@ PASS = {
     "net-database-moved": "the same: whose the Service is that slurmdbd's setting names",
     "dns-endpoint-of-dbd": "the same: no host of this stack has the name",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
+    "cloud-aws-name-of-slurmctld-taken": "the same",
+    "dbd-database-of-a-stranger-on-own": "the same: the database's host",
+    "file-epilog-kills-all-jobs-of-user-on-own": "what an epilog runs",
+    "file-epilog-wipes-shared-tmp-on-own": "what an epilog runs",
+    "chart-reloader-restarts-slurmctld": "what a chart of another namespace does to the cluster's objects, past its rights",
+    "gitops-everyone-is-argo-admin": "rights that aren't Kubernetes' own",
+    "net-pod-pool-with-nat": "how pods' packets leave: a pool of addresses has no word of Slurm",
+    "options-alias-of-the-fence-binding": "the engine doesn't show aliases to policies",
+    "conf-ipv4-disabled-on-own": "sound with IPv6; which of the two pods have, no preview shows",
     "hub-lets-everyone-in": "a hub without a key of the cluster, which no daemon believes",
-    "conf-partition-preempts-by-cancel-on-own": "PreemptType is none, and PreemptMode is for that partition's own jobs",
 }
 """Evil stacks that pass, and why."""
 DECLARED = {
@@ -62,6 +70,6 @@ def test_what_a_site_must_declare_is_named(name: str) -> None:
 
 
 def test_at_most_five_of_a_hundred_pass_and_three_of_fifty_are_refused() -> None:
-    assert (len(EVIL), len(SOUND)) == (497, 173)
+    assert (len(EVIL), len(SOUND)) == (636, 212)
     assert len(PASS) * 100 <= len(EVIL) * 5
     assert len(DECLARED) * 50 <= len(SOUND) * 3

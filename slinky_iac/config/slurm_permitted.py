@@ -1,0 +1,162 @@
+"""What each parameter of slurm.conf and slurmdbd.conf may be: a closed world, of which :mod:`.slurm_reach` is the door.
+
+A parameter that a release reads is in exactly one table, here or there (tests/contract/test_slurm_permitted.py): one that
+no table names is refused, so a later release brings nothing in unseen. What does harm all the same is each site's to say.
+
+Source: slurm.conf(5), slurmdbd.conf(5), cgroup.conf(5) of 26.05 and 25.11.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(names: str) -> tuple[str, ...]:
+    return tuple(names.split())
+
+
+NUMBER: Final = r"[+-]?\d{1,19}k?|unlimited|infinite"
+SWITCH: Final = "yes|no|true|false|up|down|1|0"
+TIME: Final = r"[\d:-]{1,20}|unlimited|infinite"
+TEXT: Final = r"(?!/)(?:(?!://)[\w=.:;/%|+*\[\]@ ()-]){1,1000}"
+"""Words, numbers, assignments and names of plugins; no path, no address, no quotation."""
+PLUGIN: Final = r"\w{1,60}/\w{1,60}"
+LEVEL: Final = "[3-7]|error|info|verbose|debug[23]?"
+QUIET: Final = f"[0-7]|quiet|fatal|{LEVEL}"
+
+FREE: Final = {
+    **dict.fromkeys(
+        _words("""
+acctgathernodefreq completewait eiotimeout extsensorsfreq fairsharedampeningfactor fastschedule getenvtimeout
+groupupdateforce groupupdatetime healthcheckinterval healthchecktimeout jobfileappend jobrequeue killonbadexit
+maxtaskspernode overtimelimit propagateprioprocess resumerate resvoverrun returntoservice schedulertimeslice
+slurmschedloglevel suspendrate treewidth epilogmsgtime firstjobid keepalivetime maxarraysize maxbatchrequeue
+priorityweightage priorityweightassoc priorityweightfairshare priorityweightjobsize priorityweightpartition
+priorityweightqos defcpupergpu maxmempercpu maxmempernode maxnodecount commitdelay maxpurgelimit
+"""),
+        NUMBER,
+    ),
+    **dict.fromkeys(
+        _words("""
+accountingstorejobcomment allowspecresourcesusage disablerootjobs priorityfavorsmall trackwckey usepam allownodefacct
+allresourcesabsolute archiveevents archivejobenv archivejobs archivejobscript archiveresvs archivesteps archivesuspend
+archivetxn archiveusage disablearchivecommands disablecoorddbd trackslurmctlddown
+"""),
+        SWITCH,
+    ),
+    **dict.fromkeys(
+        _words("preemptexempttime prioritycalcperiod prioritydecayhalflife prioritymaxage suspendtime maxquerytimerange"),
+        TIME,
+    ),
+    **dict.fromkeys(
+        _words("""
+accountingstoragetres accountingstoreflags bcastexclude burstbufferparameters clifilterparameters cpufreqdef cpufreqgovernors
+dataparserparameters defaultqos dependencyparameters enforcepartlimits federationparameters gpufreqdef grestypes
+healthchecknodestate jobacctgatherfrequency jobacctgatherparams launchparameters licenseparameters licenses logtimeformat
+mcsparameters metricsparameters mpidefault mpiparams parameters preemptparameters priorityflags priorityparameters
+prioritysitefactorparameters priorityweighttres privatedata prologflags propagateresourcelimits
+propagateresourcelimitsexcept reconfigflags requeueexithold sbcastparameters scronparameters selecttypeparameters
+srunportrange suspendexcnodes suspendexcparts suspendexcstates switchparameters taskpluginparam
+topologyparam x11parameters
+"""),
+        TEXT,
+    ),
+    **dict.fromkeys(
+        _words("""
+acctgatherenergytype acctgatherfilesystemtype acctgatherinfinibandtype acctgatherinterconnecttype burstbuffertype
+clifilterplugins corespecplugin extsensorstype jobcontainertype jobsubmitplugins launchtype mcsplugin metricstype
+namespacetype nodefeaturesplugins preempttype prioritysitefactorplugin prioritytype routeplugin switchtype
+topologyplugin
+"""),
+        rf"{PLUGIN}|\w{{1,60}}",
+    ),
+}
+"""Parameters that may be whatever is of this form: they tune, name and weigh."""
+
+LOGS: Final = "the log doesn't say what the daemon did, or holds messages of daemons, credentials too"
+SENT: Final = "data stays in the cluster with what is allowed"
+PERMITTED: Final = {
+    "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
+    "accountingstorageparameters": (r"max_step_records=\d+", "the operator owns the way to the database"),
+    "acctgatherprofiletype": ("acct_gather_profile/(none|hdf5)", SENT),
+    "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
+    "communicationparameters": (
+        r"noaddrcache|enableipv6|disableipv4|block_null_hash|nocon?tldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
+        r"|(keepalive\w+|keep_alive\w*|host_unreach_retry_count|getnameinfo_cache_timeout)=\d+",
+        "daemons don't find each other",
+    ),
+    "debugflags": (r"\+?(?!(net\w*|protocol|script|tls)$)\w{1,40}", LOGS),
+    "slurmctlddebug": (LEVEL, LOGS),
+    "slurmddebug": (LEVEL, LOGS),
+    "debuglevel": (LEVEL, LOGS),
+    "slurmctldsyslogdebug": (QUIET, LOGS),
+    "slurmdsyslogdebug": (QUIET, LOGS),
+    "debuglevelsyslog": (QUIET, LOGS),
+    "disablerollups": ("no|false|0", "no usage is counted, so limits and fair share stand still"),
+    "hashplugin": ("hash/(k12|sha3)", "messages between daemons aren't held against their signature"),
+    "interactivestepoptions": (
+        r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|/bin/(ba|z|da)?sh)( -l)?",
+        "every salloc runs it",
+    ),
+    "jobacctgathertype": ("jobacct_gather/(linux|cgroup)", "memory and time of jobs aren't counted"),
+    "jobcomptype": ("jobcomp/(none|filetxt)", SENT),
+    "metricsauthusers": (r"(?!all$|\*)[\w.-]+", "names of users and jobs are shown to everybody"),
+    "preemptmode": ("off|requeue|suspend|gang|within|priority", "jobs are ended for others"),
+    "priorityusageresetperiod": ("none|daily|weekly|monthly|quarterly|yearly", "the usage of all users is forgotten"),
+    "proctracktype": ("proctrack/cgroup", "processes leave their job, and go on after it"),
+    "requeueexit": (r"[1-9]\d*(-\d+)?", "jobs that ended well begin again"),
+    "schedulerparameters": (rf"(?!sched_interval=-|max_script_size=0)(?:{TEXT})", "nothing is scheduled"),
+    "schedulertype": ("sched/(backfill|builtin)", "nothing is scheduled"),
+    "selecttype": ("select/cons_tres", "slurmctld forgets all jobs where this changes"),
+    "slurmctldparameters": (
+        r"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action)[a-z][\w=.:/-]{1,80}",
+        "users run programs, end reservations, or records of jobs are dropped",
+    ),
+    "slurmdparameters": (rf"(?!config_overrides)(?:{TEXT})", "jobs are given memory and processors that the pods lack"),
+    "slurmdport": ("6818", "the operator's pods listen at 6818"),
+    "storagetype": ("accounting_storage/mysql", SENT),
+    "taskplugin": ("task/(cgroup|affinity)", "jobs take processors, memory and devices of others"),
+    "tlstype": ("tls/(none|s2n)", SENT),
+}
+"""Parameters of which some values do harm: each part between commas is of this form, else what stands beside it happens."""
+WITHOUT_CGROUPS: Final = {
+    "proctracktype": ("proctrack/linuxproc", PERMITTED["proctracktype"][1]),
+    "taskplugin": ("task/(none|affinity)", PERMITTED["taskplugin"][1]),
+    "jobacctgathertype": ("jobacct_gather/(linux|none)", PERMITTED["jobacctgathertype"][1]),
+}
+"""The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
+PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"], "state": ("up", "jobs wait for ever")}
+"""The same for a PartitionName= line."""
+CGROUP: Final = {
+    **{"allowedramspace": (r"[1-9]\d\d+(\.\d+)?", "jobs are ended before they use the memory that they asked for")},
+    **dict.fromkeys(
+        _words("constraincores constraindevices constrainramspace"),
+        ("yes|true|1", "jobs take processors, memory and devices of others"),
+    ),
+}
+"""The same for cgroup.conf."""
+LEAST: Final = {
+    **{"slurmdtimeout": (60, True), "slurmctldtimeout": (30, False), "messagetimeout": (5, False), "tcptimeout": (2, False)},
+    **{"inactivelimit": (120, True), "minjobage": (2, False), "batchstarttimeout": (10, False), "killwait": (10, False)},
+    **{"epilogtimeout": (10, True), "prologtimeout": (10, True), "prologepilogtimeout": (10, True)},
+    **{"maxjobcount": (1000, False), "maxstepcount": (1000, False), "maxjobid": (100_000, False)},
+    **{"maxdbdmsgs": (10_000, True), "unkillablesteptimeout": (60, False), "vsizefactor": (100, True)},
+    **{"defmempercpu": (64, True), "defmempergpu": (64, True), "defmempernode": (64, True)},
+    **{"waittime": (10, True), "resumetimeout": (60, False), "suspendtimeout": (30, False)},
+}
+"""The lowest number with which no job is lost for a slow answer or a small table, and whether 0 stands for "never"."""
+
+OWN_RULES: Final = ("nodename", "partitionname", "nodeset", "authaltparameters", "storageparameters")
+"""Lines of several parameters, and parameters that this program writes: rules of their own judge them."""
+
+
+def table() -> dict[str, object]:
+    """All of it as data."""
+    return {
+        "free": FREE,
+        "permitted": {name: list(row) for name, row in PERMITTED.items()},
+        "withoutCgroups": {name: list(row) for name, row in WITHOUT_CGROUPS.items()},
+        "partition": {name: list(row) for name, row in PARTITION.items()},
+        "cgroup.conf": {name: list(row) for name, row in CGROUP.items()},
+        "least": {name: list(row) for name, row in LEAST.items()},
+    }
