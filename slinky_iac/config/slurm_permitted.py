@@ -125,7 +125,7 @@ WITHOUT_CGROUPS: Final = {
     "jobacctgathertype": ("jobacct_gather/(linux|none)", PERMITTED["jobacctgathertype"][1]),
 }
 """The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
-PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"], "state": ("up", "jobs wait for ever")}
+PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"]}
 """The same for a PartitionName= line."""
 CGROUP: Final = {
     **{"allowedramspace": (r"[1-9]\d\d+(\.\d+)?", "jobs are ended before they use the memory that they asked for")},
