@@ -35,7 +35,14 @@ class PluginRefused(SlinkyError):
 
 
 class HostlistError(SlinkyError):
-    """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read."""
+    """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read.
+
+    ``why`` says it without the expression, for settings: there a secret may stand in its place.
+    """
+
+    def __init__(self, message: str, why: str) -> None:
+        self.why = why
+        super().__init__(message)
 
 
 class StateError(SlinkyError):

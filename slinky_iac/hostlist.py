@@ -61,10 +61,9 @@ def expand(expr: str, limit: int = DEFAULT_LIMIT) -> tuple[str, ...]:
     for segments in _parse(expr):
         count = prod(sum(len(span) for span in segment) for segment in segments if not isinstance(segment, str))
         if len(names) + count > limit:
-            raise HostlistError(
-                f"hostlist {_shown(expr)} stands for more than {limit} names; none was expanded. "
-                "Name fewer nodes at once, or raise the limit on purpose."
-            )
+            many = f"stands for more than {limit} names; none was expanded"
+            said = f"hostlist {_shown(expr)} {many}. Name fewer nodes at once, or raise the limit on purpose."
+            raise HostlistError(said, many)
         names.extend("".join(choice) for choice in product(*map(_texts, segments)))
     return tuple(names)
 
@@ -176,15 +175,14 @@ def _split(name: str) -> tuple[str, str]:
 
 def _checked(name: str) -> str:
     if _LITERAL.fullmatch(name) is None:
-        raise HostlistError(
-            f"{_shown(name)} is no single host name: it is empty, or holds a blank, a comma or a bracket. "
-            "Expand expressions before compressing names."
-        )
+        why = "is no single host name: it is empty, or holds a blank, a comma or a bracket"
+        raise HostlistError(f"{_shown(name)} {why}. Expand expressions before compressing names.", why)
     return name
 
 
 def _fault(expr: str, at: int, what: str) -> HostlistError:
-    return HostlistError(f"hostlist {_shown(expr)}, position {at}: {what}")
+    why = f"position {at}: {what}"
+    return HostlistError(f"hostlist {_shown(expr)}, {why}", why)
 
 
 def _shown(text: str) -> str:

@@ -289,7 +289,7 @@ def _each(check: Callable[[str], str]) -> Callable[[str], str]:
         try:
             each = expand(value)
         except HostlistError as error:
-            raise Refused(value, f": {error}") from None
+            raise Refused(value, f", a hostlist, {error.why}") from None
         for name in each:
             check(name)
         return value

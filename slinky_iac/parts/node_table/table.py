@@ -53,7 +53,7 @@ def fault(text: str) -> str:
     try:
         expand(text)
     except HostlistError as error:
-        return str(error)
+        return error.why
     return ""
 
 

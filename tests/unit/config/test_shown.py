@@ -160,6 +160,15 @@ def test_of_a_short_secret_at_any_place_no_more_than_a_few_characters_are_said(k
     assert shows == []
 
 
+@pytest.mark.parametrize("text", [KUBECONFIG, LINES, f"metal-[{KEY}", f"[1-{'9' * 17}]{KEY}"])
+def test_what_is_no_hostlist_is_not_shown_in_the_place_of_one(text: str) -> None:
+    """A host's name may be a hostlist, whose own error has the whole text."""
+    data = minimal(external={"slurmdHosts": [{"name": text}]}, nodes={"table": [{"names": [text]}]})
+    told = said(data)
+    assert "hostlist" in told
+    assert not [part for part in (KEY, *text.splitlines()) if part[:20] in told]
+
+
 @pytest.mark.parametrize("field", ["kubeconfig", "context"])
 @pytest.mark.parametrize(
     "text", [B64, KEY, "0123456789abcdef" * 4, JWT_TEXT, URL, PEM, KUBECONFIG, json.dumps({"users": []})]
