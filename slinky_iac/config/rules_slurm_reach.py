@@ -94,7 +94,7 @@ def _form(value: str, form: str, harm: str) -> Fault | None:
 
 def _choices(form: str) -> list[str]:
     """The values of a form that only lists them."""
-    match = re.fullmatch(r"(\w+/)?\(?([\w|]+)\)?", form)
+    match = re.fullmatch(r"(?:\((\w+/)\)\?)?\(?([\w|]+)\)?", form)
     return [f"{match[1] or ''}{each}" for each in match[2].split("|")] if match else []
 
 

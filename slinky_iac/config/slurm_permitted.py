@@ -1,7 +1,7 @@
-"""What each parameter of slurm.conf and slurmdbd.conf may be: a closed world, of which :mod:`.slurm_reach` is the door.
+"""What each parameter of slurm.conf and slurmdbd.conf may be, beside those that :mod:`.slurm_reach` names.
 
-A parameter that a release reads is in exactly one table, here or there (tests/contract/test_slurm_permitted.py): one that
-no table names is refused, so a later release brings nothing in unseen. What does harm all the same is each site's to say.
+Every parameter that a release reads is in exactly one table, here or there (tests/policies/test_contract.py). One that is in
+no table is refused, so that a parameter of a later release is judged before it passes.
 
 Source: slurm.conf(5), slurmdbd.conf(5), cgroup.conf(5) of 26.05 and 25.11.
 """
@@ -17,7 +17,7 @@ def _words(names: str) -> tuple[str, ...]:
 
 NUMBER: Final = r"[+-]?\d{1,19}k?|unlimited|infinite"
 SWITCH: Final = "yes|no|true|false|up|down|1|0"
-TIME: Final = r"[\d:-]{1,20}|unlimited|infinite"
+TIME: Final = r"[\d:-]{1,20}|unlimited|infinite|none"
 TEXT: Final = r"(?!/)(?:(?!://)[\w=.:;/%|+*\[\]@ ()-]){1,1000}"
 """Words, numbers, assignments and names of plugins; no path, no address, no quotation."""
 PLUGIN: Final = r"\w{1,60}/\w{1,60}"
@@ -78,7 +78,7 @@ SENT: Final = "data stays in the cluster with what is allowed"
 PERMITTED: Final = {
     "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
     "accountingstorageparameters": (r"max_step_records=\d+", "the operator owns the way to the database"),
-    "acctgatherprofiletype": ("acct_gather_profile/(none|hdf5)", SENT),
+    "acctgatherprofiletype": ("(acct_gather_profile/)?(none|hdf5)", SENT),
     "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
     "communicationparameters": (
         r"noaddrcache|enableipv6|disableipv4|block_null_hash|nocon?tldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
@@ -93,36 +93,36 @@ PERMITTED: Final = {
     "slurmdsyslogdebug": (QUIET, LOGS),
     "debuglevelsyslog": (QUIET, LOGS),
     "disablerollups": ("no|false|0", "no usage is counted, so limits and fair share stand still"),
-    "hashplugin": ("hash/(k12|sha3)", "messages between daemons aren't held against their signature"),
+    "hashplugin": ("(hash/)?(k12|sha3)", "messages between daemons aren't held against their signature"),
     "interactivestepoptions": (
         r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|/bin/(ba|z|da)?sh)( -l)?",
         "every salloc runs it",
     ),
-    "jobacctgathertype": ("jobacct_gather/(linux|cgroup)", "memory and time of jobs aren't counted"),
-    "jobcomptype": ("jobcomp/(none|filetxt)", SENT),
+    "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup)", "memory and time of jobs aren't counted"),
+    "jobcomptype": ("(jobcomp/)?(none|filetxt)", SENT),
     "metricsauthusers": (r"(?!all$|\*)[\w.-]+", "names of users and jobs are shown to everybody"),
     "preemptmode": ("off|requeue|suspend|gang|within|priority", "jobs are ended for others"),
     "priorityusageresetperiod": ("none|daily|weekly|monthly|quarterly|yearly", "the usage of all users is forgotten"),
-    "proctracktype": ("proctrack/cgroup", "processes leave their job, and go on after it"),
+    "proctracktype": ("(proctrack/)?cgroup", "processes leave their job, and go on after it"),
     "requeueexit": (r"[1-9]\d*(-\d+)?", "jobs that ended well begin again"),
     "schedulerparameters": (rf"(?!sched_interval=-|max_script_size=0)(?:{TEXT})", "nothing is scheduled"),
-    "schedulertype": ("sched/(backfill|builtin)", "nothing is scheduled"),
-    "selecttype": ("select/cons_tres", "slurmctld forgets all jobs where this changes"),
+    "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
+    "selecttype": ("(select/)?cons_tres", "slurmctld forgets all jobs where this changes"),
     "slurmctldparameters": (
         r"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action)[a-z][\w=.:/-]{1,80}",
         "users run programs, end reservations, or records of jobs are dropped",
     ),
     "slurmdparameters": (rf"(?!config_overrides)(?:{TEXT})", "jobs are given memory and processors that the pods lack"),
     "slurmdport": ("6818", "the operator's pods listen at 6818"),
-    "storagetype": ("accounting_storage/mysql", SENT),
-    "taskplugin": ("task/(cgroup|affinity)", "jobs take processors, memory and devices of others"),
-    "tlstype": ("tls/(none|s2n)", SENT),
+    "storagetype": ("(accounting_storage/)?mysql", SENT),
+    "taskplugin": ("(task/)?(cgroup|affinity)", "jobs take processors, memory and devices of others"),
+    "tlstype": ("(tls/)?(none|s2n)", SENT),
 }
 """Parameters of which some values do harm: each part between commas is of this form, else what stands beside it happens."""
 WITHOUT_CGROUPS: Final = {
-    "proctracktype": ("proctrack/linuxproc", PERMITTED["proctracktype"][1]),
-    "taskplugin": ("task/(none|affinity)", PERMITTED["taskplugin"][1]),
-    "jobacctgathertype": ("jobacct_gather/(linux|none)", PERMITTED["jobacctgathertype"][1]),
+    "proctracktype": ("(proctrack/)?linuxproc", PERMITTED["proctracktype"][1]),
+    "taskplugin": ("(task/)?(none|affinity)", PERMITTED["taskplugin"][1]),
+    "jobacctgathertype": ("(jobacct_gather/)?(linux|none)", PERMITTED["jobacctgathertype"][1]),
 }
 """The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
 PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"]}
