@@ -17,7 +17,6 @@ from slurm_rules.made import MADE
 from slurm_rules.slurm_conf import Line, lines
 from slurm_rules.world import World
 
-_SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
 _URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
 _KEYS_AT_ONCE: Final = 2
 _TABLE: Final[Mapping[str, Any]] = MADE.get("conf", {})
@@ -30,6 +29,9 @@ _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 _LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
 _LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_SET: Final = re.compile(_TABLE.get("set", "(?!)"))
+_PATH: Final = re.compile(_TABLE.get("path", "(?!)"))
+_PARTS: Final = re.compile(_TABLE.get("parts", "(?!)"))
 _KEYS_READ: Final = re.compile(_TABLE.get("keysRead", "(?!)"))
 _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
 
@@ -88,7 +90,9 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
     elif name in _TABLE["elsewhere"]:
         yield f"{name} gives another host data, or its word"
     elif name in _TABLE["programs"]:
-        if not all(below(part, _TABLE["programFolders"]) for part in value.split(":")) or not _PLAIN.fullmatch(value):
+        program, *arguments = value.split(" ")
+        own = all(below(part, _TABLE["programFolders"]) for part in program.split(":"))
+        if not own or not all(_PLAIN.fullmatch(each) for each in (program, *arguments)):
             yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
     elif name in _TABLE["writes"]:
         if not below(value, _TABLE["writes"][name]):
@@ -172,15 +176,16 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
         yield f"{key} leads to {value[:60]}"
     elif low.endswith("host") or low == "include":
         yield f"{key} of {file} names {value[:60]}"
+    elif row := _TABLE.get(file, {}).get(low):
+        yield from _form(key, value, row)
     elif value.startswith("/"):
         runs = low.startswith(tuple(_TABLE["runKeys"])) or low.endswith(tuple(_TABLE["runKeys"]))
         inside = _TABLE["programFolders"] if runs else [*_TABLE["programFolders"], *_TABLE["writeFolders"]]
-        path = re.split(r"[\[,]", value)[0]
-        if not (_is_device(path) and not runs) and not below(path, inside):
-            yield f"{key} names {value[:60]}, which isn't of the image"
-    elif row := _TABLE.get(file, {}).get(low):
-        yield from _form(key, value, row)
-    elif file in _TABLE["shells"] and re.search(r"[;|&`$<>]", value):
+        for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, _PARTS.findall(value)):
+            device = not runs and _is_device(part)
+            if not _PATH.fullmatch(part) or not (device or below(part.partition("[")[0], inside)):
+                yield f"{key} names {part[:60]}, which isn't of the image, a device, or a place to write"
+    if file in _TABLE["shells"] and low not in _TABLE["expressions"] and re.search(r"[;|&`$<>]", value):
         yield f"{key} of {file} runs a shell"
 
 

@@ -29,7 +29,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_./%@:+=,*?-]+")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "m": 720}
 _SPANK: Final = re.compile(r"(?:required|optional)\s+(\S+)|include\s+(\S+)")
-_SET: Final = re.compile(r"(?<![A-Za-z])([A-Za-z]{1,60}+)[ \t]{0,9}[=:][ \t]{0,9}(\S{1,500})")
+_SET: Final = re.compile(tables.SET)
+_PARTS: Final = re.compile(tables.PARTS)
+_PATH: Final = re.compile(tables.PATH)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 """What slurmctld reads as a decimal number: 030 is 24, and 0x10 is 16."""
 _IMAGES: Final = ", ".join(tables.PROGRAM_FOLDERS)
@@ -49,9 +51,13 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None
     if key in tables.ELSEWHERE:
         return SENDS, "gives another host data, or its word: jobs, accounts or keys leave the cluster by it"
     if key in tables.PROGRAMS:
-        own = all(_below(part, tables.PROGRAM_FOLDERS) for part in text.split(":")) and _PLAIN.fullmatch(text)
+        program, *arguments = text.split(" ")
+        own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
+        own = own and all(_PLAIN.fullmatch(each) for each in (program, *arguments))
         return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
     if key in tables.FILES:
+        if "://" in text:
+            return SENDS, "leads to another host"
         named = ", ".join(tables.FILES[key])
         return None if _below(text, tables.FILES[key]) else (WRITES, f"is {shown(value)}: daemons write below {named}")
     if key.startswith("purge") or key in tables.PURGES or key in permitted.LEAST:
@@ -124,23 +130,29 @@ def _of_image(path: str) -> bool:
 
 def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
     where = f"has {name_of(key)} on line {number}, which"
-    if "://" in value or value.startswith("//") or key.lower().endswith("host"):
+    low = key.lower()
+    if "://" in value or value.startswith("//") or low.endswith("host"):
         yield SENDS, f"{where} leads to another host"
-    elif key.lower() == "include":
+    elif low == "include":
         yield RUNS, f"{where} reads another file"
+    elif row := permitted.IN_FILES.get(file, {}).get(low):
+        if fault := _form(value, *row):
+            yield fault[0], f"{where} {fault[1]}"
     elif value.startswith("/"):
-        runs = key.lower().startswith(tables.RUN_KEYS) or key.lower().endswith(tables.RUN_KEYS)
-        inside = tables.PROGRAM_FOLDERS if runs else (*tables.PROGRAM_FOLDERS, *tables.FILE_FOLDERS)
-        path = re.split(r"[\[,]", value)[0]
-        device = path.startswith(tables.DEVICES) and ".." not in path and not runs
-        if not device and not _below(path, inside):
-            yield RUNS, f"{where} names {shown(value)}, which isn't of the image"
-    elif file == "cgroup.conf" and key.lower() in permitted.CGROUP:
-        form, harm = permitted.CGROUP[key.lower()]
-        if not re.fullmatch(form, value, re.IGNORECASE):
-            yield BOUNDS, f"has {name_of(key)} {shown(value)} on line {number}: {harm}"
-    elif file in tables.SHELLS and re.search(r"[;|&`$<>]", value):
+        yield from _paths(low, value, where)
+    if file in tables.SHELLS and low not in tables.EXPRESSIONS and re.search(r"[;|&`$<>]", value):
         yield RUNS, f"{where} runs a shell"
+
+
+def _paths(key: str, value: str, where: str) -> Iterator[Fault]:
+    """What is wrong with a value that is a program, or paths between commas."""
+    runs = key.startswith(tables.RUN_KEYS) or key.endswith(tables.RUN_KEYS)
+    inside = tables.PROGRAM_FOLDERS if runs else (*tables.PROGRAM_FOLDERS, *tables.FILE_FOLDERS)
+    for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, _PARTS.findall(value)):
+        device = not runs and part.startswith(tables.DEVICES) and ".." not in part
+        if not _PATH.fullmatch(part) or not (device or _below(part.partition("[")[0], inside)):
+            said = "isn't of the image" if runs else "is neither a device nor below a folder of daemons"
+            yield RUNS if runs else WRITES, f"{where} names {shown(part)}, which {said} ({', '.join(inside)})"
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

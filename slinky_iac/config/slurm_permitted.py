@@ -50,10 +50,10 @@ archivetxn archiveusage disablearchivecommands disablecoorddbd trackslurmctlddow
     ),
     **dict.fromkeys(
         _words("""
-accountingstoragetres accountingstoreflags bcastexclude burstbufferparameters clifilterparameters cpufreqdef cpufreqgovernors
+accountingstoragetres accountingstoreflags burstbufferparameters clifilterparameters cpufreqdef cpufreqgovernors
 dataparserparameters defaultqos dependencyparameters enforcepartlimits federationparameters gpufreqdef grestypes
-healthchecknodestate jobacctgatherfrequency jobacctgatherparams launchparameters licenseparameters licenses logtimeformat
-mcsparameters metricsparameters mpidefault mpiparams parameters preemptparameters priorityflags priorityparameters
+healthchecknodestate jobacctgatherfrequency launchparameters licenseparameters licenses logtimeformat
+maildomain mcsparameters metricsparameters mpidefault mpiparams parameters preemptparameters priorityflags priorityparameters
 prioritysitefactorparameters priorityweighttres privatedata prologflags propagateresourcelimits
 propagateresourcelimitsexcept reconfigflags requeueexithold sbcastparameters scronparameters selecttypeparameters
 srunportrange suspendexcnodes suspendexcparts suspendexcstates switchparameters taskpluginparam
@@ -79,9 +79,10 @@ PERMITTED: Final = {
     "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
     "accountingstorageparameters": (r"max_step_records=\d+", "the operator owns the way to the database"),
     "acctgatherprofiletype": ("(acct_gather_profile/)?(none|hdf5)", SENT),
+    "bcastexclude": (r"none|/[\w./+-]{1,200}", "it is a list of folders"),
     "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
     "communicationparameters": (
-        r"noaddrcache|enableipv6|disableipv4|block_null_hash|nocon?tldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
+        r"noaddrcache|enableipv6|disableipv4|block_null_hash|noctldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
         r"|(keepalive\w+|keep_alive\w*|host_unreach_retry_count|getnameinfo_cache_timeout)=\d+",
         "daemons don't find each other",
     ),
@@ -95,16 +96,21 @@ PERMITTED: Final = {
     "disablerollups": ("no|false|0", "no usage is counted, so limits and fair share stand still"),
     "hashplugin": ("(hash/)?(k12|sha3)", "messages between daemons aren't held against their signature"),
     "interactivestepoptions": (
-        r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|/bin/(ba|z|da)?sh)( -l)?",
-        "every salloc runs it",
+        r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|((/usr)?/bin/)?(ba|z|da|tc|c)?sh)( -l)?",
+        "every salloc runs it; options and $SHELL are allowed",
     ),
+    "jobacctgatherparams": (rf"(?!overmemorykill)(?:{TEXT})", "jobs are ended over memory that they did not use"),
     "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup)", "memory and time of jobs aren't counted"),
     "jobcomptype": ("(jobcomp/)?(none|filetxt)", SENT),
     "metricsauthusers": (r"(?!all$|\*)[\w.-]+", "names of users and jobs are shown to everybody"),
     "preemptmode": ("off|requeue|suspend|gang|within|priority", "jobs are ended for others"),
+    "prepplugins": ("(prep/)?script", "another program runs at the beginning and the end of every job"),
     "priorityusageresetperiod": ("none|daily|weekly|monthly|quarterly|yearly", "the usage of all users is forgotten"),
     "proctracktype": ("(proctrack/)?cgroup", "processes leave their job, and go on after it"),
-    "requeueexit": (r"[1-9]\d*(-\d+)?", "jobs that ended well begin again"),
+    "requeueexit": (
+        r"[1-9]\d{0,2}",
+        "jobs that ended well, or by a fault of their own, begin again; name single exit codes",
+    ),
     "schedulerparameters": (rf"(?!sched_interval=-|max_script_size=0)(?:{TEXT})", "nothing is scheduled"),
     "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
     "selecttype": ("(select/)?cons_tres", "slurmctld forgets all jobs where this changes"),
@@ -116,19 +122,26 @@ PERMITTED: Final = {
     "slurmdport": ("6818", "the operator's pods listen at 6818"),
     "storagetype": ("(accounting_storage/)?mysql", SENT),
     "taskplugin": ("(task/)?(cgroup|affinity)", "jobs take processors, memory and devices of others"),
+    "tmpfs": (r"/[\w./%+-]{1,200}", "it is a folder, whose size slurmd tells"),
     "tlstype": ("(tls/)?(none|s2n)", SENT),
 }
 """Parameters of which some values do harm: each part between commas is of this form, else what stands beside it happens."""
 WITHOUT_CGROUPS: Final = {
     "proctracktype": ("(proctrack/)?linuxproc", PERMITTED["proctracktype"][1]),
     "taskplugin": ("(task/)?(none|affinity)", PERMITTED["taskplugin"][1]),
+    "jobacctgatherparams": (rf"(?!overmemorykill)(?:{TEXT})", "jobs are ended over memory that they did not use"),
     "jobacctgathertype": ("(jobacct_gather/)?(linux|none)", PERMITTED["jobacctgathertype"][1]),
 }
 """The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
 PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"]}
 """The same for a PartitionName= line."""
 CGROUP: Final = {
-    **{"allowedramspace": (r"[1-9]\d\d+(\.\d+)?", "jobs are ended before they use the memory that they asked for")},
+    **{
+        "allowedramspace": (
+            r"9\d(\.\d+)?|[1-9]\d\d+(\.\d+)?",
+            "jobs are ended before they use the memory that they asked for; 90 or more",
+        )
+    },
     **dict.fromkeys(
         _words("constraincores constraindevices constrainramspace"),
         ("yes|true|1", "jobs take processors, memory and devices of others"),
@@ -140,12 +153,15 @@ LEAST: Final = {
     **{"inactivelimit": (120, True), "minjobage": (2, False), "batchstarttimeout": (10, False), "killwait": (10, False)},
     **{"epilogtimeout": (10, True), "prologtimeout": (10, True), "prologepilogtimeout": (10, True)},
     **{"maxjobcount": (1000, False), "maxstepcount": (1000, False), "maxjobid": (100_000, False)},
-    **{"maxdbdmsgs": (10_000, True), "unkillablesteptimeout": (60, False), "vsizefactor": (100, True)},
+    **{"maxdbdmsgs": (10_000, True), "unkillablesteptimeout": (60, False), "vsizefactor": (200, True)},
     **{"defmempercpu": (64, True), "defmempergpu": (64, True), "defmempernode": (64, True)},
     **{"waittime": (10, True), "resumetimeout": (60, False), "suspendtimeout": (30, False)},
 }
 """The lowest number with which no job is lost for a slow answer or a small table, and whether 0 stands for "never"."""
 
+GRES: Final = {"flags": (r"(?!countonly)\w+", "jobs are given devices that are not there, or two of them the same")}
+"""The same for gres.conf."""
+IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES}
 OWN_RULES: Final = ("nodename", "partitionname", "nodeset", "authaltparameters", "storageparameters")
 """Lines of several parameters, and parameters that this program writes: rules of their own judge them."""
 
@@ -157,6 +173,6 @@ def table() -> dict[str, object]:
         "permitted": {name: list(row) for name, row in PERMITTED.items()},
         "withoutCgroups": {name: list(row) for name, row in WITHOUT_CGROUPS.items()},
         "partition": {name: list(row) for name, row in PARTITION.items()},
-        "cgroup.conf": {name: list(row) for name, row in CGROUP.items()},
+        **{file: {name: list(row) for name, row in rows.items()} for file, rows in IN_FILES.items()},
         "least": {name: list(row) for name, row in LEAST.items()},
     }

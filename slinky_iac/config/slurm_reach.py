@@ -40,15 +40,14 @@ PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64
 """Where an image has its programs and libraries."""
 _OWN_FOLDERS: Final = ("/var/spool", "/run", "/var/run", "/var/lib")
 FILE_FOLDERS: Final = (
-    *("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/dev/null"),
+    *("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/var/tmp", "/var/lib/slurm", "/dev/null"),
     *("/scratch", "/local", "/localscratch", "/lscratch", "/var/nvme", "/nvme", "/raid", "/mnt", "/data"),
 )
 """Where daemons may write: the system's folders for it, and what sites call the local disks of their nodes."""
 FILES: Final = {
     **dict.fromkeys(_words("slurmctldpidfile slurmdpidfile slurmdspooldir pidfile"), _OWN_FOLDERS),
-    **dict.fromkeys(
-        _words("slurmctldlogfile slurmdlogfile slurmschedlogfile tmpfs logfile archivedir jobcomploc"), FILE_FOLDERS
-    ),
+    **dict.fromkeys(_words("slurmctldlogfile slurmdlogfile slurmschedlogfile logfile jobcomploc"), FILE_FOLDERS),
+    "archivedir": ("/var/log", "/var/spool", "/var/lib/slurm", "/scratch", "/mnt", "/data", "/archive"),
 }
 """Parameters whose value is a file or folder that a daemon writes, and below which folders it may be: what a daemon later
 runs or trusts, in none where users may rename and write."""
@@ -56,9 +55,9 @@ ELSEWHERE: Final = _words("""
 accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass accountingstorageuser
 backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
 storagepassscript jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
-jobcredentialpubliccertificate maildomain sallocdefaultcommand slurmctldaddr certgenparameters certgentype
+jobcredentialpubliccertificate sallocdefaultcommand slurmctldaddr certgenparameters certgentype
 certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype
-prepplugins prepparameters
+prepparameters
 """)
 """Parameters by which another host gets data or is believed, or that take what is the operator's."""
 PURGES: Final = ("jobpurge", "steppurge")
@@ -92,6 +91,14 @@ RUN_KEYS: Final = ("helper", "runtime", "exec", "program", "script", "command", 
 """Beginnings and ends of names in files whose value a daemon runs."""
 SHELLS: Final = ("oci.conf", "burst_buffer.conf", "helpers.conf")
 """Files whose values a shell runs."""
+EXPRESSIONS: Final = ("envexclude", "runtimeenvexclude")
+"""Names in these whose value is a regular expression, which nothing runs (oci.conf(5))."""
+SET: Final = r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,59}+)[ \t]{0,9}[=:][ \t]{0,9}(\"[^\"]{0,500}\"|\S{1,500})"
+"""A name and its value, as these files have them; a value in quotes may have blanks."""
+PARTS: Final = r"(?:[^,\[]++|\[[^\]]*+\]?)++"
+"""One path of a value that has several between commas; commas in brackets don't part."""
+PATH: Final = r"[\w./%+~-]{1,400}(\[[\d,-]{1,400}\][\w./%+~-]{0,400}){0,4}"
+"""One path, or several by numbers in brackets."""
 RELEASES: Final = ("25.11", "26.05")
 """Releases of Slurm whose parameters are known."""
 
@@ -126,6 +133,10 @@ def table() -> dict[str, object]:
         "devices": list(DEVICES),
         "runKeys": list(RUN_KEYS),
         "shells": list(SHELLS),
+        "expressions": list(EXPRESSIONS),
+        "set": SET,
+        "parts": PARTS,
+        "path": PATH,
         "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
         "slurmdbd": known("slurmdbd.conf"),
     }

@@ -23,6 +23,9 @@ PASSING = {"Event", "ComponentStatus"}
 """Kinds that a snapshot leaves out: they come and go by themselves."""
 HEARTBEATS = "kube-node-lease"
 """A namespace that a snapshot leaves out: kubelets make their leases there some time after a lab is up."""
+OPERATOR_STANDS_S = 420
+"""slurm-operator counts pods to make before it uncordons those that stay. Where one of these has just gone, it gives up
+there, and makes no pod until the count is five minutes old (``manageReplicas`` of 1.2.1 and 1.3.0-rc1; watched on 1.2.1)."""
 Settings = dict[str, Any]
 """The ``config`` mapping of a Pulumi.<stack>.yaml."""
 

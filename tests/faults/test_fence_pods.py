@@ -29,8 +29,9 @@ NEEDED = ("validatingadmissionpolicybinding", policy_name(NAMESPACE, "slurm", "n
 REFUSED = "which has not reported its node as drained"
 RECOVERY_S = 240
 """slurm-operator repeats what failed after twice as long each time."""
-AFTER_REFUSAL_S = 420
-"""One that deletes before it has reported the drain is refused, and then leaves the NodeSet alone for five minutes."""
+AFTER_REFUSAL_S = 720
+"""One that deletes before it has reported the drain is refused, and then leaves the NodeSet alone for five minutes; one of
+these deletions may meet the next such time."""
 
 
 def up(gated: Gated) -> None:

@@ -197,10 +197,27 @@ FILES = {
         "required /usr/lib/a.so b=c",
     ),
     "job_submit.lua": ("os.execute('x')", "return 0", "package.path='x'"),
-    "oci.conf": ("RunTimeRun=runc %n; id", "RunTimeRun=runc %n", "ContainerPath=/tmp/x", "ContainerPath=/home/x"),
+    "oci.conf": (
+        'RunTimeRun="/usr/bin/runc run; id"',
+        'EnvExclude="^(A|B)="',
+        "RunTimeRun=runc %n; id",
+        "RunTimeRun=runc %n",
+        "ContainerPath=/tmp/x",
+        "ContainerPath=/home/x",
+    ),
     "acct_gather.conf": ("ProfileInfluxDBHost=x", "ProfileHDF5Dir=/scratch/p", "ProfileHDF5Dir=/root", "X=https://x"),
     "cgroup.conf": ("ConstrainDevices=no", "ConstrainDevices=yes", "ConstrainSwapSpace=no", "CgroupPlugin=disabled"),
-    "gres.conf": ("Name=gpu File=/dev/nvidia[0-3]", "Name=gpu File=/home/x", "Include x.conf", "Include=/home/x"),
+    "job_container.conf": ("Dirs=/var/tmp,/tmp", "Dirs=/tmp,/etc", 'Dirs="/tmp, /etc"', "BasePath=/local/%u"),
+    "gres.conf": (
+        *("Name=gpu File=/dev/nvidia0,/dev/sda", "Name=gpu File=/dev/nvidia[0-1,3]", "File=/dev/nvidia0,/dev/sda]"),
+        *(
+            "Name=gpu Count=16 Flags=CountOnly",
+            "Name=gpu File=/dev/nvidia[0-3]",
+            "Name=gpu File=/home/x",
+            "Include x.conf",
+            "Include=/home/x",
+        ),
+    ),
 }
 
 

@@ -147,7 +147,8 @@ def _in_functions() -> Iterator[tuple[str, Use | None]]:
 
 def _of_tables() -> Iterator[tuple[str, Use]]:
     """Patterns of the pack's tables: all that a value may be, behind ``~``, and what parameters of Slurm may be."""
-    harmful = (slurm_permitted.PERMITTED, slurm_permitted.WITHOUT_CGROUPS, slurm_permitted.PARTITION, slurm_permitted.CGROUP)
+    harmful = (slurm_permitted.PERMITTED, slurm_permitted.WITHOUT_CGROUPS, slurm_permitted.PARTITION)
+    harmful += tuple(slurm_permitted.IN_FILES.values())
     forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
     for file in sorted(FOLDER.glob("*.json")):
