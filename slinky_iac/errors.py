@@ -37,7 +37,7 @@ class PluginRefused(SlinkyError):
 class HostlistError(SlinkyError):
     """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read.
 
-    ``why`` says it without the expression, for settings: there a secret may stand in its place.
+    ``why`` says it without the expression, for messages about settings, where it may be a secret that was pasted.
     """
 
     def __init__(self, message: str, why: str) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.chart_values import SAME, Left, Several, texts, word
-from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_owned import OWNED, set_instead
+from slinky_iac.config.shown import hidden, name_of
+from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 
 _PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
 _MEMBER: Final = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
@@ -24,7 +24,8 @@ _EACH: Final = frozenset(
 )
 """Parameters of slurm.conf of which Slurm reads each line, in lower case (S_P_ARRAY)."""
 _NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
-_ITS_OWN: Final = "Slurm reads each such line by its own, and a mapping has a parameter once, with one value"
+_ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a parameter once, with one value"
+_DIGITS: Final = 9
 _Pairs = list[tuple[str, str]]
 
 
@@ -34,8 +35,9 @@ def slurm_conf(value: object) -> object:
 
 
 def slurmdbd_conf(value: object) -> object:
-    """Lines of slurmdbd.conf as a mapping."""
-    return _of_lines(_lines(value), slurm_conf=False).several() if isinstance(value, str) else texts(value)
+    """Lines of slurmdbd.conf, or the chart's mapping, as a mapping."""
+    lines = _lines(value) if isinstance(value, str) else _as_lines(value)
+    return _of_lines(lines, slurm_conf=False).several() if lines is not None else texts(value)
 
 
 def words(value: object) -> object:
@@ -80,12 +82,14 @@ class _Lines:
     parameters: dict[str, str] = field(default_factory=dict)
     hosts: list[dict[str, Any]] = field(default_factory=list)
     partitions: dict[str, Any] = field(default_factory=dict)
+    most_nodes: int | None = None
     left: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def several(self) -> Several:
         """All of it as settings."""
-        settings = {SAME: self.parameters, "external.slurmdHosts": self.hosts, "partitions": self.partitions}
+        settings: dict[str, object] = {SAME: self.parameters, "external.slurmdHosts": self.hosts}
+        settings |= {"partitions": self.partitions, "cluster.maxNodeCount": self.most_nodes}
         return Several({place: each for place, each in settings.items() if each}, self.left, self.notes)
 
     def once(self, pairs: _Pairs) -> dict[str, str]:
@@ -99,52 +103,72 @@ class _Lines:
         return dict(last.values())
 
     def leave(self, line: str, why: str) -> None:
-        """Name a line that isn't carried over; of a long one its first word."""
+        """Name a line that isn't carried over; of a long one its first word, of a password its name."""
         key, equals, value = line.split(maxsplit=1)[0].partition("=")
-        self.left.append((f" ({name_of(key)}{equals}{name_of(value)})", why))
+        shown = "" if hidden(key) else f"{equals}{name_of(value)}"
+        self.left.append((f" ({name_of(key)}{shown})", why))
 
 
 def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
     """``slurm_conf``: of slurm.conf, where some lines are settings of their own."""
+    owned = OWNED if slurm_conf else OWNED_BY_DATABASE
     found = _Lines()
     pairs: _Pairs = []
-    inherited: set[str] = set()
+    defaults: dict[str, dict[str, tuple[str, str]]] = {}
     for line in lines:
         try:
             own = _pairs(line)
         except Left as why:
             key = line.split()[0].lower()
-            found.leave(line, set_instead(key) if slurm_conf and key in OWNED else str(why))
+            found.leave(line, set_instead(key, owned) if key in owned else str(why))
             continue
         kind = own[0][0].lower()
         if slurm_conf and kind in _EACH - _SETTINGS.keys() and len(own) > 1:
             found.leave(line, set_instead(kind) if kind in OWNED else _ITS_OWN)
         elif not slurm_conf or kind not in _SETTINGS:
             pairs += own
-        elif kind in inherited or own[0][1].upper() == "DEFAULT":
-            inherited.add(kind)
-            found.leave(
-                line, f"a line {own[0][0]}=DEFAULT gives it parameters, which each has itself here; {set_instead(kind)}"
-            )
-        elif twice := _SETTINGS[kind](found, own):
-            found.leave(line, twice)
-    times = Counter(key.lower() for key, _ in pairs)
-    many = {name for name in times.keys() & _EACH if times[name] > 1} if slurm_conf else set()
-    for key, value in pairs:
-        if key.lower() in many:
-            found.leave(f"{key}={value}", set_instead(key) if key.lower() in OWNED else _ITS_OWN)
-    found.parameters = found.once([(key, value) for key, value in pairs if key.lower() not in many])
+        elif own[0][1].upper() == "DEFAULT":
+            if kind not in defaults:
+                found.notes.append(f"{own[0][0]}=DEFAULT is in each {own[0][0]}= line that follows it, as Slurm reads it")
+            defaults.setdefault(kind, {}).update({key.lower(): (key, value) for key, value in own[1:]})
+        else:
+            inherited = defaults.get(kind, {}).keys() - {key.lower() for key, _ in own}
+            own += [each for key, each in defaults.get(kind, {}).items() if key in inherited]
+            if twice := _SETTINGS[kind](found, own):
+                found.leave(line, twice)
+    found.parameters = found.once(list(_kept(found, pairs, owned, slurm_conf=slurm_conf)))
     return found
+
+
+def _kept(found: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf: bool) -> Iterator[tuple[str, str]]:
+    """Parameters that ``extraConf`` may have; others are put in their place, or left out."""
+    times = Counter(key.lower() for key, _ in pairs)
+    for key, value in pairs:
+        name = key.lower()
+        if slurm_conf and name == "maxnodecount" and value.isdigit() and len(value) < _DIGITS:
+            found.most_nodes = int(value)
+        elif name in owned and name not in _SETTINGS:
+            found.leave(f"{key}={value}", set_instead(key, owned))
+        elif slurm_conf and name in _EACH and times[name] > 1:
+            found.leave(f"{key}={value}", _ITS_OWN)
+        else:
+            yield key, value
 
 
 def _of_mapping(value: object) -> object:
     """The chart's mapping, which it writes as ``Key=Value`` lines."""
+    lines = _as_lines(value)
+    return value if lines is None else _of_lines(lines).several()
+
+
+def _as_lines(value: object) -> list[str] | None:
+    """A mapping's parameters as lines, values that have blanks in quotes; None where it is none."""
     own = conf(value)
     if not isinstance(own, Mapping):
-        return own
-    found = _of_lines(f"{key}={each}" for key, each in own.items() if key.lower() in _SETTINGS)
-    found.parameters = {key: each for key, each in own.items() if key.lower() not in _SETTINGS}
-    return found.several()
+        return None
+    lined = {"nodename", "partitionname"}
+    bare = {key for key, each in own.items() if " " not in each or each.startswith('"') or key.lower() in lined}
+    return [f"{key}={each}" if key in bare else f'{key}="{each}"' for key, each in own.items()]
 
 
 def _host(found: _Lines, pairs: _Pairs) -> str:

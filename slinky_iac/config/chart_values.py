@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
 
+_RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
+"""What tags of Slinky's images begin with: 25.11-ubuntu24.04."""
 Take = Callable[[Any], object]
 _WHOLE: Final = re.compile(r"[0-9]+")
 SAME: Final = ""
@@ -68,7 +70,9 @@ def image(name: str) -> Take:
         if not (tag or digest):
             raise Left("the image has no tag: without one two pods may run two versions")
         base = repository or name
-        return f"{base}@{digest}" if digest else f"{base}:{tag}"
+        text = f"{base}@{digest}" if digest else f"{base}:{tag}"
+        release = _RELEASE.match(str(tag)) if name.endswith("/slurmctld") else None  # slurmd may be older
+        return Several({SAME: text, "cluster.slurmVersion": release[0]}) if release else text
 
     return take
 

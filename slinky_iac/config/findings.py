@@ -145,6 +145,10 @@ class Level(StrEnum):
     """Something that the outside half must do, or that this program did without being asked."""
 
 
+OF_ONE_PLACE: Final = frozenset({"slurm-bounds", "slurm-runs", "slurm-sends", "slurm-writes"})
+"""Ids that refuse, and are acknowledged for one setting alone: ``slurm-runs@controller.extraConf.Prolog``."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One sentence about one setting: what was found, what follows, what to do next."""
@@ -209,9 +213,14 @@ def use(instead: str, words: str) -> str:
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
-    """The same findings; those whose id is in ``reasons`` have their reason. An error without an id never has one, and one
-    with an id warns then."""
-    return tuple(_with(each, reasons.get(each.id, "")) if each.id else each for each in found)
+    """The same findings; those whose id, or ``ID@PATH``, is in ``reasons`` have their reason. An error without an id never
+    has one; one with an id needs its path too, and warns then."""
+    return tuple(_with(each, _reason(each, reasons)) if each.id else each for each in found)
+
+
+def _reason(found: Finding, reasons: Mapping[str, str]) -> str:
+    anywhere = "" if found.id in OF_ONE_PLACE else reasons.get(found.id, "")
+    return reasons.get(f"{found.id}@{found.path}", anywhere)
 
 
 def _with(found: Finding, reason: str) -> Finding:

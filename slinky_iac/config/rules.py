@@ -371,12 +371,14 @@ def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tupl
     passed_over = frozenset() if config.auth.makes_daemons else OF_DAEMONS
     found = [each for rule in RULES if rule not in passed_over for each in rule(config, secrets)]
     of_a_look = (api.missing.id for part in PARTS for api in part.apis(config))
-    return acknowledged((*found, *_without_cause(config, {*(each.id for each in found), *of_a_look})), config.acknowledged)
+    possible = {key for each in found for key in (each.id, f"{each.id}@{each.path}")}
+    return acknowledged((*found, *_without_cause(config, {*possible, *of_a_look})), config.acknowledged)
 
 
 def _without_cause(config: StackConfig, possible: set[str]) -> Iterator[Finding]:
     for name in config.acknowledged:
-        if name in KINDS and name not in possible and name not in NOT_OF_RULES:
+        kind = name.partition("@")[0]
+        if kind in KINDS and name not in possible and kind not in NOT_OF_RULES:
             said = "acknowledges a finding that this stack doesn't have; remove the line"
             yield at(f"acknowledged.{name}").info(said, id="nothing-to-acknowledge")
 

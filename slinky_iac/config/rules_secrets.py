@@ -13,29 +13,12 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import NOTHING, Finding, at, use
+from slinky_iac.config.findings import Finding, at, use
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import BY_NAME, SLURM
 
-OWNED_BY_DATABASE: Final = {
-    "authtype": "keys.auth",
-    "authinfo": "keys",
-    "authalttypes": "keys",
-    "authaltparameters": "keys",
-    "dbdaddr": "cluster.resourceName",
-    "dbdhost": "cluster.resourceName",
-    "dbdport": f"{NOTHING}it is always 6819",
-    "pidfile": f"{NOTHING}the operator knows the process",
-    "slurmuser": "cluster.images.slurmdbd",
-    "storagehost": "accounting.database.host",
-    "storageloc": "accounting.database.name",
-    "storagepass": "the secret databasePassword",
-    "storageport": "accounting.database.port",
-    "storagetype": "accounting.database",
-    "storageuser": "accounting.database.username",
-}
-"""slurmdbd.conf parameters that may not be in ``accounting.extraConf``, in lower case, and where they are set instead."""
 _SECRET_WORDS: Final = frozenset(
     {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
 )

@@ -15,10 +15,9 @@ from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
 from slinky_iac.config.rules_slurm_files import cgroups_hold
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm_owned import OWNED
+from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
 
 RUNS: Final = "slurm-runs"
@@ -177,7 +176,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _refused(path: str, id_: str, said: str) -> Finding:
-    return at(path).refused(f"{said}. Change it, or acknowledge {id_} with the reason", id=id_)
+    return at(path).refused(f"{said}. Change it, or acknowledge {id_}@{path} with the reason", id=id_)
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ import re
 from typing import Final
 
 from slinky_iac.config import slurm_permitted, slurm_words
-from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE
 from slinky_iac.config.rules_slurm_conf import (
     OPERATOR_NODE_KEYS,
     SCRIPT_ENDINGS,
@@ -21,7 +20,7 @@ from slinky_iac.config.rules_slurm_conf import (
     TAKEN_ENDINGS,
     TAKEN_FILES,
 )
-from slinky_iac.config.slurm_owned import OWNED
+from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 
 
 def _words(names: str) -> frozenset[str]:

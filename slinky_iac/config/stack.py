@@ -14,7 +14,7 @@ from slinky_iac.config.adopted import Adopted
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import ContextName, FilePath, Reason, SlurmUser, Url, checked
-from slinky_iac.config.findings import GENERAL
+from slinky_iac.config.findings import GENERAL, OF_ONE_PLACE
 from slinky_iac.config.identity import Identity
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.sections import Cluster, Keys, Operator
@@ -58,7 +58,10 @@ _PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
 
 
 def _finding(value: str) -> str:
-    if value in KINDS or _PREFLIGHT.fullmatch(value):
+    kind, place, _ = value.partition("@")
+    if kind in OF_ONE_PLACE and not place:
+        raise Refused(value, f", which is acknowledged for one setting: {kind}@PATH, as the finding's message has it")
+    if kind in KINDS or _PREFLIGHT.fullmatch(kind):
         return value
     near = get_close_matches(value, KINDS, n=1)
     did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
@@ -230,7 +233,8 @@ class StackConfig(ClusterConfig):
     smoke: Smoke = Smoke()
     """Short jobs that show, after each `pulumi up`, that every partition runs jobs."""
     acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
-    """Findings that you accept: the id of each, as docs/findings.md lists it, and your reason. A preview no longer
+    """Findings that you accept: the id of each, as docs/findings.md lists it, and your reason. Of one that refuses the stack
+    the message has the id with its setting: `slurm-runs@controller.extraConf.MailProg`. A preview no longer
     warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
 
     def drain_of(self, nodeset: str) -> Drain:

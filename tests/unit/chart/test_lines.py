@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config.chart import advice, as_yaml
@@ -62,14 +63,50 @@ def test_a_line_that_has_no_setting_is_left_out_alone_with_what_check_would_say(
         """
     )
     assert settings["controller"]["extraConf"]["MinJobAge"] == "2"
-    assert settings["external"]["slurmdHosts"] == [{"name": "a", "config": {"CPUs": "4"}}]
+    hosts = settings["external"]["slurmdHosts"]
+    assert hosts == [{"name": "a", "config": {"CPUs": "4"}}, {"name": "b", "config": {"CPUs": "2"}}]
     assert {key.removeprefix("controller.extraConf ") for key in left} == {
-        "(SlurmctldHost=a)", "(SlurmctldHost=b)", "(DownNodes=x)", "(DownNodes=y)", "(Include)", "(NodeName=DEFAULT)",
-        "(NodeName=b)", "(a)",
+        "(SlurmctldHost=a)", "(SlurmctldHost=b)", "(DownNodes=x)", "(DownNodes=y)", "(Include)", "(a)",
     }  # fmt: skip
-    assert "set external.slurmdHosts instead" in left["controller.extraConf (NodeName=b)"]
     assert "set controller.external.host" in left["controller.extraConf (SlurmctldHost=a)"]
     assert "set controller.configFiles instead" in left["controller.extraConf (Include)"]
+
+
+def test_defaults_of_lines_are_in_each_that_follows_as_slurm_reads_them() -> None:
+    settings, left = taken(
+        """
+        controller:
+          extraConf: |
+            PartitionName=early Nodes=a
+            PartitionName=DEFAULT MaxTime=1-0 State=UP
+            PartitionName=all Nodes=ALL maxtime=7-0
+            PartitionName=DEFAULT State=DOWN DefMemPerCPU=100
+            PartitionName=late Nodes=b
+        """
+    )
+    assert left == {}
+    assert {name: each.get("config", {}) for name, each in settings["partitions"].items()} == {
+        "early": {},
+        "all": {"maxtime": "7-0", "State": "UP"},
+        "late": {"MaxTime": "1-0", "State": "DOWN", "DefMemPerCPU": "100"},
+    }
+
+
+@pytest.mark.parametrize("as_mapping", [False, True])
+def test_what_the_operator_or_a_setting_writes_is_left_out_and_a_password_is_nowhere(as_mapping: bool) -> None:
+    controller = {"SlurmUser": "slurm", "StateSaveLocation": "/var/spool/x", "MaxNodeCount": "300", "MinJobAge": "300"}
+    database = {"StoragePass": "hunter2", "DbdHost": "db", "PurgeJobAfter": "12months"}
+    written = [controller, database]
+    if not as_mapping:
+        written = ["".join(f"{key}={value}\n" for key, value in each.items()) for each in written]
+    names = ["extraConfMap" if as_mapping else "extraConf", "extraConf"]
+    values = {"controller": {names[0]: written[0]}, "accounting": {"enabled": True, names[1]: written[1]}}
+    read = found(yaml.safe_dump(values))
+    settings = read.taken.settings
+    assert settings["controller"]["extraConf"] == {"MinJobAge": "300"}
+    assert settings["accounting"]["extraConf"] == {"PurgeJobAfter": "12months"}
+    assert settings["cluster"]["maxNodeCount"] == 300
+    assert "hunter2" not in str(read)
 
 
 def test_of_a_parameter_that_is_there_twice_the_last_one_counts_as_for_slurm() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
 
 from slinky_iac.config import rules_slurm_reach
-from slinky_iac.config.findings import NOT_OF_RULES, Level
+from slinky_iac.config.findings import NOT_OF_RULES, OF_ONE_PLACE, Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.stack import KINDS
@@ -58,17 +59,29 @@ def test_an_error_has_no_id_and_nothing_accepts_it() -> None:
     errors = [each for each in findings(load(data)) if each.level is Level.ERROR]
     assert errors
     assert {each.id for each in errors} == {""}
-    accepting = merged(data, {"acknowledged": dict.fromkeys(set(KINDS), REASON)})
+    kinds = {f"{kind}@nodesets.gpu.replicas" if kind in OF_ONE_PLACE else kind for kind in KINDS}
+    accepting = merged(data, {"acknowledged": dict.fromkeys(kinds, REASON)})
     assert [each for each in findings(load(accepting)) if each.level is Level.ERROR and not each.reason] == errors
 
 
 @pytest.mark.parametrize("case", REACH, ids=ids)
 def test_what_is_refused_with_an_id_warns_once_it_is_accepted_with_a_reason(case: Case) -> None:
     (one,) = (each for each in findings(load(case.bad), case.secrets) if each.path == case.path)
-    with pytest.raises(ConfigError, match=f"acknowledge {one.id}"):
+    key = f"{one.id}@{one.path}"
+    with pytest.raises(ConfigError, match=f"acknowledge {re.escape(key)}"):
         require_sound((one,))
-    after = require_sound(findings(load(merged(case.bad, {"acknowledged": {one.id: REASON}})), case.secrets))
+    after = require_sound(findings(load(merged(case.bad, {"acknowledged": {key: REASON}})), case.secrets))
     assert [(each.level, each.reason) for each in after if each.path == case.path] == [(Level.WARNING, REASON)]
+
+
+def test_what_refuses_is_accepted_for_one_setting_and_for_no_other() -> None:
+    conf = {"extraConf": {"KillWait": "1", "SlurmdTimeout": "5"}}
+    with pytest.raises(ConfigError, match="slurm-bounds@PATH"):
+        load(minimal(controller=conf, acknowledged={"slurm-bounds": REASON}))
+    accepting = minimal(controller=conf, acknowledged={"slurm-bounds@controller.extraConf.KillWait": REASON})
+    with pytest.raises(ConfigError) as caught:
+        require_sound(findings(load(accepting)))
+    assert [fault.split(":")[0] for fault in caught.value.faults] == ["controller.extraConf.SlurmdTimeout"]
 
 
 @pytest.mark.parametrize(("settings", "kind"), of_a_look())
@@ -80,11 +93,11 @@ def test_what_a_look_at_the_cluster_may_find_can_be_accepted(settings: dict[str,
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - NOT_OF_RULES))
 def test_what_accepts_nothing_is_said(kind: str) -> None:
     sound = minimal(nodesets={"gpu": {"replicas": 1}})
+    kind = f"{kind}@controller.extraConf.KillWait" if kind in OF_ONE_PLACE else kind
     assert kind not in {each.id for each in findings(load(sound))}
     after = findings(load(merged(sound, {"acknowledged": {kind: REASON}})))
-    assert [(each.path, each.id) for each in after if each.path.startswith("acknowledged")] == [
-        (f"acknowledged.{kind}", "nothing-to-acknowledge")
-    ]
+    said = [(each.path[:17], each.id) for each in after if each.path.startswith("acknowledged")]
+    assert said == [(f"acknowledged.{kind}"[:17], "nothing-to-acknowledge")]
 
 
 @pytest.mark.parametrize(
