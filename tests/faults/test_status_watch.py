@@ -26,7 +26,8 @@ def drained(text: str) -> set[str]:
 def test_the_screen_follows_a_drain_from_its_first_node_to_its_end(gated: Gated, slurm: Slurm, tmp_path: Path) -> None:
     drain = {"deadline": "10m"}
     gated.reset(drain)
-    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "40") for node in NODES]
+    # The later the ordinal the sooner the end, so that the gate's choice doesn't hang on the second in which each began.
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", str(60 - 10 * at)) for at, node in enumerate(NODES)]
     slurm.await_running(*jobs)
     env = gated.stack.environment("status") | {"PYTHONPATH": str(ROOT)}
     with Terminal(tmp_path, width=WIDTH, height=HEIGHT, cwd=gated.stack.folder, env=env) as seen:
