@@ -137,6 +137,7 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     assert gated.changes() == []
 
 
+@pytest.mark.timeout(1800)  # ten minutes, and the operator may stand for five more (tests.e2e.world.OPERATOR_STANDS_S)
 def test_with_all_of_slurm_in_kubernetes_the_queue_and_the_jobs_go_on(world: World) -> None:
     """slurmctld and slurmdbd restart, since the JWT key has another place in their pods."""
     later_operator.load(KUBERNETES)
