@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("name", metavar="NAME", help="client, as clients.NAME of the configuration")
     stack_config.add_source(parser)
-    parser.add_argument("--person", metavar="NAME", help="print a whole pod of this person, for `kubectl apply -f -`")
+    parser.add_argument("--person", metavar="NAME", help="print a complete pod for this person, for `kubectl apply -f -`")
     parser.add_argument("--image", help="image of the person's container; by default the client's image")
     parser.add_argument("--run", metavar="COMMAND", help="what the person's container runs; by default it sleeps")
 

@@ -70,8 +70,8 @@ def shown(text: str, only: str = "") -> list[str]:
     found = [what for what in dict.fromkeys(_WHAT.findall(text)) if what.startswith(only)]
     if not found:
         raise ProjectError(
-            f"the review shows nothing of the rule {RULE}{f' that begins with {only}' if only else ''}, so nothing was"
-            " written. Give the output of `pulumi preview --policy-pack DIR`, whole"
+            f"the review has no finding of the rule {RULE}{f' that begins with {only}' if only else ''}; nothing was"
+            " written. Give the whole output of `pulumi preview --policy-pack DIR`"
         )
     return found
 

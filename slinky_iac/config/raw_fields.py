@@ -81,7 +81,10 @@ def _sidecar(*names: str) -> dict[str, tuple[Way, str]]:
         found[f"{name}.imagePullPolicy"] = (_SET, "cluster.images.pullPolicy")
         found[f"{name}.resources"] = (_SET, "cluster.sidecarResources")
         found[f"{name}.securityContext"] = (_RAW, f"raw.spec.{name}.securityContext")
-        found[f"{name}.securityContext.privileged"] = (_NONE, "isn't taken here: a sidecar needs no right of its node")
+        found[f"{name}.securityContext.privileged"] = (
+            _NONE,
+            "isn't allowed on a sidecar, which needs nothing of its node. Remove it",
+        )
         found[f"{name}.terminationMessagePolicy"] = (_RAW, f"raw.spec.{name}.terminationMessagePolicy")
     return found
 

@@ -108,9 +108,7 @@ def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]
                 f" Give a number of {FIRST} or above, but not {NOBODY[0]} and {NOBODY[1]}"
             )
         elif number in keepers:
-            yield at(place).error(
-                f"{number} is {keepers[number]}, with which a sidecar reads slurm.key; give another number"
-            )
+            yield at(place).error(f"{number} is {keepers[number]}, whose members read slurm.key; give another number")
     for kind, found in (("users", given.users), ("groups", given.groups)):
         for name in found:
             if name.lower() in OF_IMAGES:

@@ -59,7 +59,7 @@ def _operator(config: StackConfig) -> Iterator[Finding]:
         )
     if not operator.install and operator.namespace == config.cluster.namespace:
         yield at("operator.namespace").error(
-            "is the cluster's namespace too: with networkPolicies.enabled every pod of it could connect to slurmrestd. Give"
+            "is the cluster's namespace too: with networkPolicies.enabled every pod in it could connect to slurmrestd. Give"
             " the cluster a namespace of its own"
         )
 

@@ -164,7 +164,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
                     f"is {shown(value)}; {daemon} takes {fault}, and"
-                    f" {'passes over' if key.lower() in _PASSED_OVER else 'refuses its whole file over'} another"
+                    f" {'ignores' if key.lower() in _PASSED_OVER else 'refuses its whole file over'} another"
                 )
 
 

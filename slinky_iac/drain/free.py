@@ -166,8 +166,8 @@ def named_in_words(leaving: Iterable[str], cluster: ClusterView, *, queue: bool)
         "pending, and waited for"
         if queue
         else (
-            "pending: NOT waited for. slurmctld may end it at its next start, for want of the node. First change it"
-            " (`scontrol update jobid=… nodelist=…`) or cancel it"
+            "pending: NOT waited for. At its next start slurmctld may end this job, since its node is gone. Before the"
+            " update, change the job (`scontrol update jobid=… nodelist=…`) or cancel it"
         )
     )
     return tuple(

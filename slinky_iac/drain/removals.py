@@ -128,7 +128,9 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
     over = () if settings.interrupts else over_limits(settings.policy.limits, seen.now, jobs)
     text = f"{settings.what} will be removed; "
     if settings.interrupts and seen.lost:
-        return Removal(name, plain, f"{text}interruptSessions ends {jobs_in_words([each.job for each in seen.lost])}")
+        return Removal(
+            name, plain, f"{text}this ends {jobs_in_words([each.job for each in seen.lost])} (interruptSessions: true)"
+        )
     return Removal(name, plain, text + _waits(jobs), over)
 
 

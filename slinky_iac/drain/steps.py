@@ -85,7 +85,9 @@ def _towards(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
 def refused(state: NodeSet, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
     if state.frozen_in_words:
-        return Stop(f"{state.frozen_in_words}. Nothing more was changed. Then run the command again", "blocked")
+        return Stop(
+            f"{state.frozen_in_words}. Nothing more was changed. Run this command again when the freeze is lifted", "blocked"
+        )
     if not goal.teardown and (why := other_mode(state)):
         return Stop(f"{why}. Nothing was changed", "blocked")
     if state.deleting and not goal.teardown:

@@ -48,7 +48,7 @@ def _slurmctld(config: StackConfig, facts: Facts) -> Answers:
     elif mine < (ordinal(least) or 0):
         yield problem(f"is {release}", f"slurm-operator needs {least} or newer: update slurmdbd, then slurmctld")
     elif mine < (ordinal(wanted) or 0):
-        advice = "Update slurmctld, or set cluster.slurmVersion and name images of its release"
+        advice = "Update slurmctld; or set cluster.slurmVersion to its release, and cluster.images to images of that release"
         yield problem(f"{said}: newer pods can't join it", advice, line, at=f"{at}, with images of that release")
     elif mine > (ordinal(wanted) or 0):
         yield warning(said, "Older pods can join a newer slurmctld; set slurmVersion to its release", line, at=at)

@@ -84,7 +84,7 @@ def test_a_later_entry_replaces_the_one_for_the_same_and_keeps_all_else(tmp_path
         (("--reason", "why"), 30, REVIEW, "--reason needs 8 characters"),
         ((), -1, REVIEW, "--until is"),
         ((), 400, REVIEW, "--until is"),
-        ((), 30, "all is well", "shows nothing"),
+        ((), 30, "all is well", "has no finding"),
         (("--only", "Secret/"), 30, REVIEW, "begins with Secret/"),
     ],
 )

@@ -181,7 +181,7 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
         if client.deployment is not None:
             own = (names.client(base, name),)
             yield Right("apps", "deployments", ("get",), leaves, own, client.namespace, seldom=True)
-            yield Right(CORE, "pods", ("list",), "whose srun and salloc run in a client's pod", (), client.namespace)
+            yield Right(CORE, "pods", ("list",), "to see whose srun and salloc run in a client's pod", (), client.namespace)
     if config.operator.install and _needs_stub(config):
         yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
 

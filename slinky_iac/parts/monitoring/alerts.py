@@ -103,7 +103,7 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
                 "10m",
                 "warning",
                 "Prometheus gets no metrics of slurmctld.",
-                "slurmctld may be down, MetricsType may be missing from slurm.conf, or PrivateData is set, which ends them.",
+                "slurmctld may be down, MetricsType missing from slurm.conf, or PrivateData set, which turns metrics off.",
             )
         )
     return tuple(found)

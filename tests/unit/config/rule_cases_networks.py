@@ -48,7 +48,7 @@ NETWORKS = [
         minimal(operator={"install": False, "namespace": "slurm"}, **on()),
         "error",
         "operator.namespace",
-        ("every pod of it",),
+        ("every pod in it",),
         {"operator": {"namespace": "slinky"}},
     ),
     Case(

@@ -137,7 +137,7 @@ def test_interrupted_sessions_are_named_and_not_waited_for():
     site = Site()
     seen, _ = site.plan(props({"logins.main": {**LOGIN, "interrupts": True}}), props({}))
     assert seen.plan["removals"][0]["jobs_total"] == 0
-    assert "interruptSessions ends 1 job (7 of alice" in site.said[0]
+    assert "this ends 1 job (7 of alice" in site.said[0]
 
 
 def test_what_left_the_cluster_is_no_difference():
