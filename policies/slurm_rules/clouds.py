@@ -17,8 +17,11 @@ from slurm_rules.world import World
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["clouds"]
 _WIDE: Final = re.compile(r"[\d.]{1,15}/[0-7]|[\da-fA-F:]{1,39}/(?:\d|1[0-5])|\*|Internet|Any")
 """Networks so wide that two of them are all addresses."""
-_EVERYBODY: Final = re.compile(r'^public-read|^all(?:Authenticated)?Users$|"(?:Principal|AWS)"\s{0,99}:[\s[]{0,99}"\*"')
+_EVERYBODY: Final = re.compile(
+    r'^public-read|^\.r:\*|^all(?:Authenticated)?Users$|"(?:Principal|AWS)"\s{0,99}:[\s[]{0,99}"\*"'
+)
 _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?public)")
+_FORCED: Final = re.compile(r"(?i)^allows?ForcePush")
 _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
 _WEB: Final = frozenset({80, 443})
 
@@ -47,6 +50,8 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     for path, key, part in everything(resource.props):
         if (not grants and isinstance(part, str) and _EVERYBODY.search(part)) or (part is True and _PUBLIC.search(str(key))):
             yield Fault(path, "is open to everybody")
+        if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
+            yield Fault(path, "lets a branch be changed without a review")
     yield from _opened(resource)
 
 

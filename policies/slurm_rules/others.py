@@ -143,6 +143,9 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
     if kind == "NodePool" and resource.get("spec", "template", "spec", "terminationGracePeriod"):
         yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
+    for path, part in mappings(resource.props):
+        if part.get("httpTokens") == "optional":
+            yield Fault(f"{path}.httpTokens", "lets each pod of the machine read its credentials (IMDSv1)")
     yield from pods(resource.get("spec"), "spec", options)
     for field in ("spec", "data"):
         client = kind in _CLIENTS or resource.group == _WATCHES

@@ -181,7 +181,7 @@ _KUBERNETES_NODES: Final = (
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/etcd",
 )
-_LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20}
+_LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20, "ephemeral-storage": 8 * 2**30}
 
 
 def _amount(asked: Asked) -> str | None:

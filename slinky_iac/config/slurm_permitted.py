@@ -161,7 +161,13 @@ LEAST: Final = {
 
 GRES: Final = {"flags": (r"(?!countonly)\w+", "jobs are given devices that are not there, or two of them the same")}
 """The same for gres.conf."""
-IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES}
+_RUNTIME: Final = (
+    r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
+    "another program than a container runtime runs for every container; without --privileged",
+)
+OCI: Final = {f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")}
+"""The same for oci.conf."""
+IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES, "oci.conf": OCI}
 OWN_RULES: Final = ("nodename", "partitionname", "nodeset", "authaltparameters", "storageparameters")
 """Lines of several parameters, and parameters that this program writes: rules of their own judge them."""
 
