@@ -21,6 +21,7 @@ from tests.e2e.joining import Joining
 from tests.e2e.own_hosts import hosts_up
 from tests.e2e.slurm import Slurm, await_same, await_true
 from tests.faults.test_node_table import preflight
+from tests.faults.test_topology_inside import RELEASE
 from tests.stacks import minimal
 
 STANDS_ON = "gated"
@@ -161,10 +162,15 @@ def drift(gated: Gated) -> set[str]:
 def test_a_host_and_a_pod_are_each_under_their_switch_and_a_job_over_both_runs(
     gated: Gated, slurm: Slurm, tmp_path: Path
 ) -> None:
-    """slurmctld outside: what the hand-off places is what it runs with. The pod's place is its NodeSet's."""
-    row = {"hosts": ["metal-1"], "topology": "topo-switch:s1,topo-block:b1"}
-    nodeset = {"extraConf": {"Topology": "topo-switch:s2,topo-block:b2"}}
-    gated.write(1, nodes={"topologies": DECLARED, "table": [row]}, nodeset=nodeset)
+    """slurmctld outside: what the hand-off places is what it runs with. The pod's place is its NodeSet's with slurm-operator
+    1.0, and its Kubernetes node's from 1.1 on."""
+    rows: list[dict[str, Any]] = [{"hosts": ["metal-1"], "topology": "topo-switch:s1,topo-block:b1"}]
+    nodeset, own = None, "topo-switch:s2,topo-block:b2"
+    if RELEASE.has_topology:
+        rows.append({"names": ["node-[1-3]"], "topology": own})
+    else:
+        nodeset = {"extraConf": {"Topology": own}}
+    gated.write(1, nodes={"topologies": DECLARED, "table": rows}, nodeset=nodeset)
     place("- topology: mine\n  flat: true\n")
     assert "which is your own" in handed_over(gated, tmp_path)
     assert lines_of_check() == ["bad", "bad"]
@@ -189,7 +195,7 @@ def test_a_host_and_a_pod_are_each_under_their_switch_and_a_job_over_both_runs(
     assert "Requested topology configuration is not available" in refused, "as the finding topology-without-place says"
 
     # a unit goes while a pod has it: preflight says what would follow, and it follows
-    smaller = {"topologies": TREE | FLAT, "table": [row | {"topology": "topo-switch:s1"}]}
+    smaller = {"topologies": TREE | FLAT, "table": [rows[0] | {"topology": "topo-switch:s1"}]}
     gated.write(1, nodes=smaller)
     assert preflight(gated)["topology"] == {"problem"}
     place(text_of(load(minimal(nodes={"topologies": TREE | FLAT}))))

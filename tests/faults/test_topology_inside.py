@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -60,9 +61,12 @@ def stack(world: World) -> Iterator[Stack]:
 
 
 def units(world: World) -> set[str]:
-    """Nodes of each switch, as slurmctld shows them."""
-    found = re.findall(r"^SwitchName=(\S+) .*?Nodes=(\S*)", exec_in(world, "scontrol", "show", "topology"), re.MULTILINE)
-    return {f"{name}={nodes}" for name, nodes in found}
+    """Nodes of each switch, as slurmctld shows them; none while its pod is replaced."""
+    try:
+        shown = exec_in(world, "scontrol", "show", "topology")
+    except subprocess.CalledProcessError:
+        return set()
+    return {f"{name}={nodes}" for name, nodes in re.findall(r"^SwitchName=(\S+) .*?Nodes=(\S*)", shown, re.MULTILINE)}
 
 
 def restarts(world: World) -> dict[str, int]:
