@@ -137,7 +137,7 @@ class World:
         if self.accounts and all(stack.name != keep for stack in found):
             self.accounts.leave()
 
-    def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = 120) -> None:
+    def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = OPERATOR_STANDS_S) -> None:
         """Wait until a NodeSet has exactly so many pods, all ready."""
 
         def there() -> bool:
