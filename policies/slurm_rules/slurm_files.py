@@ -32,6 +32,7 @@ _LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _SET: Final = re.compile(_TABLE.get("set", "(?!)"))
 _PATH: Final = re.compile(_TABLE.get("path", "(?!)"))
 _PARTS: Final = re.compile(_TABLE.get("parts", "(?!)"))
+_ARGUMENTS: Final = re.compile(_TABLE.get("arguments", "(?!)"))
 _KEYS_READ: Final = re.compile(_TABLE.get("keysRead", "(?!)"))
 _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
 
@@ -92,7 +93,7 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
     elif name in _TABLE["programs"]:
         program, *arguments = value.split(" ")
         own = all(below(part, _TABLE["programFolders"]) for part in program.split(":"))
-        if not own or not all(_PLAIN.fullmatch(each) for each in (program, *arguments)):
+        if not own or not _PLAIN.fullmatch(program) or not all(_ARGUMENTS.fullmatch(each) for each in arguments):
             yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
     elif name in _TABLE["writes"]:
         if not below(value, _TABLE["writes"][name]):

@@ -52,7 +52,7 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None
     if key in tables.PROGRAMS:
         program, *arguments = text.split(" ")
         own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
-        own = own and all(_PLAIN.fullmatch(each) for each in (program, *arguments))
+        own = own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments)
         return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
     if key in tables.FILES:
         if "://" in text:

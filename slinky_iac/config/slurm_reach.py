@@ -37,6 +37,8 @@ unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir p
 """Parameters whose value is a program or a folder of libraries."""
 PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
 """Where an image has its programs and libraries."""
+ARGUMENTS: Final = r"-{1,2}[a-zA-Z][a-zA-Z-]{0,40}|now|reboot|\+?\d{1,4}"
+"""What a program may be given: options without values, as RebootProgram has them; no path, and no host."""
 _OWN_FOLDERS: Final = ("/var/spool", "/run", "/var/run", "/var/lib")
 FILE_FOLDERS: Final = (
     *("/var/log", "/var/spool", "/run", "/var/run", "/tmp", "/var/tmp", "/var/lib/slurm", "/dev/null"),
@@ -120,6 +122,7 @@ def table() -> dict[str, object]:
         "files": sorted(SLURM_FILES),
         "scriptEndings": sorted(SCRIPT_ENDINGS),
         "programs": sorted(PROGRAMS),
+        "arguments": ARGUMENTS,
         "programFolders": list(PROGRAM_FOLDERS),
         "writes": {key: list(folders) for key, folders in sorted(FILES.items())},
         "writeFolders": list(FILE_FOLDERS),

@@ -150,6 +150,12 @@ VALUES = (
         "task/none",
     ),
     *("/usr/bin/x", "/home/x", "/var/log/x", "/etc/cron.d/x", "https://x.example.org", "/usr/../home/x", "/usr/bin/a;b"),
+    *(
+        "/usr/sbin/shutdown -r now",
+        "/usr/bin/env /home/x",
+        "/usr/bin/nc mail.example.org 25",
+        "/usr/bin/curl https://x.example.org",
+    ),
 )
 UNJUDGED = {
     *(
@@ -184,7 +190,8 @@ def test_settings_and_pack_refuse_the_same_parameters(name: str) -> None:
     table, world = made.MADE["conf"], world_of(model.Stack(()))
     for file, known, owned in (("slurm.conf", "known", "owned"), ("slurmdbd.conf", "slurmdbd", "slurmdbdOwned")):
         if name in table[known] and name not in table[owned]:
-            of_pack = {value: bool(list(slurm_files.conf_faults(f"{name}={value}", file, world))) for value in VALUES}
+            lines = {value: f'{name}="{value}"' if " " in value else f"{name}={value}" for value in VALUES}
+            of_pack = {value: bool(list(slurm_files.conf_faults(line, file, world))) for value, line in lines.items()}
             assert of_pack == {value: rules_slurm_reach.of_parameter(name, value) is not None for value in VALUES}
 
 

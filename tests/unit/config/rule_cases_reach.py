@@ -26,6 +26,8 @@ def _raw_arguments(section: str, word: str) -> dict[str, Any]:
 REACH = [
     _of("a program of a shared folder", "MailProg", "/home/shared/mail", ("isn't of the image", "slurm-runs")),
     _of("a shell in the place of a program", "RebootProgram", "/sbin/reboot;id", ("isn't of the image",)),
+    _of("a program that runs another", "RebootProgram", "/usr/bin/env /home/x", ("isn't of the image", "slurm-runs")),
+    _of("a program that sends", "MailProg", "/usr/bin/nc mail.example.org 25", ("isn't of the image",)),
     _of("libraries of users", "PluginDir", "/usr/lib64/slurm:/scratch/lib", ("isn't of the image",)),
     _of("jobs are told to another host", "JobCompHost", "logs.example.org", ("another host", "slurm-sends")),
     _of("a way of telling it", "JobCompType", "jobcomp/elasticsearch", ("jobcomp/filetxt",)),
