@@ -31,6 +31,7 @@ _SPANK: Final = re.compile(r"(?:required|optional)\s+(\S+)|include\s+(\S+)")
 _SET: Final = re.compile(tables.SET)
 _PARTS: Final = re.compile(tables.PARTS)
 _PATH: Final = re.compile(tables.PATH)
+_SHOWN: Final = 4
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 """What slurmctld reads as a decimal number: 030 is 24, and 0x10 is 16."""
 _IMAGES: Final = ", ".join(tables.PROGRAM_FOLDERS)
@@ -94,7 +95,13 @@ def _form(value: str, form: str, harm: str) -> Fault | None:
     if not wrong:
         return None
     allowed = f" (allowed: {', '.join(choices)})" if (choices := _choices(form)) else ""
-    return SENDS if harm in (permitted.SENT, permitted.LOGS) else BOUNDS, f"has {shown(wrong[0])}: {harm}{allowed}"
+    return SENDS if harm in (permitted.SENT, permitted.LOGS) else BOUNDS, f"has {_named(wrong)}: {harm}{allowed}"
+
+
+def _named(parts: list[str]) -> str:
+    """The first of several words of a value; of an assignment its name."""
+    names = [name_of(part.partition("=")[0]) + ("=…" if "=" in part else "") for part in parts[:_SHOWN]]
+    return ", ".join(names) + (f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")
 
 
 def _choices(form: str) -> list[str]:
