@@ -53,8 +53,10 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None
     if key in tables.PROGRAMS:
         program, *arguments = text.split(" ")
         own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
-        own = own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments)
-        return None if own else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
+        plain = _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments)
+        return (
+            None if own and plain else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
+        )
     if key in tables.FILES:
         if "://" in text:
             return SENDS, "leads to another host"
