@@ -121,6 +121,12 @@ def restored(gated: Gated) -> Iterator[None]:
         place(text_of(load(minimal(nodes={"topologies": DECLARED}))))
         outside.daemon_start("ctl", "slurmctld")
     gated.reset()
+    if RELEASE.has_topology:  # the operator takes it away some time after the Kubernetes node has none
+
+        def placed() -> set[str]:
+            return {name for name, each in gated.slurm.nodes().items() if name in NODES and each.get("topology")}
+
+        await_same("no pod has a place", placed, set(), 120)
     hosts.run("ctl", ["rm", "-f", FILE])
     cluster.LAB.write()
     outside.reconfigure()
