@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.engine import Project
+from tests.integration.engine import Project, eventually
 from tests.integration.kube_api import KubeApi
 from tests.raw_keys import raw_key
 from tests.stacks import ROOT, outside
@@ -35,9 +35,20 @@ PROGRAM = """
 KEYS = {name: base64.b64encode(raw_key(name, 64)).decode() for name in ("slurmKey", "jwtKey")}
 
 
+def created(kube: KubeApi) -> bool:
+    """Whether the namespace is made; not while one of that name is being deleted."""
+    try:
+        kube.kubectl("create", "namespace", "slurm")
+    except AssertionError as refused:
+        if "is being deleted" not in str(refused):
+            raise
+        return False
+    return True
+
+
 @pytest.fixture(scope="module")
 def api(kube: KubeApi) -> KubeApi:
-    kube.kubectl("create", "namespace", "slurm")
+    eventually("the namespace of a module before this one is gone", lambda: created(kube))
     return kube
 
 
