@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.made import MADE
-from slurm_rules.slurm_conf import Line, lines
+from slurm_rules.slurm_conf import Line, lines, split_list
 from slurm_rules.world import World
 
 _URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
@@ -31,7 +31,6 @@ _LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
 _LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _SET: Final = re.compile(_TABLE.get("set", "(?!)"))
 _PATH: Final = re.compile(_TABLE.get("path", "(?!)"))
-_PARTS: Final = re.compile(_TABLE.get("parts", "(?!)"))
 _ARGUMENTS: Final = re.compile(_TABLE.get("arguments", "(?!)"))
 _KEYS_READ: Final = re.compile(_TABLE.get("keysRead", "(?!)"))
 _SPANK: Final = re.compile(r"(required|optional)\s+(\S+)|include\s+(\S+)")
@@ -182,7 +181,7 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
     elif value.startswith("/"):
         runs = low.startswith(tuple(_TABLE["runKeys"])) or low.endswith(tuple(_TABLE["runKeys"]))
         inside = _TABLE["programFolders"] if runs else [*_TABLE["programFolders"], *_TABLE["writeFolders"]]
-        for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, _PARTS.findall(value)):
+        for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, split_list(value)):
             device = not runs and _is_device(part)
             if not _PATH.fullmatch(part) or not (device or below(part.partition("[")[0], inside)):
                 yield f"{key} names {part[:60]}, which isn't of the image, a device, or a place to write"

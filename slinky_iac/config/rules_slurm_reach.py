@@ -29,7 +29,8 @@ _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "m": 720}
 _SPANK: Final = re.compile(r"(?:required|optional)\s+(\S+)|include\s+(\S+)")
 _SET: Final = re.compile(tables.SET)
-_PARTS: Final = re.compile(tables.PARTS)
+_PARTS: Final = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
+"""One path of a value that has several between commas; commas in brackets don't part."""
 _PATH: Final = re.compile(tables.PATH)
 _SHOWN: Final = 4
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
@@ -74,7 +75,11 @@ def _of_form(key: str, text: str, *, cgroups: bool) -> Fault | None:
         without = {} if cgroups else permitted.WITHOUT_CGROUPS
         return _form(text, *without.get(key, permitted.PERMITTED[key]))
     judged = key not in _KNOWN or key in permitted.OWN_RULES
-    return None if judged else (BOUNDS, "has no values of which this release of slinky-iac knows that they do no harm")
+    return (
+        None
+        if judged
+        else (BOUNDS, "is not supported: this release of slinky-iac does not know which of its values are safe")
+    )
 
 
 def _least(key: str, text: str, value: str) -> Fault | None:
@@ -167,11 +172,12 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Of slurm.conf and slurmdbd.conf. What a daemon can't read is said of as that, and not as harmful too."""
     files = {"controller": (config.slurmctld.extra_conf, OWNED, "slurm.conf")}
     files |= {"accounting": (config.slurmdbd.extra_conf, OWNED_BY_DATABASE, "slurmdbd.conf")}
+    cgroups = cgroups_hold(config)
     for section, (parameters, owned, file) in files.items():
         words = slurm_words.words(config.slurm_release, file)
         for name, value in parameters.items():
             read = not words.fault(name, value) and not words.no_plugin(name, value)
-            fault = None if name.lower() in owned else of_parameter(name, value, cgroups=cgroups_hold(config))
+            fault = None if name.lower() in owned else of_parameter(name, value, cgroups=cgroups)
             if fault and (read or fault[0] != BOUNDS):
                 yield _refused(f"{section}.extraConf.{name}", *fault)
 

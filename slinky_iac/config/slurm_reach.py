@@ -96,8 +96,6 @@ EXPRESSIONS: Final = ("envexclude", "runtimeenvexclude")
 """Names in these whose value is a regular expression, which nothing runs (oci.conf(5))."""
 SET: Final = r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,59}+)[ \t]{0,9}[=:][ \t]{0,9}(\"[^\"]{0,500}\"|\S{1,500})"
 """A name and its value, as these files have them; a value in quotes may have blanks."""
-PARTS: Final = r"(?:[^,\[]++|\[[^\]]*+\]?)++"
-"""One path of a value that has several between commas; commas in brackets don't part."""
 PATH: Final = r"[\w./%+~-]{1,400}(\[[\d,-]{1,400}\][\w./%+~-]{0,400}){0,4}"
 """One path, or several by numbers in brackets."""
 RELEASES: Final = ("25.11", "26.05")
@@ -137,7 +135,6 @@ def table() -> dict[str, object]:
         "shells": list(SHELLS),
         "expressions": list(EXPRESSIONS),
         "set": SET,
-        "parts": PARTS,
         "path": PATH,
         "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
         "slurmdbd": known("slurmdbd.conf"),

@@ -167,7 +167,7 @@ UNJUDGED = {
         "slurmdhttpauthparameters",
     )
 }
-"""Of releases that are gone, or for which nobody has asked: refused whatever they are."""
+"""Parameters of old releases, and of new ones that no table covers: every value is refused."""
 REACHED = sorted({*slurm_reach.known("slurm.conf"), *slurm_reach.known("slurmdbd.conf")})
 
 

@@ -170,10 +170,10 @@ def _events(lines: Iterable[str]) -> Preview:
     events = [_event(line, number) for number, line in enumerate(lines, 1) if line.strip()]
     end = next((at for at, event in enumerate(events) if event.summary_event), len(events))
     summary = events[end].summary_event if end < len(events) else None
-    messages, late = _messages(events[:end]), _messages(events[end:])
+    messages = _messages(events)
     # After a summary of success the engine ends its plugins, and an "error" there is of one that took over 5 s.
     whole = summary is not None and summary.result == "succeeded"
-    failed = any(each.severity == "error" for each in (messages if whole else messages + late))
+    failed = any(each.severity == "error" for each in (_messages(events[:end]) if whole else messages))
     if summary is None and not failed:
         raise PreviewError(f"the preview has {len(events)} events and no summary, so it was cut off. {_HINT}")
     policies = _policies(events)
@@ -182,7 +182,7 @@ def _events(lines: Iterable[str]) -> Preview:
     moment = events[0].timestamp if events else None
     taken_at = moment if isinstance(moment, int) and 0 < moment < _LAST else None
     steps = _named(event.resource_pre_event.metadata for event in events if event.resource_pre_event)
-    return Preview(steps, messages + late, policies, failed, taken_at)
+    return Preview(steps, messages, policies, failed, taken_at)
 
 
 def _messages(events: Iterable[_Event]) -> tuple[Message, ...]:

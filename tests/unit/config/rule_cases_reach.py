@@ -64,7 +64,7 @@ REACH = [
         "allow_user_triggers,user_resv_delete",
         ("has allow_user_triggers, user_resv_delete: users run programs",),
     ),
-    _of("a parameter that nobody has judged", "PowerAction", "x", ("knows that they do no harm",)),
+    _of("a parameter without a row", "PowerAction", "x", ("does not know which of its values are safe",)),
     Case(
         "devices for every job",
         _files("cgroup.conf", "ConstrainDevices=no\n"),
