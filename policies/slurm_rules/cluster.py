@@ -140,3 +140,9 @@ def config_files(controller: Resource, stack: Stack) -> Iterator[tuple[str, str]
         for file, text in ((config_map.get("data") if config_map else None) or {}).items():
             if isinstance(text, str):
                 yield file, text
+
+
+def has_cgroups(controller: Resource, stack: Stack) -> bool:
+    """Whether jobs of a cluster are held by cgroups, which is Slurm's default (cgroup.conf(5), CgroupPlugin)."""
+    files = [settings(text) for name, text in config_files(controller, stack) if name == "cgroup.conf"]
+    return not any(file.get("cgroupplugin", "").lower().removeprefix("cgroup/") == "disabled" for file in files)

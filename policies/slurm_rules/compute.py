@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from slurm_rules.cluster import belonging_to, config_files, slurm_conf, slurm_name
+from slurm_rules.cluster import belonging_to, has_cgroups, slurm_conf, slurm_name
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, rule, slinky
-from slurm_rules.slurm_conf import lines, settings
+from slurm_rules.slurm_conf import lines
 
 _UNITS = {"": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _UNITS |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -100,8 +100,7 @@ def exclusive_without_cgroups(controller: Resource, stack: Stack, _: Options) ->
 
     Level: mandatory, since one job can kill those of others.
     """
-    files = [settings(text) for name, text in config_files(controller, stack) if name == "cgroup.conf"]
-    if not any(file.get("cgroupplugin", "").lower() == "disabled" for file in files):
+    if has_cgroups(controller, stack):
         return
     rest = "cgroups are disabled and jobs share its nodes; add OverSubscribe=EXCLUSIVE"
     for nodeset in belonging_to(controller, stack, "NodeSet"):

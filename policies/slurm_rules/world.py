@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
-from slurm_rules.cluster import NODESET_SCALE
-from slurm_rules.model import Hidden, Resource, Stack, everything, mappings
+from slurm_rules.cluster import NODESET_SCALE, has_cgroups
+from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack, everything, mappings
 
 GATE_TYPES = "pulumi-python:dynamic/slurm:"
 """Beginning of the types of this program's gates."""
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
-_NO_CGROUPS = re.compile(r"(?im)^[ \t]*+cgroupplugin[ \t]*+=[ \t]*+(?:cgroup/)?disabled")
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -42,7 +41,7 @@ class World:
     labels: frozenset[str] | None
     """Labels of the cluster's namespaces; None where this stack doesn't make them."""
     cgroups: bool
-    """Whether jobs are held by cgroups, which is Slurm's default."""
+    """Whether jobs of any cluster here are held by cgroups. True where a file can't be read now."""
 
     @property
     def closed(self) -> frozenset[str]:
@@ -106,10 +105,16 @@ def world_of(stack: Stack) -> World:
         keys=frozenset(keys),
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
         labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
-        cgroups=not any(_NO_CGROUPS.search(_known(each, "data", "cgroup.conf")) for each in stack.resources),
+        cgroups=_any_cgroups([each for each in main if each.kind == "Controller"], stack),
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
+
+
+def _any_cgroups(controllers: list[Resource], stack: Stack) -> bool:
+    with suppress(HiddenValueError):
+        return not controllers or any(has_cgroups(each, stack) for each in controllers)
+    return True
 
 
 def _database(accounting: Resource) -> tuple[str, str]:
