@@ -18,6 +18,7 @@ from slinky_iac.config.stack import PROJECT
 Path = tuple[str, ...]
 UNKNOWN: Final = "isn't a key of Slinky's chart 1.0 to 1.3"
 NO_MAPPING: Final = "is a mapping in the chart, and isn't one here"
+_THERE: Final = "with cluster.createNamespace false, since the Secret's namespace is there already"
 MASK: Final = "…"
 """In the place of a value that a message doesn't show."""
 MARKS: Final = frozenset(
@@ -98,6 +99,8 @@ def advice(path: str, typed: object = None) -> Advice | None:
     level = row is None or (row.at.endswith(ANY) and bool(found.settings))
     words = _level(parts, found) if row is None or level else _words(row, parts)
     reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *found.notes) if why not in words)
+    if value_at(found.settings, ("cluster", "createNamespace")) is False:
+        reasons[_THERE] = None
     for sets in ("nodesets", "logins"):
         found.settings.get(sets, {}).pop("*", None)
     return Advice("; ".join([words, *reasons]), found.settings, is_whole=not found.left)

@@ -100,7 +100,11 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     cluster = taken.settings["cluster"]
     if found := of_others(taken.settings):
         cluster["createNamespace"] = False
-        notes.append(f"cluster.createNamespace: false, because others make in the namespace: {', '.join(found)}")
+        notes.append(
+            "cluster.createNamespace: false, since the stack doesn't make these, which must be in the namespace before"
+            f" `pulumi up`: {', '.join(found)}"
+        )
+    notes += _wider(taken.used)
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
     return Read(taken, [*notes, *taken.notes])
@@ -287,8 +291,8 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
         ((key, ref),) = made.items()
         whole[key]["secretRef"] = ref
         notes.append(
-            f"{key}: the chart makes Secret {secrets}. Both keys are of one source, and the other one's Secret exists, so"
-            " the file names this one, too: it must be in the namespace before `pulumi up`"
+            f"{key}: the chart makes Secret {secrets}, and the stack doesn't: keys.source is one for both keys, and the"
+            " values name the Secret of the other one. So the file names this one, too"
         )
     elif made:
         leaves = (
@@ -324,6 +328,26 @@ def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:
     lacking = [name for name, each in parts.items() if not (isinstance(each, Mapping) and "enabled" in each)]
     said = "without `enabled: true` the chart doesn't make it. It is in the file: remove it where the release lacks it"
     return [f"{kind}.{name}: {said}" for name in lacking]
+
+
+_NAMED: Final = 4
+"""Keys that one note names."""
+_FOR_ALL: Final = {
+    "cluster.sidecarResources": "every log, reconfigure and init sidecar",
+    "cluster.images.sidecar": "every log and init sidecar",
+    "cluster.images.pullPolicy": "every container",
+    "cluster.images.pullSecrets": "every pod",
+}
+"""Settings that are one for the cluster where the chart has a key for each part, and what each holds for."""
+
+
+def _wider(used: list[tuple[str, str]]) -> Iterator[str]:
+    """What the chart says of some parts, and the settings of all; a key of the chart for all is no other value here."""
+    for setting, all_ in _FOR_ALL.items():
+        keys = dict.fromkeys(key for key, place in used if place == setting)
+        if keys and all("." in key for key in keys):
+            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            yield f"{', '.join(list(keys)[:_NAMED])}{more}: here it is `{setting}`, one for {all_} of the cluster"
 
 
 def _classes(settings: dict[str, Any]) -> None:

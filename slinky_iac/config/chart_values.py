@@ -177,8 +177,9 @@ def key_ref(name: str) -> Take:
         if not isinstance(value, Mapping) or not value.get("name"):
             raise Left("name the Secret in the section `keys`, with `source: existing`")
         # The Secrets are in the namespace already, so it isn't this stack's to make.
-        found = {"keys.source": "existing", f"keys.{name}KeyFrom": reference(value), "cluster.createNamespace": False}
-        return Several(found, notes=["cluster.createNamespace is false, since the Secret's namespace is there already"])
+        return Several(
+            {"keys.source": "existing", f"keys.{name}KeyFrom": reference(value), "cluster.createNamespace": False}
+        )
 
     return take
 

@@ -36,6 +36,42 @@ def test_a_namespace_that_has_objects_of_others_is_not_the_stack_s(values: str, 
     assert said in note
 
 
+@pytest.mark.parametrize("create", ["true", "false"])
+def test_the_namespace_of_others_is_said_once(create: str) -> None:
+    """Two keys and the namespace were three notes, of which two said the same and the third the contrary."""
+    ref = f"{{create: {create}, secretRef: {{name: %s}}}}"
+    read = found(f"clusterName: c\nslurmKey: {ref.replace('true', 'false') % 'a'}\njwtKey: {ref % 'b'}")
+    assert len([note for note in read.notes if "createNamespace" in note]) == 1
+    assert len([note for note in read.notes if note.startswith("jwtKey")]) == (create == "true")
+
+
+@pytest.mark.parametrize(
+    ("values", "setting", "keys"),
+    [
+        ("controller: {logfile: {resources: {limits: {cpu: 1}}}}", "sidecarResources", "controller.logfile.resources"),
+        (
+            "nodesets: {a: {logfile: {image: {tag: '3'}}}}\nloginsets: {b: {initconf: {image: {tag: '3'}}}}",
+            "images.sidecar",
+            "nodesets.a.logfile.image, loginsets.b.initconf.image",
+        ),
+        ("restapi: {slurmrestd: {imagePullPolicy: Always}}", "images.pullPolicy", "restapi.slurmrestd.imagePullPolicy"),
+        (
+            "nodesets: {a: {podSpec: {imagePullSecrets: [{name: s}]}}}",
+            "images.pullSecrets",
+            "nodesets.a.podSpec.imagePullSecrets",
+        ),
+    ],
+)
+def test_a_key_of_one_part_that_becomes_a_setting_for_all_is_named(values: str, setting: str, keys: str) -> None:
+    (note,) = (each for each in found(values).notes if f"`cluster.{setting}`, one for every" in each)
+    assert note.startswith(f"{keys}: ")
+
+
+def test_a_key_for_all_that_becomes_a_setting_for_all_is_not_named() -> None:
+    notes = found("imagePullPolicy: Always\nimagePullSecrets: [{name: s}]\nasciiArt: true").notes
+    assert not [each for each in notes if "one for every" in each]
+
+
 def test_a_namespace_without_objects_of_others_is_the_stack_s() -> None:
     settings, _ = taken("nodesets: {a: {podSpec: {volumes: [{name: t, emptyDir: {}}]}}}\naccounting: {enabled: false}")
     assert "createNamespace" not in settings["cluster"]

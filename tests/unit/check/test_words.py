@@ -35,7 +35,7 @@ def cluster(line: str) -> str:
 
 
 OF_KEYS = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
-THERE = "cluster.createNamespace is false, since the Secret's namespace is there already"
+THERE = "with cluster.createNamespace false, since the Secret's namespace is there already"
 IN_NODESET = [
     ("hostNetwork: true", "nodesets.gpu.hostNetwork: is not a setting; it is `nodesets.gpu.pod.hostNetwork`"),
     ("count: 2", "nodesets.gpu.count: is not a setting; it is `nodesets.gpu.replicas`"),
@@ -84,8 +84,8 @@ def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said:
         (
             "  slinky-iac:slurmKeyRef: {name: a, key: slurm.key}\n  slinky-iac:jwtHs256KeyRef: {name: b, key: jwt}\n",
             {
-                f"slurmKeyRef: is not a setting; {OF_KEYS}; slurmKeyRef: {THERE}",
-                f"jwtHs256KeyRef: is not a setting; {OF_KEYS}; jwtHs256KeyRef: {THERE}",
+                f"slurmKeyRef: is not a setting; {OF_KEYS}; {THERE}",
+                f"jwtHs256KeyRef: is not a setting; {OF_KEYS}; {THERE}",
             },
         ),
         ("  slinky-iac:clusterName: atlas\n", {"clusterName: is not a setting; the name is `cluster.name`"}),
