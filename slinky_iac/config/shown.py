@@ -23,6 +23,10 @@ _TOKEN: Final = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_
 _HEX: Final = frozenset("0123456789abcdef")
 _NAME: Final = re.compile(r"[A-Za-z0-9_./:-]+")
 """Names of hosts, nodes, partitions, labels, switches, folders."""
+_BRACKET: Final = r"\[[0-9]{1,18}(?:-[0-9]{1,18})?(?:,[0-9]{1,18}(?:-[0-9]{1,18})?)*\]"
+_HOSTLIST: Final = re.compile(rf"(?=[^\[]*\[)(?:[A-Za-z0-9_.-]|{_BRACKET})+(?:,(?:[A-Za-z0-9_.-]|{_BRACKET})+)*")
+"""Names of several hosts, as ``metal-[001-500],gpu-[1,3]``: a key has no numbers in brackets."""
+LONGEST_HOSTLIST: Final = 200
 _WORD: Final = re.compile(r"[A-Za-z]{1,30}|[0-9]{1,4}")
 """What a part of a path has that is the schema's: a field, or a place in a list."""
 _CUT: Final = re.compile(r".{0,12}…?\(\d+ characters\)")
@@ -70,8 +74,17 @@ def shown(value: object) -> str:
 
 def name_of(value: str) -> str:
     """A name in a message as it is; of another text what :func:`shown` shows."""
+    if _is_hostlist(value):
+        return value
     plain = len(value) <= SHORT or _NAME.fullmatch(value) is not None
     return value if plain and value.isprintable() and not may_be_secret(value) else shown(value)
+
+
+def _is_hostlist(text: str) -> bool:
+    """Whether a text names hosts by numbers in brackets, and what is between these may be shown, too."""
+    if len(text) > LONGEST_HOSTLIST or _HOSTLIST.fullmatch(text) is None:
+        return False
+    return not any(map(may_be_secret, re.split(rf"{_BRACKET}|,", text)))
 
 
 def place(path: str) -> str:
@@ -98,7 +111,7 @@ def _part(text: str) -> str:
     """A part of a path that may be of the user's own making."""
     if _CUT.fullmatch(text):
         return text
-    if may_be_secret(text):
+    if may_be_secret(text) and not _is_hostlist(text):
         return f"({len(text)} characters)"
     return text if name_of(text) == text else f"{_begin(text)}…({len(text)} characters)"
 

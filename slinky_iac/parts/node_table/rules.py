@@ -12,7 +12,7 @@ from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.node_table.settings import BlockTopology, NodeRow, Topology
 from slinky_iac.parts.node_table.table import fault, labels_of, members
@@ -51,7 +51,7 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
         for text in row.names:
             if why := fault(text):
-                yield at(f"{path}.names").error(f"has {shown(text)}, which is no hostlist: {why}")
+                yield at(f"{path}.names").error(f"has {name_of(text)}, which is no hostlist: {why}")
         for name in row.nodesets:
             if name not in config.nodesets:
                 yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which is no NodeSet of this stack")
@@ -182,7 +182,7 @@ def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _hostlists(path: str, texts: tuple[str, ...]) -> Iterator[Finding]:
     for text in texts:
         if why := fault(text):
-            yield at(path).error(f"has {shown(text)}, which is no hostlist: {why}")
+            yield at(path).error(f"has {name_of(text)}, which is no hostlist: {why}")
 
 
 def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iterator[Finding]:

@@ -326,7 +326,7 @@ def test_a_path_is_a_path(path: str) -> None:
 @given(st.text(min_size=LONGEST + 1))
 def test_a_long_text_is_never_shown(text: str) -> None:
     assert text not in shown(text)
-    assert text not in name_of(text)
+    assert text not in name_of(text.replace("[", "("))
 
 
 @given(st.text(alphabet=string.ascii_letters + string.digits + "+/", min_size=LONGEST + 1))
@@ -334,7 +334,10 @@ def test_a_long_part_of_a_path_is_never_shown(text: str) -> None:
     assert text not in place(f"nodesets.{text}.replicas")
 
 
-@pytest.mark.parametrize("name", ["gpu", "slurmctld.example.org", "worker-with-a-long-name", "gpu:a100:8"])
+HOSTLISTS = ["metal-[001-500]", "rack[01-20]n[001-064],gpu-[1,3-9],login-1.example.org", f"n[{','.join('12345' * 19)}]"]
+
+
+@pytest.mark.parametrize("name", ["gpu", "slurmctld.example.org", "worker-with-a-long-name", "gpu:a100:8", *HOSTLISTS])
 def test_a_plain_name_is_shown(name: str) -> None:
     assert name_of(name) == name
     assert place(f"nodesets.{name}.replicas") == f"nodesets.{name}.replicas"
@@ -343,6 +346,12 @@ def test_a_plain_name_is_shown(name: str) -> None:
 @pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12", "x.AbCdEfGhIjKlMnOpQrStUv12#1"])
 def test_a_short_key_is_not_shown(key: str) -> None:
     assert key not in shown(key)
+
+
+@pytest.mark.parametrize("text", [f"[1]{KEY}", f"{UUID}[1-2]", f"a[1],{CODED[:30]}", f"a[{CODED}]", f"n[{'1,' * 100}1]"])
+def test_a_key_beside_numbers_in_brackets_is_no_hostlist(text: str) -> None:
+    assert text not in name_of(text)
+    assert text not in place(f"partitions.{text}.nodesets")
 
 
 def test_what_names_a_secret_is_hidden() -> None:
