@@ -209,7 +209,7 @@ NOTHING: Final = "nothing: "
 def use(instead: str, words: str) -> str:
     """``words`` with the setting ``instead`` at their ``{}``; where it is :data:`NOTHING`, its reason."""
     _, nothing, why = instead.partition(NOTHING)
-    return f"{why}. Remove it" if nothing else words.format(instead)
+    return f"{why}. Leave it out" if nothing else words.format(instead)
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -13,9 +13,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import Finding, at, use
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE
+from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import BY_NAME, SLURM
 
@@ -35,11 +35,7 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
     for key in config.slurmdbd.extra_conf:
         if key.lower() in OWNED_BY_DATABASE:
-            instead = use(OWNED_BY_DATABASE[key.lower()], "Set {} instead")
-            yield at(f"accounting.extraConf.{key}").error(
-                "is written by this program or the operator, and a second line here would replace it: slurmdbd could"
-                f" accept anyone as root, or a password could be in the state. {instead[0].upper()}{instead[1:]}"
-            )
+            yield at(f"accounting.extraConf.{key}").error(set_instead(key, OWNED_BY_DATABASE))
 
 
 def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -136,6 +136,6 @@ def table() -> dict[str, object]:
         "expressions": list(EXPRESSIONS),
         "set": SET,
         "path": PATH,
-        "slurmdbdOwned": sorted({*OWNED_BY_DATABASE, "include", "storagebackuphost"} - WRITTEN),
+        "slurmdbdOwned": sorted(OWNED_BY_DATABASE.keys() - WRITTEN),
         "slurmdbd": known("slurmdbd.conf"),
     }

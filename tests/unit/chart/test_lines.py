@@ -68,8 +68,8 @@ def test_a_line_that_has_no_setting_is_left_out_alone_with_what_check_would_say(
     assert {key.removeprefix("controller.extraConf ") for key in left} == {
         "(SlurmctldHost=a)", "(SlurmctldHost=b)", "(DownNodes=x)", "(DownNodes=y)", "(Include)", "(a)",
     }  # fmt: skip
-    assert "set controller.external.host" in left["controller.extraConf (SlurmctldHost=a)"]
-    assert "set controller.configFiles instead" in left["controller.extraConf (Include)"]
+    assert "set controller.external.host. Leave it out" in left["controller.extraConf (SlurmctldHost=a)"]
+    assert "below extraConf" in left["controller.extraConf (Include)"]
 
 
 def test_defaults_of_lines_are_in_each_that_follows_as_slurm_reads_them() -> None:

@@ -44,10 +44,10 @@ def test_a_daemon_outside_has_no_pod_to_give_a_class() -> None:
 @pytest.mark.parametrize(
     ("section", "path", "said"),
     [
-        ({"raw": {"pod": {"serviceAccountName": "a"}}}, "controller.raw.pod.serviceAccountName", "Remove it"),
-        ({"raw": {"pod": {"hostPID": True}}}, "controller.raw.pod.hostPID", "Remove it"),
+        ({"raw": {"pod": {"serviceAccountName": "a"}}}, "controller.raw.pod.serviceAccountName", "Leave it out"),
+        ({"raw": {"pod": {"hostPID": True}}}, "controller.raw.pod.hostPID", "Leave it out"),
         ({"raw": {"pod": {"affinity": {}}}}, "controller.raw.pod.affinity", "use pod.affinity"),
-        ({"extraConf": {"SlurmctldPort": 1}}, "controller.extraConf.SlurmctldPort", "set controller.external.port"),
+        ({"extraConf": {"SlurmctldPort": 1}}, "controller.extraConf.SlurmctldPort", "6817 in Kubernetes"),
     ],
 )
 def test_check_names_a_setting_or_says_that_there_is_none(section: dict[str, Any], path: str, said: str) -> None:
@@ -59,4 +59,4 @@ def test_check_names_a_setting_or_says_that_there_is_none(section: dict[str, Any
 def test_a_line_of_slurmdbd_conf_that_no_setting_has_is_to_be_removed() -> None:
     data = minimal(accounting={"database": {"host": "db"}, "extraConf": {"DbdPort": 1}})
     (message,) = (each.message for each in findings(load(data)) if each.path == "accounting.extraConf.DbdPort")
-    assert message.endswith("It is always 6819. Remove it")
+    assert message.endswith("; it is always 6819. Leave it out")

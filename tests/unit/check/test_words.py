@@ -256,7 +256,7 @@ def test_what_is_pasted_from_slurm_conf_becomes_the_setting_that_it_is(
             "  slinky-iac:controller: {SlurmctldHost: ctl}\n",
             "controller.SlurmctldHost: is a parameter of slurm.conf and not a",
         ),
-        ("  slinky-iac:controller: {SlurmctldHost: ctl}\n", "set controller.external.host (an outside slurmctld's) instead"),
+        ("  slinky-iac:controller: {SlurmctldHost: ctl}\n", "for slurmctld on a host set controller.external.host"),
         ("  slinky-iac:controller: {SlurmctldDebug: info}\n", "it goes below controller.extraConf; with slurmctld outside"),
         (
             nodeset("replicas: 1\nRealMemory: 4096"),

@@ -110,7 +110,7 @@ DAEMONS = [
         minimal(accounting={"enabled": True, "database": {"host": "db"}, "extraConf": {"AuthType": "auth/none"}}),
         "error",
         "accounting.extraConf.AuthType",
-        ("accept anyone as root", "keys.auth"),
+        ("accept anyone as root", "Leave it out"),
         {"accounting": {"extraConf": {"AuthType": None}}},
     ),
     Case(

@@ -3,15 +3,19 @@ Secrets in pods of jobs, files of the node, slurmrestd for everybody."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
+from slinky_iac.config.findings import NOTHING
+from slinky_iac.config.load import field_of, load, model_in
 from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE, is_likely_secret, is_secret, mounted_secrets
+from slinky_iac.config.rules_secrets import is_likely_secret, is_secret, mounted_secrets
+from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
+from slinky_iac.config.stack import StackConfig
 from tests.stacks import EXAMPLES, SECRETS, minimal, sections
 from tests.unit.config.rule_cases import nodeset
 
@@ -26,7 +30,9 @@ def levels(data: dict[str, Any], path: str) -> list[str]:
     return [level for level, place, _ in found(data) if place == path]
 
 
-@pytest.mark.parametrize("key", ["AuthType", "AUTHTYPE", "StoragePass", "storageuser", "DbdHost", "SlurmUser", "PidFile"])
+@pytest.mark.parametrize(
+    "key", ["AuthType", "AUTHTYPE", "StoragePass", "storageuser", "DbdHost", "SlurmUser", "PidFile", "Include"]
+)
 def test_authentication_and_storage_of_slurmdbd_stay_the_programs(key: str) -> None:
     data = minimal(accounting=DATABASE | {"extraConf": {key: "x"}})
     assert levels(data, f"accounting.extraConf.{key}") == ["error"]
@@ -37,11 +43,30 @@ def test_other_settings_of_slurmdbd_may_be_given() -> None:
     assert not any("extraConf" in path for _, path, _ in found(minimal(accounting=DATABASE | {"extraConf": conf})))
 
 
-def test_each_parameter_says_where_it_is_set_instead() -> None:
-    for key, instead in OWNED_BY_DATABASE.items():
-        data = minimal(accounting=DATABASE | {"extraConf": {key: "x"}})
-        said = instead.removeprefix("nothing: it") if instead.startswith("nothing: ") else f"Set {instead} instead"
-        assert any(said.removeprefix("nothing: the") in message for _, _, message in found(data))
+@pytest.mark.parametrize("owned", [OWNED, OWNED_BY_DATABASE], ids=["slurm.conf", "slurmdbd.conf"])
+def test_each_parameter_has_a_setting_instead_or_is_to_be_left_out(owned: Mapping[str, str]) -> None:
+    """Seven led to settings that don't set them, such as SlurmUser to an image."""
+    for key, instead in owned.items():
+        said = set_instead(key, owned)
+        if instead.startswith(NOTHING):
+            assert said.endswith(". Leave it out")
+            assert "instead" not in said
+        else:
+            assert said.endswith(f"; set {instead} instead")
+            model: Any = StackConfig
+            for part in instead.split("."):
+                _, annotation = field_of(model, part)
+                assert annotation is not None, instead
+                model = model_in(annotation)
+
+
+def test_a_parameter_that_nothing_writes_is_not_said_to_be_written() -> None:
+    for key in ("PidFile", "DbdAddr", "StorageBackupHost", "Include"):
+        assert "is written" not in set_instead(key, OWNED_BY_DATABASE)
+
+
+def test_a_password_in_slurmdbd_conf_has_leaked() -> None:
+    assert "pulumi config set --secret slinky-iac:databasePassword" in set_instead("StoragePass", OWNED_BY_DATABASE)
 
 
 @pytest.mark.parametrize(
