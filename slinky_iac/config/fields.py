@@ -24,7 +24,8 @@ _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
-_PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"[^\s#\\\"]*\"")
+_PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
+_QUOTED = re.compile(r'"([^"]+)"')
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _REFERENCE = re.compile(r"[A-Za-z0-9._/:@\[\]-]+")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -249,8 +250,8 @@ _node_conf = _conf(
 )
 _partition_conf = _conf(
     _PARTITION_VALUE,
-    "no line break, no '#', '\\' or quote, and blanks between its words only: it stands on a line of slurm.conf, where '#'"
-    " begins a comment and '\\' leads on to the next line",
+    "no line break, no '#' or '\\', a quote only around the whole, and blanks between its words only: it stands on a line"
+    " of slurm.conf, where '#' begins a comment and '\\' leads on to the next line",
 )
 
 
@@ -261,7 +262,14 @@ def _as_text(value: object) -> object:
 
 
 def _text_map(value: object) -> object:
-    return {k: _as_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return {k: unquoted(_as_text(v)) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def unquoted(value: object) -> object:
+    """What is between the quotes of a text, as slurm.conf(5) has them around any value; an empty one needs them, and text
+    with another quote inside stays as it is (``keyvalue_pattern`` of parse_config.c)."""
+    whole = isinstance(value, str) and _QUOTED.fullmatch(value)
+    return whole[1] if whole else value
 
 
 def _without_patch(value: object) -> object:

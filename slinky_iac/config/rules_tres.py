@@ -42,17 +42,27 @@ def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     key = _key(config.slurmctld.extra_conf, _TRACKED)
     for item in _conf(config).words(_TRACKED) if key else ():
         path = f"controller.extraConf.{key}"
-        if item not in OWN_TRES and not any(item.startswith(kind) and item != kind for kind in _NAMED):
-            hint = f"write gres/{name_of(item)}" if "/" not in item else "give its name behind the /"
-            yield at(path).error(
-                f"has {name_of(item)}, which is not a trackable resource: it takes {', '.join(sorted(OWN_TRES))}, or a name"
-                f" behind {' '.join(_NAMED)}. For a generic resource {hint}; {_ENDS}"
-            )
+        if item not in OWN_TRES and not _is_named(item):
+            yield at(path).error(f"{_no_resource([item])}; {_ENDS}")
         elif item not in OWN_TRES and not config.accounting.enabled:
             yield at(path).error(
                 f"has {name_of(item)}, which needs slurmdbd, and accounting.enabled is false: {_ENDS}. Set accounting, or"
                 " remove it"
             )
+
+
+def _is_named(item: str) -> bool:
+    """Whether it is a kind of resource with a name behind it."""
+    return any(item.startswith(kind) and item != kind for kind in _NAMED)
+
+
+def _no_resource(items: list[str]) -> str:
+    hints = [f"gres/{name_of(each)}" for each in items if "/" not in each and each]
+    hint = f". For a generic resource write {', '.join(hints)}" if hints else ""
+    return (
+        f"has {', '.join(map(name_of, items))}, where Slurm takes {', '.join(sorted(OWN_TRES))}, or a name behind"
+        f" {' '.join(_NAMED)}{hint}"
+    )
 
 
 def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -67,11 +77,14 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, (name, parameters) in lines.items():
         if key := _key(parameters, name):
             named = {item.partition("=")[0].strip().lower() for item in parameters[key].split(",")}
-            if lacking := sorted(named - tracked - {""}):
+            lacking = sorted(named - tracked - {""})
+            if wrong := [each for each in lacking if not _is_named(each)]:
+                yield at(f"{path}.{key}").error(f"{_no_resource(wrong)}, each with =WEIGHT behind it; {_ENDS}")
+            if untracked := [each for each in lacking if _is_named(each)]:
+                whole = ",".join(map(name_of, [*_conf(config).words(_TRACKED), *untracked]))
                 yield at(f"{path}.{key}").error(
-                    f"has {', '.join(map(name_of, lacking))}, which slurmctld doesn't track: {_ENDS}. Add"
-                    f" {_TRACKED}: {name_of(','.join(lacking))} to controller.extraConf (which needs accounting), or remove"
-                    " it"
+                    f"has {', '.join(map(name_of, untracked))}, which slurmctld doesn't track: {_ENDS}. Set {_TRACKED}:"
+                    f" {whole} in controller.extraConf (which needs accounting), or remove it here"
                 )
 
 

@@ -137,6 +137,29 @@ def test_numbers_and_booleans_become_slurms_words(value: object, text: str) -> N
     assert TypeAdapter(fields.PartitionConf).validate_python({"Key": value}) == {"Key": text}
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ('"CPU=1.0,Mem=0.25G"', "CPU=1.0,Mem=0.25G"),
+        ('"two words"', "two words"),
+        ('""', '""'),
+        ("UNLIMITED", "UNLIMITED"),
+    ],
+)
+def test_a_value_in_quotes_is_what_is_in_them(value: str, text: str) -> None:
+    """As slurm.conf(5) has it; TRESBillingWeights is in quotes there and in most sites' files."""
+    assert TypeAdapter(fields.PartitionConf).validate_python({"Key": value}) == {"Key": text}
+
+
+def test_a_node_s_value_in_quotes_is_what_is_in_them() -> None:
+    assert TypeAdapter(fields.NodeConf).validate_python({"Feature": '"a,b"'}) == {"Feature": "a,b"}
+
+
+@pytest.mark.parametrize("value", ['a"b', '"a"b"', '"a', 'a"', '"a" "b"', '" a"'])
+def test_a_quote_elsewhere_is_refused(value: str) -> None:
+    assert not accepts(fields.PartitionConf, {"Key": value})
+
+
 @given(days=st.integers(0, 99), hours=st.integers(0, 99), minutes=st.integers(0, 99), seconds=st.integers(0, 99))
 def test_a_duration_is_the_sum_of_its_parts(days: int, hours: int, minutes: int, seconds: int) -> None:
     total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds

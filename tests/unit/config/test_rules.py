@@ -146,3 +146,30 @@ def test_plain_http_on_this_host_and_tls_need_no_leave(url: str) -> None:
 def test_plain_http_to_any_other_host_is_refused(host: str) -> None:
     (said,) = found(minimal(slurmrest={"url": f"http://{host}:6820/"}), frozenset())
     assert said[:2] == ("error", "slurmrest.url")
+
+
+QUOTED = {
+    "TRESBillingWeights": "CPU=1.0,Mem=0.25G",
+    "MaxTime": "7-00:00:00",
+    "PreemptMode": "OFF",
+    "OverSubscribe": "FORCE:2",
+    "State": "UP",
+    "Default": "YES",
+    "DefMemPerCPU": "2048",
+}
+
+
+@pytest.mark.parametrize("key", QUOTED)
+def test_every_rule_reads_a_value_in_quotes_as_slurm_does(key: str) -> None:
+    """TRESBillingWeights="CPU=1.0,…" was refused, with the advice to track a resource that is called \"cpu."""
+    values = QUOTED[key], f'"{QUOTED[key]}"'
+    said = [found(nodeset(partition={"config": {key: value}}), SECRETS) for value in values]
+    assert said[0] == said[1]
+    assert "error" not in {level for level, path, _ in said[1] if path.startswith("nodesets")}
+
+
+def test_weights_of_what_is_no_resource_lead_to_no_parameter() -> None:
+    weights = nodeset(partition={"config": {"TRESBillingWeights": "gpu=2,Memory=1"}})
+    (said,) = (message for _, path, message in found(weights, SECRETS) if path.endswith("Weights"))
+    assert "write gres/gpu" in said
+    assert "AccountingStorageTRES" not in said
