@@ -11,7 +11,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm_owned import OWNED, set_instead
+from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 
 TAKEN_FILES: Final[Mapping[str, str]] = {
@@ -78,7 +78,8 @@ def files(config: StackConfig) -> Iterator[Finding]:
                 )
             elif field == "configFiles" and name not in SLURM_FILES:
                 yield at(path).warning(
-                    "is a file that Slurm reads only if another one includes it",
+                    f"isn't a file that Slurm opens itself ({', '.join(sorted(SLURM_FILES))}). Rename it, or remove it; if a"
+                    " script or a plugin of yours reads it, acknowledge this",
                     id="config-file-unread",
                 )
             where.setdefault(name, field)
@@ -96,7 +97,7 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         for key in nodeset.extra_conf:
             if key.lower() in OPERATOR_NODE_KEYS:
                 yield at(f"{path}.extraConf.{key}").error(
-                    "is set by the operator from the pod; another value splits the node in two"
+                    "is set by the operator from the pod; another value splits the node in two. Leave it out"
                 )
         if nodeset.features and keys & {"feature", "features"}:
             yield at(f"{path}.extraConf").error("sets Features beside the setting features; use features only")
@@ -104,11 +105,12 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             yield at(f"{path}.extraConf").error("sets Gres beside the setting gres; use gres only")
         if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
             yield at(f"{path}.gres").warning(
-                "names devices, but resources.extended asks Kubernetes for none: slurmd will see none",
+                "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
+                " resources.extended: {nvidia.com/gpu: 8}",
                 id="gres-without-devices",
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
-            yield at(f"{path}.volumes").error("has two volumes of one name; Kubernetes refuses such a pod")
+            yield at(f"{path}.volumes").error("has two volumes of one name; Kubernetes refuses such a pod. Rename one")
     for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
         taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
         for key in host.config:
@@ -151,15 +153,18 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     lines |= {f"nodesets.{name}.extraConf": ("NodeName", each.extra_conf) for name, each in config.nodesets.items()}
     lines |= {f"{host.path}.config": ("NodeName", host.config) for host in config.external.slurmd_hosts}
     lines |= {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
+    written = {"controller.extraConf": OWNED, "accounting.extraConf": OWNED_BY_DATABASE}
+    refused = {f"controller.extraConf.{key}" for key, _ in refused_parameters(config)}
     for path, (file, parameters) in lines.items():
         words = slurm_words.words(config.slurm_release, file)
-        daemon, page = ("slurmdbd", file) if file == "slurmdbd.conf" else ("slurmctld", "slurm.conf")
+        daemon = "slurmdbd" if file == "slurmdbd.conf" else "slurmctld"
         for key, value in parameters.items():
+            if key.lower() in written.get(path, {}) or f"{path}.{key}" in refused:
+                continue  # refused already, with what to do
             if key not in words:
                 yield at(f"{path}.{key}").error(
                     f"is no parameter that Slurm {config.slurm_release} reads in this place, and {daemon} refuses its whole"
-                    f" file over one such name. Correct the name ({page}(5)); for one that a newer Slurm has, set"
-                    " cluster.slurmVersion"
+                    f" file over one such name. {slurm_words.instead_of(key, file, config.slurm_release)}"
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
@@ -168,10 +173,16 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
+def refused_parameters(config: StackConfig) -> Iterator[tuple[str, str]]:
+    """Parameters of ``controller.extraConf`` that slurmctld refuses, alone or beside what the operator and this program
+    write, each with the reason."""
+    written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
+    return slurm_refusals.refused(written, config.controller.extra_conf)
+
+
 def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Values that slurmctld refuses, alone, or beside what the operator and this program write."""
-    written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
-    for key, why in slurm_refusals.refused(written, config.controller.extra_conf):
+    for key, why in refused_parameters(config):
         yield at(f"controller.extraConf.{key}").error(why)
     for path, parameters in partition_parameters(config).items():
         for key, why in slurm_refusals.refused_of_partition(parameters):

@@ -18,7 +18,7 @@ from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
 
 _PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
-_KNOWN: Final = ("cgroup.conf", "gres.conf", "topology.conf")
+READ_FILES: Final = ("cgroup.conf", "gres.conf", "topology.conf")
 """Files whose parameters the table has."""
 _NEEDED: Final = (
     ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
@@ -78,21 +78,24 @@ def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values of the files that slurmctld and slurmd read."""
-    for name in _KNOWN:
+    for name in READ_FILES:
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
         for line, rest in ((line, _PAIR.sub("", each)) for line, each in _lines(text)):
             if rest.strip() and not rest.lower().startswith("include "):
-                yield where.error(f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file")
+                yield where.error(
+                    f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file. Correct the line"
+                    f" ({name}(5)), or begin it with # to leave it out"
+                )
         for line, key, value in pairs(text):
             if key not in words:
                 yield where.error(
                     f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: slurmctld"
-                    f" and slurmd end over it. Remove it ({name}(5))"
+                    f" and slurmd end over it. {slurm_words.instead_of(key, name, config.slurm_release)}"
                 )
             elif fault := words.fault(key, value):
                 yield where.error(
-                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}, and daemons don't start with another"
+                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}. With another value daemons don't start,"
                     " or pass it over"
                 )
 

@@ -15,7 +15,8 @@ from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules_slurm_files import cgroups_hold
+from slinky_iac.config.rules_slurm_conf import refused_parameters
+from slinky_iac.config.rules_slurm_files import READ_FILES, cgroups_hold
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
@@ -50,30 +51,37 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None
     the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them."""
     key, text = name.lower(), value.strip().strip('"')
     if key in tables.ELSEWHERE:
-        return SENDS, "gives another host data, or its word: jobs, accounts or keys leave the cluster by it"
+        return SENDS, tables.ELSEWHERE[key]
     if key in tables.PROGRAMS:
-        program, *arguments = text.split(" ")
-        own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
-        plain = _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments)
-        return (
-            None if own and plain else (RUNS, f"is {shown(value)}, which a daemon runs, and isn't of the image ({_IMAGES})")
-        )
+        return _program(key, text, value)
     if key in tables.FILES:
+        inside = tables.FILES[key]
+        where = ", ".join(inside)
         if "://" in text:
-            return SENDS, "leads to another host"
-        named = ", ".join(tables.FILES[key])
-        return None if _below(text, tables.FILES[key]) else (WRITES, f"is {shown(value)}: daemons write below {named}")
+            return SENDS, f"is an address, and data of jobs goes to that host: allowed are files below {where}"
+        said = f"is {shown(value)}, where a daemon may not write: allowed are files and folders below {where}"
+        return None if _below(text, inside) else (WRITES, said)
     if key.startswith("purge") or key in tables.PURGES or key in permitted.LEAST:
         return _least(key, text, value)
     return _of_form(key, text, cgroups=cgroups)
 
 
+def _program(key: str, text: str, value: str) -> Fault | None:
+    program, *arguments = text.split(" ")
+    own = all(_below(part, tables.PROGRAM_FOLDERS) for part in program.split(":"))
+    if own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments):
+        return None
+    script = f"; a script goes to controller.{key}" if key in ("prolog", "epilog") else ""
+    said = f"is {shown(value)}, which a daemon runs, and isn't of the image: allowed is what is below {_IMAGES}"
+    return RUNS, f"{said}, with options that have no value{script}"
+
+
 def _of_form(key: str, text: str, *, cgroups: bool) -> Fault | None:
     if key in permitted.FREE:
-        return _form(text, permitted.FREE[key], "a value of another form than this parameter has")
+        return _form(key, text, permitted.FREE[key], "it may do harm in this form")
     if key in permitted.PERMITTED:
         without = {} if cgroups else permitted.WITHOUT_CGROUPS
-        return _form(text, *without.get(key, permitted.PERMITTED[key]))
+        return _form(key, text, *without.get(key, permitted.PERMITTED[key]))
     judged = key not in _KNOWN or key in permitted.OWN_RULES
     return (
         None
@@ -88,21 +96,26 @@ def _least(key: str, text: str, value: str) -> Fault | None:
         match = _PURGE.match(text)
         hours = int(match[1]) * _HOURS[(match[2] or "m")[0].lower()] if match else 0
         kept = hours >= tables.LEAST_PURGED_HOURS
-        return None if kept else (BOUNDS, f"is {shown(value)}: records of less than a month go")
+        said = f"is {shown(value)}: records of less than a month go (allowed: 1month, 30days, 720hours or more)"
+        return None if kept else (BOUNDS, said)
     least, never = permitted.LEAST[key]
     match = _NUMBER.fullmatch(text)
     number = int(match[1]) * (1024 if match[2] else 1) if match and match[1] else least
     enough = bool(match) and (number >= least or (never and number == 0))
-    return None if enough else (BOUNDS, f"is {shown(value)}; jobs or their records are lost below {least}")
+    zero = ", or 0 for none" if never else ""
+    said = f"is {shown(value)}; jobs or their records are lost below {least} (allowed: {least} or more, in decimal{zero})"
+    return None if enough else (BOUNDS, said)
 
 
-def _form(value: str, form: str, harm: str) -> Fault | None:
+def _form(key: str, value: str, form: str, harm: str) -> Fault | None:
     """What is wrong with a value of which each part between commas must be of a form."""
     wrong = [part for part in map(str.strip, value.split(",")) if not re.fullmatch(form, part, re.IGNORECASE)]
     if not wrong:
         return None
-    allowed = f" (allowed: {', '.join(choices)})" if (choices := _choices(form)) else ""
-    return SENDS if harm in (permitted.SENT, permitted.LOGS) else BOUNDS, f"has {_named(wrong)}: {harm}{allowed}"
+    return SENDS if harm in (
+        permitted.SENT,
+        permitted.LOGS,
+    ) else BOUNDS, f"has {_named(wrong)}: {harm}{permitted.allowed(key, form)}"
 
 
 def _named(parts: list[str]) -> str:
@@ -111,14 +124,9 @@ def _named(parts: list[str]) -> str:
     return ", ".join(names) + (f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")
 
 
-def _choices(form: str) -> list[str]:
-    """The values of a form that only lists them."""
-    match = re.fullmatch(r"(?:\((\w+/)\)\?)?\(?([\w|]+)\)?", form)
-    return [f"{match[1] or ''}{each}" for each in match[2].split("|")] if match else []
-
-
-def of_file(name: str, text: str) -> Iterator[Fault]:
-    """What the lines of a file of /etc/slurm, or of a prolog or an epilog, reach."""
+def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Iterator[Fault]:
+    """What the lines of a file of /etc/slurm, or of a prolog or an epilog, reach. ``words``: what a release reads in it;
+    what it can't read is refused elsewhere."""
     if match := re.search(tables.KEYS_READ, text):
         yield SENDS, f"has {match[0]}: a key or a token of the cluster goes where the script takes it"
     if name.endswith(".lua"):
@@ -134,7 +142,8 @@ def of_file(name: str, text: str) -> Iterator[Fault]:
     elif name.endswith((".conf", ".yaml", ".yml")):
         for number, line in enumerate(text.splitlines(), 1):
             for key, value in _SET.findall(line.split("#", 1)[0]):
-                yield from _of_line(name, number, key, value.strip("\"'"))
+                if words is None or (key in words and not words.fault(key, value.strip('"'))):
+                    yield from _of_line(name, number, key, value.strip("\"'"))
 
 
 def _of_image(path: str) -> bool:
@@ -149,7 +158,7 @@ def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
     elif low == "include":
         yield RUNS, f"{where} reads another file"
     elif row := permitted.IN_FILES.get(file, {}).get(low):
-        if fault := _form(value, *row):
+        if fault := _form(low, value, *row):
             yield fault[0], f"{where} {fault[1]}"
     elif value.startswith("/"):
         yield from _paths(low, value, where)
@@ -173,12 +182,17 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     files = {"controller": (config.slurmctld.extra_conf, OWNED, "slurm.conf")}
     files |= {"accounting": (config.slurmdbd.extra_conf, OWNED_BY_DATABASE, "slurmdbd.conf")}
     cgroups = cgroups_hold(config)
+    refused = {key for key, _ in refused_parameters(config)}
     for section, (parameters, owned, file) in files.items():
         words = slurm_words.words(config.slurm_release, file)
         for name, value in parameters.items():
-            read = not words.fault(name, value) and not words.no_plugin(name, value)
-            fault = None if name.lower() in owned else of_parameter(name, value, cgroups=cgroups)
-            if fault and (read or fault[0] != BOUNDS):
+            lacking = bool(words.no_plugin(name, value))
+            if name.lower() in owned or words.fault(name, value) or (section == "controller" and name in refused):
+                continue  # refused already
+            if lacking and config.cluster.images.slurmctld is None:
+                continue
+            fault = of_parameter(name, value, cgroups=cgroups)
+            if fault and not (fault[0] == BOUNDS and lacking):
                 yield _refused(f"{section}.extraConf.{name}", *fault)
 
 
@@ -186,12 +200,12 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, parameters in partition_parameters(config).items():
         for name, value in parameters.items():
             row = permitted.PARTITION.get(name.lower())
-            if row and (fault := _form(value, *row)):
+            if row and (fault := _form(name.lower(), value, *row)):
                 yield _refused(f"{path}.{name}", *fault)
 
 
 def _refused(path: str, id_: str, said: str) -> Finding:
-    return at(path).refused(f"{said}. Change it, or acknowledge {id_}@{path} with the reason", id=id_)
+    return at(path).refused(f"{said}. Change it or leave it out, or acknowledge {id_}@{path} with the reason", id=id_)
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -199,7 +213,8 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
     for kind, files in maps.items():
         for name, text in files.items():
-            for id_, said in dict.fromkeys(of_file(name, text)):
+            words = slurm_words.words(config.slurm_release, name) if kind == "configFiles" and name in READ_FILES else None
+            for id_, said in dict.fromkeys(of_file(name, text, words)):
                 yield _refused(f"controller.{kind}.{name}", id_, said)
 
 

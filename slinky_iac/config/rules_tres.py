@@ -162,7 +162,10 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             path = at(f"controller.extraConf.{key}")
             said = f"is {name_of(value)}; Slurm {config.slurm_release} has {known}"
             if config.cluster.images.slurmctld is None:
-                yield path.error(f"{said}. Slinky's images have no other, and slurmctld or slurmd ends over it")
+                yield path.error(
+                    f"{said}. Slinky's images have no other, and slurmctld or slurmd ends over it. Name one of these, or set"
+                    " cluster.images.slurmctld to an image of yours that has it"
+                )
             else:
                 yield path.warning(
                     f"{said}. If your own images have no such plugin, daemons end over it", id="plugin-unknown"

@@ -8,6 +8,8 @@ Source: slurm.conf(5), slurmdbd.conf(5), cgroup.conf(5) of 26.05 and 25.11.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
 
@@ -73,18 +75,18 @@ topologyplugin
 }
 """Parameters that may be whatever is of this form: they tune, name and weigh."""
 
-LOGS: Final = "the log doesn't say what the daemon did, or holds messages of daemons, credentials too"
-SENT: Final = "data stays in the cluster with what is allowed"
+LOGS: Final = "the log hides what the daemon did, or holds messages between daemons with their credentials"
+SENT: Final = "data of jobs and users may leave the cluster"
 PERMITTED: Final = {
     "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
-    "accountingstorageparameters": (r"max_step_records=\d+", "the operator owns the way to the database"),
+    "accountingstorageparameters": (r"max_step_records=\d+", "slurmctld goes past the stack's slurmdbd"),
     "acctgatherprofiletype": ("(acct_gather_profile/)?(none|hdf5)", SENT),
-    "bcastexclude": (r"none|/[\w./+-]{1,200}", "it is a list of folders"),
+    "bcastexclude": (r"none|/[\w./+-]{1,200}", "sbcast doesn't leave out the folder that is meant"),
     "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
     "communicationparameters": (
         r"noaddrcache|enableipv6|disableipv4|block_null_hash|noctldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
         r"|(keepalive\w+|keep_alive\w*|host_unreach_retry_count|getnameinfo_cache_timeout)=\d+",
-        "daemons don't find each other",
+        "daemons may not find each other",
     ),
     "debugflags": (r"\+?(?!(net\w*|protocol|script|tls)$)\w{1,40}", LOGS),
     "slurmctlddebug": (LEVEL, LOGS),
@@ -94,10 +96,10 @@ PERMITTED: Final = {
     "slurmdsyslogdebug": (QUIET, LOGS),
     "debuglevelsyslog": (QUIET, LOGS),
     "disablerollups": ("no|false|0", "no usage is counted, so limits and fair share stand still"),
-    "hashplugin": ("(hash/)?(k12|sha3)", "messages between daemons aren't held against their signature"),
+    "hashplugin": ("(hash/)?(k12|sha3)", "messages between daemons aren't checked against their signature"),
     "interactivestepoptions": (
         r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|((/usr)?/bin/)?(ba|z|da|tc|c)?sh)( -l)?",
-        "every salloc runs it; options and $SHELL are allowed",
+        "every salloc runs it",
     ),
     "jobacctgatherparams": (rf"(?!overmemorykill)(?:{TEXT})", "jobs are ended over memory that they did not use"),
     "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup)", "memory and time of jobs aren't counted"),
@@ -109,7 +111,7 @@ PERMITTED: Final = {
     "proctracktype": ("(proctrack/)?cgroup", "processes leave their job, and go on after it"),
     "requeueexit": (
         r"[1-9]\d{0,2}",
-        "jobs that ended well, or by a fault of their own, begin again; name single exit codes",
+        "jobs that ended well, or by a fault of their own, begin again",
     ),
     "schedulerparameters": (rf"(?!sched_interval=-|max_script_size=0)(?:{TEXT})", "nothing is scheduled"),
     "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
@@ -119,10 +121,10 @@ PERMITTED: Final = {
         "users run programs, end reservations, or records of jobs are dropped",
     ),
     "slurmdparameters": (rf"(?!config_overrides)(?:{TEXT})", "jobs are given memory and processors that the pods lack"),
-    "slurmdport": ("6818", "the operator's pods listen at 6818"),
+    "slurmdport": ("6818", "slurmctld finds no pod: all listen at 6818"),
     "storagetype": ("(accounting_storage/)?mysql", SENT),
     "taskplugin": ("(task/)?(cgroup|affinity)", "jobs take processors, memory and devices of others"),
-    "tmpfs": (r"/[\w./%+-]{1,200}", "it is a folder, whose size slurmd tells"),
+    "tmpfs": (r"/[\w./%+-]{1,200}", "slurmd reports no size of it"),
     "tlstype": ("(tls/)?(none|s2n)", SENT),
 }
 """Parameters of which some values do harm: each part between commas is of this form, else what stands beside it happens."""
@@ -139,7 +141,7 @@ CGROUP: Final = {
     **{
         "allowedramspace": (
             r"9\d(\.\d+)?|[1-9]\d\d+(\.\d+)?",
-            "jobs are ended before they use the memory that they asked for; 90 or more",
+            "jobs are ended before they use the memory that they asked for",
         )
     },
     **dict.fromkeys(
@@ -163,22 +165,63 @@ GRES: Final = {"flags": (r"(?!countonly)\w+", "jobs are given devices that are n
 """The same for gres.conf."""
 _RUNTIME: Final = (
     r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
-    "another program than a container runtime runs for every container; without --privileged",
+    "another program than a container runtime runs for every container",
 )
 OCI: Final = {f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")}
 """The same for oci.conf."""
 IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES, "oci.conf": OCI}
+_DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
+_WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
+ALLOWED: Final = {
+    NUMBER: "a whole number, or UNLIMITED",
+    SWITCH: "YES or NO",
+    TIME: "a time as 30, 12:00:00 or 7-00:00:00, UNLIMITED or NONE",
+    TEXT: _WORDS,
+    rf"{PLUGIN}|\w{{1,60}}": "names of plugins",
+    LEVEL: _DEBUG,
+    QUIET: f"quiet, fatal, {_DEBUG}",
+    _RUNTIME: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
+    "accountingstorageparameters": "max_step_records=NUMBER",
+    "allowedramspace": "90 or more, in percent",
+    "bcastexclude": "folders, or none",
+    "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
+    "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
+    " CheckGhalQuiesce, DisableHTTP, and times of connections as KeepAliveTime=NUMBER",
+    "debugflags": "all but Network, Net, NetRaw, Protocol, Script and TLS",
+    "flags": "all but CountOnly",
+    "interactivestepoptions": "options of srun, then $SHELL or a shell",
+    "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
+    "metricsauthusers": "names of users",
+    "requeueexit": "single exit codes from 1 to 999",
+    "schedulerparameters": f"all but sched_interval=-1 and max_script_size=0: {_WORDS}",
+    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete and max_dbd_msg_action",
+    "slurmdparameters": f"all but config_overrides: {_WORDS}",
+    "tmpfs": "a folder, as /tmp",
+}
+"""What a form allows, for a message, by the form or else by the parameter; forms that only list values say it themselves."""
 OWN_RULES: Final = ("nodename", "partitionname", "nodeset", "authaltparameters", "storageparameters")
 """Lines of several parameters, and parameters that this program writes: rules of their own judge them."""
+
+
+def allowed(name: str, form: str) -> str:
+    """What a form allows, in words, as ``" (allowed: …)"``; empty where only the form itself could say it."""
+    listed = re.fullmatch(r"(?:\((\w+/)\)\?)?\(?([\w|]+)\)?", form)
+    choices = ", ".join(f"{listed[1] or ''}{each}" for each in listed[2].split("|")) if listed else ""
+    said = choices or ALLOWED.get(form) or ALLOWED.get(name, "")
+    return f" (allowed: {said})" if said else ""
+
+
+def _rows(rows: Mapping[str, tuple[str, str]]) -> dict[str, list[str]]:
+    return {name: [form, harm + allowed(name, form)] for name, (form, harm) in rows.items()}
 
 
 def table() -> dict[str, object]:
     """All of it as data."""
     return {
         "free": FREE,
-        "permitted": {name: list(row) for name, row in PERMITTED.items()},
-        "withoutCgroups": {name: list(row) for name, row in WITHOUT_CGROUPS.items()},
-        "partition": {name: list(row) for name, row in PARTITION.items()},
-        **{file: {name: list(row) for name, row in rows.items()} for file, rows in IN_FILES.items()},
+        "permitted": _rows(PERMITTED),
+        "withoutCgroups": _rows(WITHOUT_CGROUPS),
+        "partition": _rows(PARTITION),
+        **{file: _rows(rows) for file, rows in IN_FILES.items()},
         "least": {name: list(row) for name, row in LEAST.items()},
     }

@@ -52,15 +52,33 @@ FILES: Final = {
 }
 """Parameters whose value is a file or folder that a daemon writes, and below which folders it may be: what a daemon later
 runs or trusts, in none where users may rename and write."""
-ELSEWHERE: Final = _words("""
-accountingstoragebackuphost accountingstorageexternalhost accountingstoragepass accountingstorageuser
-backupaddr backupcontroller controladdr controlmachine downnodes dbdaddr dbdbackuphost dbdhost jobcomphost
-storagepassscript jobcomppass jobcomppassscript jobcompparams jobcompport jobcompuser jobcredentialprivatekey
-jobcredentialpubliccertificate sallocdefaultcommand slurmctldaddr certgenparameters certgentype
-certmgrparameters certmgrtype tlsparameters httpparsertype urlparsertype
-prepparameters
-""")
-"""Parameters by which another host gets data or is believed, or that take what is the operator's."""
+_SECOND: Final = "names another slurmdbd, which would get the records of all jobs: slurmdbd is one pod here"
+_CONTROL: Final = "names another host as slurmctld, which pods and users would believe: slurmctld is one pod here"
+_OF_JOBS: Final = "sends records of all jobs to another host; slurmdbd has them, too (`sacct`)"
+_PASSWORD: Final = "is a password in plain text, in the file and its history: give the user a new one"
+_PRINTED: Final = "names a program that prints a password: a secret is given by `pulumi config set --secret`"
+_OTHER_KEY: Final = "names a file with a key: all daemons have the keys of the section keys"
+_CERTIFICATES: Final = "says whose certificates a daemon believes: with others, another host passes for a daemon"
+_PARSER: Final = "loads another parser of what comes over the network than Slurm's own"
+ELSEWHERE: Final = {
+    **dict.fromkeys(("accountingstoragebackuphost", "dbdbackuphost"), _SECOND),
+    "accountingstorageexternalhost": "names slurmdbds of other clusters, which would know this one and send it jobs",
+    **dict.fromkeys(("accountingstoragepass", "jobcomppass"), _PASSWORD),
+    "accountingstorageuser": "isn't used: slurmctld speaks to slurmdbd by the cluster's key",
+    **dict.fromkeys(("backupaddr", "backupcontroller", "controladdr", "controlmachine", "slurmctldaddr"), _CONTROL),
+    **dict.fromkeys(("dbdaddr", "dbdhost"), "names another host as slurmdbd, which is one pod here"),
+    "downnodes": "sets nodes DOWN at each start of slurmctld, with jobs on them; `slinky drain` takes nodes out of service",
+    **dict.fromkeys(("jobcomphost", "jobcompparams", "jobcompport", "jobcompuser"), _OF_JOBS),
+    **dict.fromkeys(("jobcomppassscript", "storagepassscript"), _PRINTED),
+    **dict.fromkeys(("jobcredentialprivatekey", "jobcredentialpubliccertificate"), _OTHER_KEY),
+    "sallocdefaultcommand": "runs a command in every salloc; LaunchParameters=use_interactive_step has taken its place",
+    **dict.fromkeys(
+        ("certgenparameters", "certgentype", "certmgrparameters", "certmgrtype", "tlsparameters"), _CERTIFICATES
+    ),
+    **dict.fromkeys(("httpparsertype", "urlparsertype"), _PARSER),
+    "prepparameters": "is for plugins of PrEpPlugins that Slinky's images lack",
+}
+"""Parameters by which another host gets data or is believed, or that take what is the operator's; what is said of each."""
 PURGES: Final = ("jobpurge", "steppurge")
 """Old names of purges that begin otherwise."""
 LEAST_PURGED_HOURS: Final = 720

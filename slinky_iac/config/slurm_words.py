@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -151,6 +152,31 @@ def words(release: str, file: str) -> Words:
 def is_known(key: str, file: str) -> bool:
     """Whether a release that the table has reads this parameter in ``file`` (as for :func:`words`)."""
     return any(key in words(release, file) for release in _table())
+
+
+_FILES: Final = ("slurm.conf", "slurmdbd.conf", "cgroup.conf", "gres.conf", "topology.conf")
+_PLACES: Final = {
+    "slurm.conf": "controller.extraConf",
+    "slurmdbd.conf": "accounting.extraConf",
+    "PartitionName": "a partition's config",
+    "NodeName": "a NodeSet's extraConf, or config of a host",
+}
+
+
+def instead_of(key: str, file: str, release: str) -> str:
+    """What to do about a parameter that a release doesn't read in this file or kind of line."""
+    known = {each.lower(): each for kind in _table().values() for names in kind[file].values() for each in names.split()}
+    if close := get_close_matches(key.lower(), [each for each in known if each in words(release, file)], n=1, cutoff=0.8):
+        return f"Did you mean {known[close[0]]}? Correct the name, or leave it out"
+    for other in (*_FILES, "PartitionName", "NodeName"):
+        if other != file and key in words(release, other):
+            of_line = f"of a {other} line" if "." not in other else f"of {other}"
+            place = _PLACES.get(other, f"controller.configFiles.{other}")
+            return f"Leave it out here: it is a parameter {of_line}, which is in {place}"
+    since = [each for each in _table() if release_numbers(each) > release_numbers(release) and key in words(each, file)]
+    if since:
+        return f"Slurm {since[0]} reads it: leave it out, or set cluster.slurmVersion where that is what runs"
+    return f"Correct the name ({file if '.' in file else 'slurm.conf'}(5)), or leave it out"
 
 
 _OF_LINES: Final = {

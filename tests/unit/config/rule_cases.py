@@ -212,7 +212,7 @@ DAEMONS = [
         minimal(controller={"extraConf": {"SlurmctldTimeOuts": 30}}),
         "error",
         "controller.extraConf.SlurmctldTimeOuts",
-        ("refuses its whole file", "slurm.conf(5)"),
+        ("refuses its whole file", "Did you mean SlurmctldTimeout?"),
         {"controller": {"extraConf": {"SlurmctldTimeOuts": None, "SlurmctldTimeout": 30}}},
     ),
     Case(

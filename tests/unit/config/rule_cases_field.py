@@ -229,7 +229,7 @@ FIELD = [
         minimal(accounting=DBD | {"extraConf": {"SlurmctldPidFile": "/run/slurmdbd.pid"}}),
         "error",
         "accounting.extraConf.SlurmctldPidFile",
-        ("slurmdbd refuses its whole file", "slurmdbd.conf(5)"),
+        ("slurmdbd refuses its whole file", "it is a parameter of slurm.conf"),
         {"accounting": {"extraConf": {"SlurmctldPidFile": None}}},
     ),
     *(

@@ -232,7 +232,7 @@ TOLD = [
         minimal(controller={"configFiles": {"my.conf": "x"}}),
         "warning",
         "controller.configFiles.my.conf",
-        ("includes it",),
+        ("isn't a file that Slurm opens", "acknowledge"),
         {"controller": {"configFiles": None}},
     ),
     Case(

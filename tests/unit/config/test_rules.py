@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.config import slurm_words
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import RULES, findings, require_sound
 from slinky_iac.errors import ConfigError
@@ -173,3 +174,65 @@ def test_weights_of_what_is_no_resource_lead_to_no_parameter() -> None:
     (said,) = (message for _, path, message in found(weights, SECRETS) if path.endswith("Weights"))
     assert "write gres/gpu" in said
     assert "AccountingStorageTRES" not in said
+
+
+SLURM_FILES = ("slurm.conf", "slurmdbd.conf", "cgroup.conf", "gres.conf", "PartitionName", "NodeName")
+
+
+def of_line(file: str, key: str, value: str) -> dict[str, Any]:
+    """A stack with one line of one of Slurm's files."""
+    accounting: dict[str, Any] = {"enabled": True, "database": {"host": "db"}}
+    return {
+        "slurm.conf": lambda: minimal(controller={"extraConf": {key: value}}),
+        "slurmdbd.conf": lambda: minimal(accounting=accounting | {"extraConf": {key: value}}),
+        "PartitionName": lambda: nodeset(partition={"config": {key: value}}),
+        "NodeName": lambda: nodeset(extraConf={key: value}),
+    }.get(file, lambda: minimal(controller={"configFiles": {file: f"{key}={value}\n"}}))()
+
+
+REMEDIES = (
+    *(" or leave it out", "Leave it out", " instead", "Add ", "add ", "Set ", " set ", "allowed: ", "takes ", "ake one of"),
+    *("rite ", "needs ", "ame one", "ame its", "remove ", "Remove ", "Give ", "must be ", "was removed", "use ", "lower it"),
+    *("keep ", "says what else", "leave it out", "Give "),
+)
+
+
+@pytest.mark.parametrize("file", SLURM_FILES)
+@pytest.mark.parametrize("value", ["x", "/etc/x", "0"])
+def test_no_sentence_about_a_line_of_slurm_is_without_a_remedy(file: str, value: str) -> None:
+    """Each parameter of the file with three values that most of them don't take."""
+    before = {message for _, _, message in found(minimal(), SECRETS)}
+    words = slurm_words.words("26.05", file)
+    told = {
+        message
+        for key in words.kinds
+        for level, path, message in found(of_line(file, key, value), SECRETS)
+        if level == "error" and message not in before and (path.endswith(key) or file in path)
+    }
+    assert told or file in ("cgroup.conf", "gres.conf")
+    assert [each for each in told if not any(remedy in each for remedy in REMEDIES)] == []
+
+
+@pytest.mark.parametrize("value", ["x", "0"])
+def test_a_parameter_with_one_fault_is_said_of_once(value: str) -> None:
+    """A value that the daemon can't read was called harmful, too, with another remedy."""
+    twice = []
+    for file in SLURM_FILES[:2]:
+        for key in slurm_words.words("26.05", file).kinds:
+            errors = [path for level, path, _ in found(of_line(file, key, value), SECRETS) if level == "error"]
+            twice += [path for path in set(errors) if errors.count(path) > 1]
+    assert twice == []
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "said"),
+    [
+        ("slurmdbd.conf", "JobCompHost", "it is a parameter of slurm.conf, which is in controller.extraConf"),
+        ("slurm.conf", "MaxTime", "it is a parameter of a PartitionName line"),
+        ("slurm.conf", "SlurmctldTimeOuts", "Did you mean SlurmctldTimeout?"),
+        ("gres.conf", "Foo", "Correct the name (gres.conf(5))"),
+        ("cgroup.conf", "AutoDetect", "it is a parameter of gres.conf, which is in controller.configFiles.gres.conf"),
+    ],
+)
+def test_an_unknown_parameter_leads_to_where_it_is_known(file: str, key: str, said: str) -> None:
+    assert any(said in message for _, _, message in found(of_line(file, key, "1"), SECRETS))
