@@ -18,6 +18,7 @@ from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_indentation import shifted
+from slinky_iac.config.rules_sound import of_sound, without_faults
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, text_of
 from slinky_iac.errors import StateError
@@ -27,7 +28,11 @@ _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
 def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[Place, ...]]:
     """The configuration in a file's text, where it can be read, and what is to say about it: errors first, then by lines."""
-    file = parse(text, project)
+    return judged(parse(text, project))
+
+
+def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
+    """The same of a file that has been parsed."""
     if not file.lines:
         return None, file.faults
     texts, plain = _read(file)
@@ -39,11 +44,11 @@ def judge(text: str, project: str = PROJECT) -> tuple[StackConfig | None, tuple[
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     if config is not None:
         found += _ruled(config, file.secret)
-    else:
-        found += _beside(texts, faults, file.secret)
+    elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
+        found += of_sound(_ruled(sound, file.secret), faults)
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
-    sound = not any(place.finding.level is Level.ERROR for place in places)
-    return config if sound else None, tuple(sorted(places, key=_order))
+    is_sound = not any(place.finding.level is Level.ERROR for place in places)
+    return config if is_sound else None, tuple(sorted(places, key=_order))
 
 
 def _order(place: Place) -> tuple[int, int]:
@@ -59,32 +64,6 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
-
-
-_SETS: Final = ("nodesets", "logins")
-"""Sections of parts by name, which rules of most other sections don't look at."""
-_APART: Final = frozenset({*_SETS, "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity"})
-"""Sections in which no finding comes of a NodeSet or login set that isn't there."""
-
-
-def _beside(texts: Mapping[str, object], faults: Sequence[Finding], secret: frozenset[str]) -> Iterator[Finding]:
-    """Errors that rules find beside NodeSets and login sets that can't be read, so that all are shown at once. Nothing where
-    something else can't be read: of that, others may only follow."""
-    at_fault = {each.path for each in faults}
-    left = dict(texts)
-    for section in _SETS:
-        parts = left.get(section)
-        if isinstance(parts, Mapping):
-            own = {name: at(f"{section}.{name}").path for name in parts}
-            lost = {name for name, path in own.items() if any(f"{each}.".startswith(f"{path}.") for each in at_fault)}
-            left[section] = {name: part for name, part in parts.items() if name not in lost}
-            at_fault = {each for each in at_fault if not any(f"{each}.".startswith(f"{own[name]}.") for name in lost)}
-    config = examined(left)[0] if not at_fault else None
-    if config is None:
-        return
-    for each in _ruled(config, secret):
-        if each.level is Level.ERROR and each.path.partition(".")[0] in _APART:
-            yield each
 
 
 def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
@@ -169,24 +148,24 @@ def run(arguments: argparse.Namespace) -> int:
     texts = {file: text_of(file) for file in files}
     if arguments.fix:
         texts = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
-    found = {file: _places(file, text) for file, text in texts.items()}
+    parsed = {file: parse(text, project_of(file)) for file, text in texts.items()}
+    found = {file: _places(file, read) for file, read in parsed.items()}
     if arguments.json:
         print(output.as_json(as_json(found)))
     else:
         for file, places in found.items():
-            print("\n".join(as_text(file, places, paint, width, parse(texts[file], project_of(file)).sections)))
+            print("\n".join(as_text(file, places, paint, width, parsed[file].sections)))
     bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
     open_ = (place.finding for places in found.values() for place in places if not place.finding.reason)
     return FOUND if any(each.level in bad for each in open_) else 0
 
 
-def _places(file: Path, text: str) -> tuple[Place, ...]:
+def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
     """What to say of a file; of one whose project's program has the settings, where they are."""
-    read = parse(text, project_of(file))
     if said := described_elsewhere(read, file.parent):
         note = Place(0, at("config").info(said, id="settings-in-program"))
         return (note,) if read.is_bare else (note, *read.faults)
-    return judge(text, project_of(file))[1]
+    return judged(read)[1]
 
 
 def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
@@ -211,10 +190,10 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
 
 def as_resolved(file: Path) -> str:
     """NodeSets and login sets of a file with what their defaults add. Raises :class:`StateError` where it isn't sound."""
-    text, project = text_of(file), project_of(file)
-    if judge(text, project)[0] is None:
+    read = parse(text_of(file), project_of(file))
+    if judged(read)[0] is None:
         raise StateError(f"{file}: has errors, so nothing is resolved; `slinky check {file}` names them")
-    settings = resolved(_read(parse(text, project))[0])
+    settings = resolved(_read(read)[0])
     return f"# {file}\n" + as_yaml({name: settings[name] for name in ("nodesets", "logins") if settings.get(name)})
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
-from slinky_iac.commands.check import judge
+from slinky_iac.commands.check import judged
 from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import described_elsewhere, parse, project_of, settings_elsewhere, text_of
@@ -67,10 +67,9 @@ def configured_file(file: Path) -> Values:
 
     Raises :class:`StateError` where the file can't be read, and :class:`ConfigError` with every fault and its line.
     """
-    text, project = text_of(file), project_of(file)
-    read = parse(text, project)
+    read = parse(text_of(file), project_of(file))
     _require_here(described_elsewhere(read, file.parent))
-    config, places = judge(text, project)
+    config, places = judged(read)
     if config is None:
         errors = (place for place in places if place.finding.level is Level.ERROR)
         raise ConfigError(tuple(f"{file}:{place.line}: {place.finding}" for place in errors))

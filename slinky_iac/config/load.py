@@ -127,8 +127,12 @@ def _of_defaults(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     return defaults is not None and any(each["loc"] == (defaults, *rest[1:]) for each in errors)
 
 
+MARKERS = frozenset({"[key]", "function-before", "function-after"})
+"""What pydantic has in a location that isn't a part of the path."""
+
+
 def _path(location: tuple[int | str, ...]) -> str:
-    parts = [str(p) for p in location if p not in {"[key]", "function-before", "function-after"}]
+    parts = [str(p) for p in location if p not in MARKERS]
     return place(".".join(parts)) or "config"
 
 
@@ -138,7 +142,7 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
         return False
     *above, name = invalid["loc"]
     beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
-    return any(_meant(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
+    return any(meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
 
 
 def _gives(unknown: ErrorDetails, location: tuple[int | str, ...]) -> bool:
@@ -216,7 +220,7 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
-    if (meant := _meant(location)) is not None:
+    if (meant := meant_by(location)) is not None:
         instead = _nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
@@ -306,7 +310,7 @@ def _yaml(value: float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _meant(location: tuple[int | str, ...]) -> str | None:
+def meant_by(location: tuple[int | str, ...]) -> str | None:
     """The setting that an unknown word is very like; None where it would be a guess."""
     low = {each.lower(): each for each in _siblings(location)}
     close = get_close_matches(str(location[-1]).lower(), low, n=1, cutoff=_LIKE)

@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
+from slinky_iac.config import stack_file
 from slinky_iac.config.findings import Level
+from slinky_iac.config.load import examined, load
+from slinky_iac.config.rules import findings
+from slinky_iac.config.rules_sound import of_sound, without_faults
+from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.stack_file import parse
+from tests.clusters import MUNGE, STACKS, stack_sections
 from tests.stacks import EXAMPLES
+from tests.unit.config.test_shown import broken, places
 from tests.unit.examples import examples
 
 STACK = """\
@@ -279,5 +286,39 @@ def test_errors_beside_a_nodeset_that_cannot_be_read_are_shown_at_once() -> None
     beside = {"controller.extraConf.SlurmctldPort", "cluster.quota.cpu", "nodesets.cpu.extraConf.Port"}
     assert errors(ROUNDS) == beside | {"nodesets.GPU_A", "nodesets.daemons.replicas"}
     assert beside <= errors(ROUNDS.replace("GPU_A", "gpu-a").replace("daemons: {}", "daemons: {replicas: 1}"))
-    other = ROUNDS.replace("name: lab", "name: lab, maxNodeCount: x")  # what follows of another section isn't known
-    assert not beside & errors(other)
+    other = ROUNDS.replace("name: lab", "name: lab, maxNodeCount: x")
+    assert errors(other) & beside == beside - {"cluster.quota.cpu"}  # of the section itself, more may only follow
+
+
+def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, parsed = tmp_path / "Pulumi.a.yaml", []
+    file.write_text(STACK)
+    whole = stack_file.yaml.compose
+    monkeypatch.setattr(stack_file.yaml, "compose", lambda *given: parsed.append(given) or whole(*given))
+    main(["check", str(file)])
+    assert len(parsed) == 1
+
+
+BROKEN = {
+    "a misspelt name": lambda inner, key: inner.__setitem__(f"{key}zq", inner.pop(key)) if isinstance(inner, dict) else None,
+    "another kind of value": lambda inner, key: inner.__setitem__(key, "x" if isinstance(inner[key], dict) else {"x": {}}),
+    "a value that can't be": lambda inner, key: inner.__setitem__(key, "Not A Name!"),
+    "nothing": lambda inner, key: inner.pop(key) if isinstance(inner, dict) else None,
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+@pytest.mark.parametrize("stack", [*STACKS, MUNGE])
+def test_one_setting_that_cannot_be_read_brings_no_error_about_a_sound_section(stack: str, how: str) -> None:
+    """Of each place of each example: rules go by other sections, and what can't be read has a stand-in for them."""
+    data, secret = stack_sections(stack), frozenset(SECRET_KEYS)
+    before = set(findings(load(data), secret))
+    follows = []
+    for where in places(data):
+        given_ = broken(data, where, BROKEN[how])
+        config, faults = examined(given_)
+        if config is None:
+            sound = without_faults(given_)
+            assert sound is not None, where
+            follows += [(where, str(each)) for each in of_sound(findings(sound, secret), faults) if each not in before]
+    assert follows == []
