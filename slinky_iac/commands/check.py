@@ -20,7 +20,7 @@ from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.rules_sound import of_sound, without_faults
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, text_of
+from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, renamed, text_of
 from slinky_iac.errors import StateError
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
@@ -44,6 +44,8 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     if config is not None:
         found += _ruled(config, file.secret)
+        if said := renamed(file.project):
+            found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
         found += of_sound(_ruled(sound, file.secret), faults)
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]

@@ -113,6 +113,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "service-unchanged": "A Service isn't what its setting says: slurm-operator up to 1.2 leaves it as it was made. The"
     " finding has the command that changes it.",
     "setting-ignored": "A setting has no effect because of another one. Remove it.",
+    "project-renamed": "Pulumi.yaml gives the project another name than `slinky-iac`, by `pulumi new --name` for one."
+    " Sections and secrets keep the prefix `slinky-iac:`. Acknowledge it once every command has the prefix in full.",
     "settings-in-program": "The project's program describes the cluster itself, and the stack's file has its secrets alone"
     " ([own-repository.md](own-repository.md#a-cluster-beside-its-machines)). `pulumi preview` checks the settings.",
     "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it if your own"
@@ -129,7 +131,7 @@ NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
     | {"kubernetes-unverified", "no-nodesets", "output-taken-for-name", "nothing-to-acknowledge", "operator-1-0-pods"}
     | {"network-policies-off", "network-policies-unenforced", "service-unchanged"}
-    | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program"}
+    | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program", "project-renamed"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""
 

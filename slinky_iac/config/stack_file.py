@@ -77,6 +77,8 @@ class StackFile:
     """Line of each setting, by its path."""
     faults: tuple[Place, ...] = ()
     """Why the file, or a part of it, could not be read."""
+    project: str = PROJECT
+    """The name in the Pulumi.yaml beside it."""
     is_bare: bool = False
     """Whether it is YAML that has no `config:`, as the file of a stack without configuration is."""
 
@@ -93,7 +95,7 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     """Read a file's text. ``project``: the name in Pulumi.yaml, to which keys without a prefix belong."""
     if (line := _SLURM_CONF.search(text)) and "config:" not in text:
         return _unread(text.count("\n", 0, line.start(1)) + 1, _IS_SLURM_CONF)
-    return _parsed(text, project)
+    return replace(_parsed(text, project), project=project)
 
 
 def _parsed(text: str, project: str) -> StackFile:
@@ -189,13 +191,33 @@ def _own(key: str, project: str) -> tuple[str | None, Finding | None]:
     if prefix == PROJECT:
         return name, None
     if name in SECTIONS:
-        got = (
-            f"found {name_of(prefix)}:{name}"
-            if ":" in key
-            else f"has no prefix, and so belongs to project {name_of(prefix)}"
-        )
-        return None, at(name).error(f"{got}; sections of this program begin with {PROJECT}:", f"{PROJECT}:{name}:\n")
+        said = other_prefix(prefix, name) if ":" in key else no_prefix(prefix, name)
+        return None, at(name).error(said)
     return None, None
+
+
+def other_prefix(prefix: str, name: str) -> str:
+    """What to say of a section or secret with another prefix than this program's."""
+    return f"found {name_of(prefix)}:{name}, which this program doesn't read: write {PROJECT}:{name} in its place"
+
+
+def no_prefix(project: str, name: str) -> str:
+    """What to say of one without a prefix in a project of another name than this program's."""
+    return (
+        f"has no prefix, and so belongs to the project, which Pulumi.yaml calls {name_of(project)}: write {PROJECT}:{name}"
+        " in its place"
+    )
+
+
+def renamed(project: str) -> str:
+    """What to say of a project of another name; empty where it is this program's."""
+    if project == PROJECT:
+        return ""
+    return (
+        f"Pulumi.yaml calls the project {name_of(project)}. The prefix {PROJECT}: stays that of sections and secrets:"
+        f" without it a key belongs to {name_of(project)}, and this program doesn't read it. Write it in full in each command, as in"
+        f" `pulumi config set --secret {PROJECT}:slurmKey`"
+    )
 
 
 def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:

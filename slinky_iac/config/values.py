@@ -15,8 +15,9 @@ from slinky_iac.config.files import provider_keys, sssd_conf_faults
 from slinky_iac.config.findings import Finding, acknowledged, at
 from slinky_iac.config.load import in_plain_text, load
 from slinky_iac.config.rules import findings, require_sound
-from slinky_iac.config.shown import name_of, place
+from slinky_iac.config.shown import place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack_file import other_prefix
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM, TOKEN_SECRETS
 from slinky_iac.keys.material import KeyMaterial, decoded
@@ -57,7 +58,7 @@ def own_names(keys: Iterable[str]) -> dict[str, str]:
     values = {name: key for key, prefix, name in pairs if prefix == PROJECT}
     for _, prefix, name in pairs:
         if name == "cluster" and "cluster" not in values and prefix != PROJECT:
-            raise ConfigError((f"cluster: found {name_of(prefix)}:cluster; sections of this program begin with {PROJECT}:",))
+            raise ConfigError((f"cluster: {other_prefix(prefix, name)}",))
     return values
 
 

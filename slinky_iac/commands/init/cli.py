@@ -31,7 +31,7 @@ from slinky_iac.commands.init.stack import (
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.stack_file import StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
@@ -117,8 +117,9 @@ def _target(arguments: argparse.Namespace) -> Path:
         raise ProjectError(f"{said}. `init` writes a stack's file, so nothing was written")
     if (project := project_of(file)) != PROJECT:
         raise ProjectError(
-            f"the project in Pulumi.yaml is called {shown(project)}, and settings in a stack's file belong to {PROJECT}: set"
-            f" `name: {PROJECT}` there. Nothing was written"
+            f"Pulumi.yaml calls the project {name_of(project)}, and a stack's file that `init` writes is of a project"
+            f" {PROJECT}. Nothing was written. Set `name: {PROJECT}` in Pulumi.yaml, then run `pulumi stack init"
+            f" {arguments.stack}` and this again"
         )
     return file
 

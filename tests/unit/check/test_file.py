@@ -248,7 +248,7 @@ def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, ca
     (tmp_path / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "hpc", "runtime": "python"}))
     (tmp_path / "Pulumi.a.yaml").write_text("config:\n  cluster: {name: lab}\n")
     assert main(["check", str(tmp_path / "Pulumi.a.yaml")]) == 6
-    assert "belongs to project hpc" in capsys.readouterr().out
+    assert "belongs to the project, which Pulumi.yaml calls hpc" in capsys.readouterr().out
 
 
 def test_nodesets_are_shown_with_what_their_defaults_add(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

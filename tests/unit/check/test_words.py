@@ -159,15 +159,28 @@ def test_a_wrong_number_is_shown() -> None:
 
 def test_a_section_of_another_project_is_named() -> None:
     found = errors("", HEAD.replace("slinky-iac:cluster", "hpc:cluster"))
-    assert [str(each) for each in found] == ["cluster: found hpc:cluster; sections of this program begin with slinky-iac:"]
+    assert [str(each) for each in found] == [
+        "cluster: found hpc:cluster, which this program doesn't read: write slinky-iac:cluster in its place"
+    ]
 
 
 def test_a_section_without_a_prefix_is_read_as_the_engine_reads_it() -> None:
     assert errors("", HEAD.replace("slinky-iac:cluster", "cluster")) == []
     places = judge(HEAD.replace("slinky-iac:cluster", "cluster"), project="hpc")[1]
     assert [str(place.finding) for place in places] == [
-        "cluster: has no prefix, and so belongs to project hpc; sections of this program begin with slinky-iac:"
+        "cluster: has no prefix, and so belongs to the project, which Pulumi.yaml calls hpc: write slinky-iac:cluster in its"
+        " place"
     ]
+
+
+def test_a_project_of_another_name_is_noticed_with_the_prefix_of_every_command() -> None:
+    (note,) = (place for place in judge(HEAD, project="hpc")[1] if place.finding.id == "project-renamed")
+    assert note.finding.level is Level.INFO
+    assert "Pulumi.yaml calls the project hpc" in note.finding.message
+    assert "pulumi config set --secret slinky-iac:slurmKey" in note.finding.message
+    assert "project-renamed" not in {place.finding.id for place in judge(HEAD)[1]}
+    accepted = judge(f"{HEAD}  slinky-iac:acknowledged: {{project-renamed: all know it}}\n", project="hpc")[1]
+    assert [place.finding.reason for place in accepted if place.finding.id == "project-renamed"] == ["all know it"]
 
 
 def test_a_tab_is_named_with_its_line() -> None:

@@ -196,4 +196,4 @@ def test_any_broken_configuration_ends_in_sentences_and_shows_no_secret(
 def test_sections_of_another_project_are_named() -> None:
     """A key without a prefix gets the project's name, which may be another than slinky-iac."""
     set_all_config({"hpc:cluster": '{"name": "lab"}'}, [])
-    assert "cluster: found hpc:cluster; sections of this program begin with slinky-iac:" in refused()
+    assert "cluster: found hpc:cluster, which this program doesn't read: write slinky-iac:cluster in its place" in refused()

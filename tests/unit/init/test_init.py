@@ -182,7 +182,7 @@ def test_an_input_that_ends_is_a_sentence(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("name: hpc\nruntime: python\n", "is called 'hpc'"), (None, "has no Pulumi.yaml; begin with `slinky new")],
+    [("name: hpc\nruntime: python\n", "calls the project hpc"), (None, "has no Pulumi.yaml; begin with `slinky new")],
 )
 def test_secrets_never_go_to_another_project(
     text: str | None, said: str, project: Path, capsys: pytest.CaptureFixture[str]
