@@ -29,6 +29,7 @@ MAX_DIGITS = 18
 """Longest run of digits read as a number; longer runs outside brackets stay plain text. slurmctld lists jobs of every host
 that it has, also of one that is named by a timestamp."""
 
+_PART = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
 _LITERAL = re.compile(r"[^\s,\[\]]+")
 _RANGE = re.compile(rf"([0-9]{{1,{MAX_DIGITS}}})(?:-([0-9]{{1,{MAX_DIGITS}}}))?")
 _TAIL = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}\Z")
@@ -66,6 +67,12 @@ def expand(expr: str, limit: int = DEFAULT_LIMIT) -> tuple[str, ...]:
             raise HostlistError(said, many)
         names.extend("".join(choice) for choice in product(*map(_texts, segments)))
     return tuple(names)
+
+
+def split(text: str) -> list[str]:
+    """The expressions of a list, each as it is written: commas in brackets don't part, and a bracket without its end goes to
+    the end of the text. What an expression stands for isn't looked at."""
+    return _PART.findall(text)
 
 
 def compress(names: Iterable[str]) -> str:

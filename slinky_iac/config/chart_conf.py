@@ -15,9 +15,9 @@ from typing import Any, Final
 from slinky_iac.config.chart_values import SAME, Left, Several, texts, word
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
+from slinky_iac.hostlist import split
 
 _PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
-_MEMBER: Final = re.compile(r"(?:[^,\[]|\[[^\]]*\])+")
 _EACH: Final = frozenset(
     {"downnodes", "epilog", "epilogslurmctld", "nodename", "nodeset", "partitionname", "poweraction", "prolog"}
     | {"prologslurmctld", "slurmctldhost"}
@@ -180,14 +180,18 @@ def _host(found: _Lines, pairs: _Pairs) -> str:
     return ""
 
 
+def members(nodes: str) -> list[str]:
+    """Nodes= of a partition as a list of NodeSets and hosts."""
+    return ["ALL" if each.upper() == "ALL" else each for each in split(nodes)]
+
+
 def _partition(found: _Lines, pairs: _Pairs) -> str:
     own = {key.lower(): key for key, _ in pairs}
     parameters = found.once(pairs)
     name, nodes = parameters.pop(own["partitionname"]), parameters.pop(own.get("nodes", ""), "")
     if name in found.partitions:
         return f"an earlier line has this partition; {set_instead('partitionname')}"
-    members = ["ALL" if each.upper() == "ALL" else each for each in _MEMBER.findall(nodes)]
-    found.partitions[name] = {"nodesets": members, **({"config": parameters} if parameters else {})}
+    found.partitions[name] = {"nodesets": members(nodes), **({"config": parameters} if parameters else {})}
     return ""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.config.chart import Advice, advice
-from slinky_iac.config.chart_conf import words
+from slinky_iac.config.chart_conf import members, words
 from slinky_iac.config.chart_values import SAME, Left, Several
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.slurm_owned import OWNED, set_instead
@@ -70,9 +70,8 @@ def _partition(parts: list[str], text: str) -> Advice | None:
             "its name and nodes are the NodeSet's; parameters go below `config`", _at(parts, config), is_whole=True
         )
     nodes = next((value for key, value in own.items() if key.lower() == "nodes"), "")
-    members = {"nodesets": nodes.split(",")} if nodes and "[" not in nodes else {}
     told = "nodes go to `nodesets`, parameters below `config`"
-    return Advice(told, _at(parts, {**members, **config}), is_whole="[" not in nodes)
+    return Advice(told, _at(parts, {**({"nodesets": members(nodes)} if nodes else {}), **config}), is_whole=True)
 
 
 def _at(parts: list[str], value: object) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from slinky_iac.config.rules_slurm_files import READ_FILES, cgroups_hold
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.hostlist import split
 
 RUNS: Final = "slurm-runs"
 SENDS: Final = "slurm-sends"
@@ -30,8 +31,6 @@ _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _HOURS: Final = {"h": 1, "d": 24, "m": 720}
 _SPANK: Final = re.compile(r"(?:required|optional)\s+(\S+)|include\s+(\S+)")
 _SET: Final = re.compile(tables.SET)
-_PARTS: Final = re.compile(r"(?:[^,\[]++|\[[^\]]*+\]?)++")
-"""One path of a value that has several between commas; commas in brackets don't part."""
 _PATH: Final = re.compile(tables.PATH)
 _SHOWN: Final = 4
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
@@ -170,7 +169,7 @@ def _paths(key: str, value: str, where: str) -> Iterator[Fault]:
     """What is wrong with a value that is a program, or paths between commas."""
     runs = key.startswith(tables.RUN_KEYS) or key.endswith(tables.RUN_KEYS)
     inside = tables.PROGRAM_FOLDERS if runs else (*tables.PROGRAM_FOLDERS, *tables.FILE_FOLDERS)
-    for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, _PARTS.findall(value)):
+    for part in [value.split(maxsplit=1)[0]] if runs else map(str.strip, split(value)):
         device = not runs and part.startswith(tables.DEVICES) and ".." not in part
         if not _PATH.fullmatch(part) or not (device or _below(part.partition("[")[0], inside)):
             said = "isn't of the image" if runs else "is neither a device nor below a folder of daemons"

@@ -215,8 +215,8 @@ def renamed(project: str) -> str:
         return ""
     return (
         f"Pulumi.yaml calls the project {name_of(project)}. The prefix {PROJECT}: stays that of sections and secrets:"
-        f" without it a key belongs to {name_of(project)}, and this program doesn't read it. Write it in full in each command, as in"
-        f" `pulumi config set --secret {PROJECT}:slurmKey`"
+        f" without it a key belongs to {name_of(project)}, and this program doesn't read it. Write it in full in each"
+        f" command, as in `pulumi config set --secret {PROJECT}:slurmKey`"
     )
 
 

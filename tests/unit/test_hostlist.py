@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import HostlistError
-from slinky_iac.hostlist import compress, expand, natural_key
+from slinky_iac.hostlist import compress, expand, natural_key, split
 
 # Names that a cluster may hold, with numbers in all the awkward places.
 PREFIXES = st.sampled_from(["gpu-", "n", "", "rack-1-n", "a.b", "x-0", "r1n"])
@@ -121,6 +121,21 @@ def test_any_text_is_expanded_or_refused_and_never_crashes(text):
         return
     assert all(name and not set(name) & set(" ,[]\n") for name in names)
     assert len(names) <= 1000
+
+
+@given(st.text(alphabet="ab1209-[],", max_size=30))
+def test_the_parts_of_a_list_stand_for_what_the_whole_stands_for(text):
+    try:
+        names = expand(text, limit=1000)
+    except HostlistError:
+        return
+    assert names == tuple(name for part in split(text) for name in expand(part))
+    assert ",".join(split(text)) == text
+
+
+def test_commas_in_brackets_do_not_part():
+    assert split("metal-[001-500],r[1,3]n[1-2],big") == ["metal-[001-500]", "r[1,3]n[1-2]", "big"]
+    assert split("a,b[1,2") == ["a", "b[1,2"]
 
 
 @given(st.integers(1, 500))

@@ -248,6 +248,12 @@ OUTSIDE = "with slurmctld outside they belong in its host's slurm.conf"
             {"partitions": {"all": {"nodesets": ["gpu", "fat"], "config": {"Default": "YES"}}}},
         ),
         (
+            "  slinky-iac:partitions:\n    all: PartitionName=all Nodes=metal-[001-500],rack[1,3]n[1-2],all\n",
+            "partitions.all",
+            "nodes go to `nodesets`",
+            {"partitions": {"all": {"nodesets": ["metal-[001-500]", "rack[1,3]n[1-2]", "ALL"]}}},
+        ),
+        (
             nodeset("replicas: 1\nresources: {mem: 4Gi}"),
             "nodesets.gpu.resources.mem",
             "it is `nodesets.gpu.resources.memory`",
