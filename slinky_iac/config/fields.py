@@ -58,10 +58,12 @@ def _nodeset_name(value: str) -> str:
         raise Refused(
             value,
             f" ({len(value)} characters); at most 30 are allowed, since pods, Slurm nodes and the feature"
-            " are named after it",
+            " are named after it. Shorten it",
         )
     if value in {"all", "default"}:
-        raise Refused(value, "; Slurm gives this word a meaning of its own in NodeSet= and PartitionName= lines")
+        raise Refused(
+            value, "; Slurm gives this word a meaning of its own in NodeSet= and PartitionName= lines. Give another name"
+        )
     return value
 
 
@@ -69,7 +71,9 @@ def _slurm_name(value: str) -> str:
     if _SLURM_NAME.fullmatch(value) is None or len(value) > 64:
         raise Refused(value, "; Slurm names are letters, digits, '_', '-' and '.', without spaces or commas")
     if value.lower() == "default":
-        raise Refused(value, "; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5))")
+        raise Refused(
+            value, "; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5)). Give another name"
+        )
     return value
 
 

@@ -37,7 +37,11 @@ def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str,
             try:
                 found[name] = _read(file, MOST_OF_A_SCRIPT, "leave data in a file that the job reads").decode()
             except UnicodeDecodeError:
-                faults.append(at(where).error("isn't UTF-8 text; a program is started by `command`, or by a script"))
+                faults.append(
+                    at(where).error(
+                        "isn't UTF-8 text, as a script is. For a program set `command`, or a script that starts it"
+                    )
+                )
             except ValueError as wrong:
                 faults.append(at(where).error(str(wrong)))
             else:

@@ -196,7 +196,7 @@ class Setting:
 
     def ignored(self, why: str) -> Finding:
         """A warning of a setting that has no effect."""
-        return self.warning(f"is ignored: {why}", id="setting-ignored")
+        return self.warning(f"is ignored: {why}. Remove it here", id="setting-ignored")
 
 
 def at(path: str) -> Setting:

@@ -89,7 +89,12 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
         found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
         return None, misplaced + found
     except RecursionError:
-        return None, (*misplaced, at("config").error("is nested too deeply to be a configuration"))
+        return None, (
+            *misplaced,
+            at("config").error(
+                "is nested too deeply to be a configuration: remove levels, or a YAML alias that is in itself"
+            ),
+        )
 
 
 _DEFAULTS = {"nodesets": "nodesetDefaults", "logins": "loginDefaults"}

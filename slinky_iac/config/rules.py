@@ -114,7 +114,8 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield from rules_slurm_conf.files(config)
     if config.slurmctld.forgets_queue:
         yield at("controller.persistence").warning(
-            "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten",
+            "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten. Remove enabled: false;"
+            " acknowledge this for a trial cluster only",
             id="queue-not-kept",
         )
     if (config.external.slurmd_hosts or config.external.login_hosts) and controller.service.type == "ClusterIP":
@@ -158,7 +159,7 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, pod in (("controller.pod", config.controller.pod), ("accounting.pod", config.accounting.pod)):
         if pod.host_network:
             yield at(f"{path}.hostNetwork").error(
-                "isn't supported: Slurm would read host names before Kubernetes has settled them (hybrid guide)"
+                "isn't supported: Slurm would read host names before Kubernetes has settled them (hybrid guide). Remove it"
             )
     users = [(f"nodesets.{n}", s.pod) for n, s in config.nodesets.items()]
     users += [(f"logins.{n}", s.pod) for n, s in config.logins.items()] + [("restapi", config.restapi.pod)]
@@ -171,7 +172,8 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
     if config.restapi.pod.host_network:
         yield at("restapi.pod.hostNetwork").warning(
-            "slurmrestd speaks plain HTTP: anyone who reaches the node's port 6820 sees tokens",
+            "slurmrestd speaks plain HTTP: anyone who reaches the node's port 6820 sees tokens. Let the node's firewall"
+            " guard the port, then acknowledge this; or set restapi.tls",
             id="restapi-host-network",
         )
 
@@ -219,14 +221,17 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}"
             )
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_from is None and config.identity.sssd is None:
-            yield at(f"{path}.ssh.sssdConfFrom").error("is needed with ssh.enabled: the operator mounts sssd.conf from it")
+            yield at(f"{path}.ssh.sssdConfFrom").error(
+                "is needed with ssh.enabled: give {secret: NAME}, the Secret with sssd.conf, which the operator mounts"
+            )
         if nodeset.scaled_by_others and nodeset.max_replicas is None:
             yield at(f"{path}.maxReplicas").error(
-                "is needed with owner: autoscaler; without it nothing bounds the node count"
+                "is needed with owner: autoscaler, as without it nothing bounds the number of nodes: give the most"
             )
         if not nodeset.scaled_by_others and nodeset.max_replicas is not None:
             yield at(f"{path}.maxReplicas").error(
-                "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
+                "goes with owner: autoscaler, and owner is stack, where replicas is the number itself. Remove it, or set"
+                " owner: autoscaler"
             )
     records = node_records(config)
     if records.total > config.cluster.max_node_count:

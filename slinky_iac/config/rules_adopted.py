@@ -28,7 +28,9 @@ def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " would refuse each other; `slinky adopt` names their Secrets"
         )
     if config.cluster.create_namespace:
-        yield at("adopted").error("needs cluster.createNamespace: false, since the release's namespace is there already")
+        yield at("adopted").error(
+            "needs cluster.createNamespace: false, since the release's namespace is there already: set it"
+        )
     made = tuple(own_objects(config))
     for called, each in own.objects.items():
         if called not in made:

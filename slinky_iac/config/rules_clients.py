@@ -74,7 +74,9 @@ def _people(client: Client, path: str) -> Iterator[Finding]:
                 f" {path}.group to a number that no user and no group of the cluster has"
             )
         if each.uid in numbers:
-            yield at(where).error(f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
+            yield at(where).error(
+                f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it. Give one another"
+            )
         numbers.setdefault(each.uid, person)
 
 
@@ -104,10 +106,12 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
             f" them in {path.removesuffix('.jupyterhub')}.people"
         )
     if hub.image is None:
-        yield at(f"{path}.image").error("is needed: an image with Jupyter and Slurm's commands of the cluster's release")
+        yield at(f"{path}.image").error(
+            "is needed: give an image with Jupyter and Slurm's commands of the cluster's release"
+        )
     if hub.chart.path is None and hub.chart.version is None:
         yield at(f"{path}.chart.version").error(
-            "is needed: without it each update could deploy another release of the chart"
+            "is needed, as without it each update could deploy another release of the chart: give one, for example 4.1.0"
         )
     if hub.chart.digest is not None and hub.chart.oci is None:
         yield at(f"{path}.chart.digest").error(

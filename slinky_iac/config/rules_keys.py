@@ -31,7 +31,8 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from _rotation(config, secrets)
     if config.secret_of(SLURM) == config.secret_of(JWT):
         yield at("keys").error(
-            "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too"
+            "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too. Name another"
+            " entry in jwtKeyFrom"
         )
 
 
@@ -48,7 +49,9 @@ def _named(config: StackConfig) -> Iterator[Finding]:
     keys = config.keys
     given = {"slurmKeyFrom": keys.slurm_key_from, "jwtKeyFrom": keys.jwt_key_from}
     for setting in (name for name, place in given.items() if keys.of_others and place is None):
-        yield at(f"keys.{setting}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
+        yield at(f"keys.{setting}").error(
+            f"is needed with keys.source: {keys.source}, to know which Secret is meant: give {{secret: NAME, key: ENTRY}}"
+        )
     for_others = {"madeBy": keys.made_by, "acceptedChange": keys.accepted_change}
     for setting in (name for name, text in for_others.items() if text and keys.source != "external"):
         yield at(f"keys.{setting}").error(f"is for keys.source: external, and keys.source is {keys.source}: remove it")

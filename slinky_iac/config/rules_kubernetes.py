@@ -161,7 +161,9 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
                     " programs are: it would find no key, no log, or another program; mount it elsewhere"
                 )
             if place in seen:
-                yield at(path).error(f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")
+                yield at(path).error(
+                    f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod. Remove one, or move it"
+                )
             seen.add(place)
 
 
@@ -179,9 +181,13 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             )
         return
     if source.digest is None and source.crds_digest is not None:
-        yield at("operator.chart.digest").error("is needed beside crdsDigest: else a tag decides which operator is deployed")
+        yield at("operator.chart.digest").error(
+            "is needed beside crdsDigest: else a tag decides which operator is deployed. `slinky docs ci` says how to get it"
+        )
     if source.digest is not None and source.crds_digest is None and config.operator.install_crds:
-        yield at("operator.chart.crdsDigest").error("is needed beside digest: else a tag decides which CRDs are deployed")
+        yield at("operator.chart.crdsDigest").error(
+            "is needed beside digest: else a tag decides which CRDs are deployed. `slinky docs ci` says how to get it"
+        )
 
 
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     if not cluster.create_namespace:
         yield at("cluster.podSecurity").warning(
-            "is ignored: cluster.createNamespace is false, and the namespace's labels are for who made it",
+            "is ignored: cluster.createNamespace is false, and the namespace's labels are for who made it. Remove it",
             id="pod-security-ignored",
         )
     needed = [f"nodesets.{name}" for name in config.nodesets]

@@ -93,7 +93,7 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
     for name in config.network_policies.addresses:
         if name not in known:
             yield at(f"{_PATH}.addresses").error(
-                f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}"
+                f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}. Correct or remove it"
             )
 
 
@@ -107,7 +107,8 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
     bare = [(part, path) for part, path in _HOST_NETWORK if on_host_network(config, part)]
     for part, path in bare:
         yield at(path).warning(
-            f"no NetworkPolicy holds for pods on the host network: {part} is open to everyone who reaches a node",
+            f"no NetworkPolicy holds for pods on the host network: {part} is open to everyone who reaches a node. Let the"
+            " nodes' firewall guard it, then acknowledge this",
             id="host-network-unguarded",
         )
     if bare and not policies.nodes:

@@ -191,7 +191,9 @@ def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
         if is_reserved(str(each.get("name"))):
             yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
         if keys & set(_texts(each)):
-            yield at(path).error("has a Secret with a key of the cluster: containers beside the daemon could read it")
+            yield at(path).error(
+                "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
+            )
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -54,7 +54,8 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif is_likely_secret(name):
                 yield at(path).warning(
-                    "is named like a secret; pod specs, previews and the state show it, and each job inherits it",
+                    "is named like a secret; pod specs, previews and the state show it, and each job inherits it. Mount a"
+                    " Secret as a file, or acknowledge this where the value is none",
                     id="secret-like-variable",
                 )
 

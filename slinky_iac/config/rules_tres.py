@@ -168,7 +168,9 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             else:
                 yield path.warning(
-                    f"{said}. If your own images have no such plugin, daemons end over it", id="plugin-unknown"
+                    f"{said}. If your own images have no such plugin, daemons end over it: name one of these, or acknowledge"
+                    " this once your images have it",
+                    id="plugin-unknown",
                 )
 
 

@@ -210,7 +210,8 @@ def place(kind: str, namespace: str, name: str | None = None) -> str:
 def label_of(name: str) -> str:
     """A path segment. Names come from config and state; one with ``/`` or ``..`` would address something else."""
     if not all(is_dns_label(part) for part in name.split(".")) or len(name) > 253:
-        raise ValueError(f"{name!r} can't be the name of a Kubernetes object (RFC 1123): nothing was sent")
+        form = "which is lower-case letters, digits and '-', 63 at most between dots (RFC 1123)"
+        raise ValueError(f"{name!r} can't be the name of a Kubernetes object, {form}: nothing was sent")
     return name
 
 

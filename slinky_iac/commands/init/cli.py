@@ -220,7 +220,8 @@ def _document(file: Path) -> dict[str, object]:
         found = safe_yaml.read(text_of(file)) if file.exists() else {}
     except safe_yaml.NotYamlError as wrong:
         raise ProjectError(
-            f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move it away"
+            f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move the file away and run this"
+            " without --force: the keys are then imported into a new one"
         ) from None
     return found if isinstance(found, dict) else {}
 

@@ -61,7 +61,7 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
         )
     if most is not None and autoscale.min_replicas > max(most, 1):
         yield at(f"{path}.minReplicas").error(
-            f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it"
+            f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it. Lower it, or raise maxReplicas"
         )
     if autoscale.by == "hpa" and autoscale.metric is None:
         yield at(f"{path}.metric").error(

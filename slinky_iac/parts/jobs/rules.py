@@ -36,7 +36,8 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.jobs and not config.accounting.enabled:
         yield at("accounting.enabled").warning(
             "is false, and slurmctld forgets a job some minutes after its end (MinJobAge): if an update was killed and"
-            " you repeat it later than that, it runs its jobs again",
+            " you repeat it later than that, it runs its jobs again. Set accounting, or acknowledge this where that does no"
+            " harm",
             id="jobs-forgotten",
         )
 
@@ -71,14 +72,14 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
         if config.slurmctld.owns_conf:
             yield at(f"{path}.partition").error(
                 f"{name_of(job.partition)} is no partition of this stack, which has"
-                f" {', '.join(map(name_of, sorted(own))) or 'none'}"
+                f" {', '.join(map(name_of, sorted(own))) or 'none'}. Name one of these"
             )
         return
     most = minutes(own[job.partition].get("MaxTime", ""))
     if most is not None and job.time_limit is not None and job.time_limit > most * 60:
         yield at(f"{path}.timeLimit").error(
             f"{-(-job.time_limit // 60)} minutes are more than MaxTime of partition {name_of(job.partition)}, {most}"
-            " minutes: the job would be refused, or wait for ever"
+            " minutes: the job would be refused, or wait for ever. Lower it, or raise MaxTime"
         )
 
 
@@ -105,7 +106,9 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _user(config, f"{path}.user", each.user, "a leaked token can't be revoked")
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
-            yield at(f"{path}.lifetime").error(f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
+            yield at(f"{path}.lifetime").error(
+                f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s. Lower it"
+            )
         if each.refresh and config.operator_version.renewal_stops:
             yield at(f"{path}.refresh").warning(
                 f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"

@@ -29,7 +29,7 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         return
     if config.signing.own_keys:
         yield at("keys.tokens").warning(
-            "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens",
+            "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens. Remove it",
             id="tokens-ignored",
         )
     yield from _needs_slurmrestd(config)
@@ -51,7 +51,7 @@ def _clients(config: StackConfig) -> Iterator[Finding]:
     for name, client in config.clients.items():
         path = f"clients.{name}"
         if client.image is None:
-            yield at(f"{path}.image").error("is needed with auth/munge: an image with munged, munge and sh")
+            yield at(f"{path}.image").error("is needed with auth/munge: give an image with munged, munge and sh")
         if client.jupyterhub is not None and client.jupyterhub.spawn == "slurm":
             yield at(f"{path}.jupyterhub.spawn").error(
                 "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod"
@@ -63,7 +63,7 @@ def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if config.auth.makes_daemons:
         if "munge" in config.model_fields_set:
             yield at("munge").warning(
-                "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key", id="munge-ignored"
+                "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key. Remove it", id="munge-ignored"
             )
         return
     refused = list(_refused_with_munge(config))
@@ -79,7 +79,7 @@ def _section(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     for name in _UNUSED:
         if name in given:
             yield at(name).warning(
-                "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes",
+                "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes. Remove it",
                 id="ignored-with-munge",
             )
 
@@ -116,7 +116,9 @@ def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
     if source == "external":
         yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
     if source == "existing" and config.munge.key_from is None:
-        yield at("munge.keyFrom").error("is needed with keys.source: existing, to know which Secret is meant")
+        yield at("munge.keyFrom").error(
+            "is needed with keys.source: existing, to know which Secret is meant: give {secret: NAME}"
+        )
 
 
 RULES = (munge,)

@@ -57,7 +57,9 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which is no NodeSet of this stack")
         if lacking := [name for name in row.hosts if name not in hosts]:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            yield at(f"{path}.hosts").error(f"has {name_of(lacking[0])}{more}, which external.slurmdHosts lacks")
+            yield at(f"{path}.hosts").error(
+                f"has {name_of(lacking[0])}{more}, which external.slurmdHosts lacks: add it there, or correct it here"
+            )
         yield from _sides(config, row, path)
 
 
@@ -86,7 +88,7 @@ def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
         )
     if not (row.on_kubernetes or row.hosts):
         yield at(f"{path}.topology").error(
-            "is a place of Kubernetes nodes and hosts, and the row has neither names, selector nor hosts"
+            "is a place of Kubernetes nodes and hosts, and the row has neither: add names, selector or hosts, or remove it"
         )
     if row.hosts:
         yield from _place(config, row.topology, f"{path}.topology")
@@ -168,7 +170,7 @@ def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, each in declared.items():
         path = f"nodes.topologies.{name}"
         if (each.tree is not None) + (each.block is not None) + each.flat != 1:
-            yield at(path).error("must have exactly one of tree, block and flat")
+            yield at(path).error("must have exactly one of tree, block and flat: keep one of them")
         elif each.tree is not None:
             yield from _tree(config, name, each, path)
         elif each.block is not None:
@@ -205,7 +207,7 @@ def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iter
             seen.add(upper)
             upper = above.get(upper, "")
         if upper == unit:
-            yield at(f"{path}.tree").error(f"has {name_of(unit)} below itself: {ENDS}")
+            yield at(f"{path}.tree").error(f"has {name_of(unit)} below itself: {ENDS}. Remove it from the switches below")
             return
 
 
@@ -235,7 +237,9 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
             )
             continue
         if place.topology in seen:
-            yield at(setting.path).error(f"has two places in {name_of(place.topology)}: a node has one in each topology")
+            yield at(setting.path).error(
+                f"has two places in {name_of(place.topology)}: a node has one in each topology. Remove one"
+            )
         seen.add(place.topology)
         if not topology.flat and not place.units:
             yield at(setting.path).error(f"names no switch or block of {name_of(place.topology)}: write topology:unit")
@@ -246,7 +250,7 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
             if len(place.units) != 1 or place.units[0] not in has:
                 yield at(setting.path).error(
                     f"has {name_of(':'.join(place.units))}, which is no block of {name_of(place.topology)}; it has"
-                    f" {', '.join(map(name_of, has))}"
+                    f" {', '.join(map(name_of, has))}. Name one of these"
                 )
 
 
@@ -254,7 +258,8 @@ def _switch(config: StackConfig, path: str, name: str, topology: Topology, units
     found = switches(config, name, topology)
     if found[units[-1]]:
         yield at(path).error(
-            f"puts nodes at {name_of(units[-1])}, which has switches below it: nodes are at the lowest switches only"
+            f"puts nodes at {name_of(units[-1])}, which has switches below it: nodes are at the lowest switches only. Name"
+            " one of those"
         )
     declared = topology.tree or {}
     known = {*declared, *(unit for upper in declared for unit in found[upper])}
@@ -270,7 +275,9 @@ def _partitions(config: StackConfig) -> Iterator[Finding]:
     for path, conf in partition_parameters(config).items():
         for key, value in conf.items():
             if key.lower() == "topology" and value not in config.nodes.topologies:
-                yield at(f"{path}.{key}").error(f"got {name_of(value)}, which nodes.topologies lacks: {ENDS}")
+                yield at(f"{path}.{key}").error(
+                    f"got {name_of(value)}, which nodes.topologies lacks: {ENDS}. Correct it, or add the topology there"
+                )
 
 
 def _without_unit_of(config: StackConfig) -> Iterator[Finding]:

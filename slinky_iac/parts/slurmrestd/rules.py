@@ -24,7 +24,7 @@ def certificate(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     needed = _NEEDED[tls.source]
     if getattr(tls, needed) is None:
-        yield at(f"{path}.{needed}").error(f"is needed with {path}.source: {tls.source}")
+        yield at(f"{path}.{needed}").error(f"is needed with {path}.source: {tls.source}: give it, or another source")
     for field, source in _OF_ONE.items():
         if field in tls.model_fields_set and tls.source != source:
             yield at(f"{path}.{field}").ignored(f"it goes with source: {source}, and source is {tls.source}")

@@ -75,7 +75,7 @@ NODES = [
         table({"nodesets": ["gpu"], "features": ["ib"], "topology": "topo-switch:s1"}),
         "error",
         "nodes.table.0.topology",
-        ("neither names",),
+        ("the row has neither: add names",),
         cured(IB | {"topology": "topo-switch:s1"}),
     ),
     Case(
