@@ -10,7 +10,7 @@ from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 
@@ -168,7 +168,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(
-                    f"is {shown(value)}; {daemon} takes {fault}, and"
+                    f"{words.got(key, value)}; {daemon} takes {fault}, and"
                     f" {'ignores' if key.lower() in _PASSED_OVER else 'refuses its whole file over'} another"
                 )
 

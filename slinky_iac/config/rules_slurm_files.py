@@ -12,7 +12,7 @@ from typing import Final
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import node_groups
-from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_reach import LUA_COMMENT, LUA_NAME
 from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
@@ -95,8 +95,8 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             elif fault := words.fault(key, value):
                 yield where.error(
-                    f"has {key}={shown(value)} on line {line}; Slurm takes {fault}. With another value daemons don't start,"
-                    " or pass it over"
+                    f"has {name_of(key)} on line {line}, which {words.got(key, value)}; Slurm takes {fault}. With another"
+                    " value daemons don't start, or pass it over"
                 )
 
 

@@ -61,8 +61,10 @@ def has_token(text: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """A short text in quotes, the beginning of a longer one, or what it is where it may be a secret."""
+    """A short text or a hostlist in quotes, the beginning of a longer one, or what it is where it may be a secret."""
     text = str(value)
+    if _is_hostlist(text):
+        return repr(text)
     if "\n" in text or "\r" in text:
         return f"a text of {len(text.splitlines())} lines (not shown)"
     if len(text) > LONGEST:

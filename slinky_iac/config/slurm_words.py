@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.releases import release_numbers
 
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
@@ -93,12 +94,25 @@ class Words:
         if kind.isdigit():
             return _number(text, int(kind))
         if name in self.lists:
-            known = self.lists[name]
-            named = set(filter(None, (value if name in _IN_CAPITALS else text).split(",")))
-            return "" if named <= known else f"one or more of {', '.join(sorted(known))}"
+            return f"one or more of {', '.join(sorted(self.lists[name]))}" if self.unknown(key, value) else ""
         purge = name.startswith("purge") and name.endswith("after")
         form, shown = _FORMS["time" if name in _TIMES else "purge" if purge else kind]
         return "" if form.fullmatch(text) else shown
+
+    def unknown(self, key: str, value: str) -> tuple[str, ...]:
+        """The words of a value that are in no list of words of this parameter; none for one without such a list."""
+        known = self.lists.get(key.lower())
+        if known is None:
+            return ()
+        exact = key.lower() in _IN_CAPITALS
+        return tuple(each for each in value.split(",") if each and (each if exact else each.lower()) not in known)
+
+    def got(self, key: str, value: str) -> str:
+        """What is wrong with a value of which :meth:`fault` says what is taken, in words."""
+        if not (wrong := self.unknown(key, value)):
+            return f"is {shown(value)}"
+        close = get_close_matches(wrong[0].lower(), sorted(self.lists[key.lower()]), n=1, cutoff=0.75)
+        return f"has {', '.join(map(name_of, wrong))}" + (f" (did you mean {close[0]}?)" if close else "")
 
     def no_plugin(self, key: str, value: str) -> str:
         """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""

@@ -236,3 +236,16 @@ def test_a_parameter_with_one_fault_is_said_of_once(value: str) -> None:
 )
 def test_an_unknown_parameter_leads_to_where_it_is_known(file: str, key: str, said: str) -> None:
     assert any(said in message for _, _, message in found(of_line(file, key, "1"), SECRETS))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("DebugFlags", "Gang,Backfil,NoSuchFlagAtAll", "has Backfil, NoSuchFlagAtAll (did you mean backfill?)"),
+        ("AccountingStorageEnforce", "limits,qoss", "has qoss (did you mean qos?)"),
+        ("PropagateResourceLimits", "memlock", "has memlock"),
+    ],
+)
+def test_of_a_list_of_words_the_wrong_ones_are_named(key: str, value: str, said: str) -> None:
+    """The value was shown, cut after a few characters, beside sixty words that it may have."""
+    assert any(said in message for _, _, message in found(of_line("slurm.conf", key, value), SECRETS))
