@@ -55,7 +55,6 @@ runs or trusts, in none where users may rename and write."""
 _SECOND: Final = "names another slurmdbd, which would get the records of all jobs: slurmdbd is one pod here"
 _CONTROL: Final = "names another host as slurmctld, which pods and users would believe: slurmctld is one pod here"
 _OF_JOBS: Final = "sends records of all jobs to another host; slurmdbd has them, too (`sacct`)"
-_PASSWORD: Final = "is a password in plain text, in the file and its history: give the user a new one"
 _PRINTED: Final = "names a program that prints a password: a secret is given by `pulumi config set --secret`"
 _OTHER_KEY: Final = "names a file with a key: all daemons have the keys of the section keys"
 _CERTIFICATES: Final = "says whose certificates a daemon believes: with others, another host passes for a daemon"
@@ -63,7 +62,9 @@ _PARSER: Final = "loads another parser of what comes over the network than Slurm
 ELSEWHERE: Final = {
     **dict.fromkeys(("accountingstoragebackuphost", "dbdbackuphost"), _SECOND),
     "accountingstorageexternalhost": "names slurmdbds of other clusters, which would know this one and send it jobs",
-    **dict.fromkeys(("accountingstoragepass", "jobcomppass"), _PASSWORD),
+    "accountingstoragepass": "isn't used: slurmctld speaks to slurmdbd by the cluster's key; a password here has leaked"
+    " into the file and its history",
+    "jobcomppass": "is a password in plain text, in the file and its history: give the user a new one",
     "accountingstorageuser": "isn't used: slurmctld speaks to slurmdbd by the cluster's key",
     **dict.fromkeys(("backupaddr", "backupcontroller", "controladdr", "controlmachine", "slurmctldaddr"), _CONTROL),
     **dict.fromkeys(("dbdaddr", "dbdhost"), "names another host as slurmdbd, which is one pod here"),
