@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     client = config.clients.get(arguments.name)
     if client is None:
         known = ", ".join(config.clients) or "none"
-        raise ConfigError((f"clients: {arguments.name[:63]!r} is not a client of this stack; it has: {known}",))
+        raise ConfigError((f"clients: {arguments.name[:63]!r} is not a client of this stack. Name one of: {known}",))
     if arguments.person is None:
         sys.stdout.write(_HEAD.format(namespace=client.namespace) + _yaml(client_pod(config, arguments.name, client)))
         return 0

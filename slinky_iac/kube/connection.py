@@ -82,7 +82,9 @@ def tls_context(
         try:
             context = ssl.create_default_context(cadata=ca.decode("ascii") if ca is not None else None)
         except (ssl.SSLError, ValueError) as error:
-            raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
+            raise KubeUnreachable(
+                f"{where}: the certificate authority isn't PEM ({type(error).__name__}). Copy the file again"
+            ) from None
         # Python 3.13 began to refuse an authority without key usage, which `openssl req -x509` makes and kubectl takes.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if cert is not None and key is not None:
@@ -179,7 +181,10 @@ class Credentials:
         """Raises :class:`KubeUnreachable`; the plugin's stdout (a credential) is never quoted, its stderr is."""
         name = Path(plugin.command).name
         if plugin.interactive_always:
-            raise KubeUnreachable(f"credential plugin {name} wants a terminal (interactiveMode: Always): none here")
+            raise KubeUnreachable(
+                f"credential plugin {name} wants a terminal (interactiveMode: Always): none here. Give a"
+                " kubeconfig whose plugin asks for nothing, or one with a token"
+            )
         env = {**self._env, **dict(plugin.env), "KUBERNETES_EXEC_INFO": json.dumps(self._exec_info(plugin))}
         try:
             done = self._command([plugin.command, *plugin.args], env)

@@ -26,7 +26,7 @@ def _trial(config: StackConfig, facts: Facts) -> Answers:
         )
         return
     if trial.trouble:
-        yield unknown(f"no trial: {trial.trouble}", "See to it, then run it again")
+        yield unknown(f"no trial: {trial.trouble}", "Correct that, then run `slinky preflight --try` again")
     for each in trial.daemons:
         about, said = f"files of {each.daemon}", "; ".join(each.said)
         left = f"; not tried: {', '.join(each.left)}" if each.left else ""
@@ -42,7 +42,11 @@ def _trial(config: StackConfig, facts: Facts) -> Answers:
             )
         else:
             why = said or "it neither ended nor came to serve in time"
-            yield unknown(f"not known: {why}{left}", "Run it again, or look at the daemon's image", about=about)
+            yield unknown(
+                f"not known: {why}{left}",
+                "Run `slinky preflight --try` again; if it stays so, try the daemon's image by hand",
+                about=about,
+            )
 
 
 def _change(daemon: str) -> str:

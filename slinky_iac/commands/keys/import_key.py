@@ -105,7 +105,9 @@ def read_bytes(file: Path) -> bytes:
     try:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
-        raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported") from None
+        by_root = f"`sudo cat {file} | slinky keys import … --file -` reads it as root"
+        advice = by_root if isinstance(error, PermissionError) else "Name the file of the key"
+        raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported. {advice}") from None
     if _readable_by_others(file):
         print(f"warning: {file} can be read by others than its owner", file=sys.stderr)
     return raw

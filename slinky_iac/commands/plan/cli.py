@@ -110,7 +110,10 @@ def _text(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PreviewError(f"{file} can't be read ({type(error).__name__}): nothing was judged") from None
+        why = error.strerror if isinstance(error, OSError) else "isn't UTF-8"
+        raise PreviewError(
+            f"{file} can't be read ({why}): nothing was judged. Make it by `pulumi preview --json > {file}`"
+        ) from None
 
 
 def _write(file: Path, text: str) -> None:
