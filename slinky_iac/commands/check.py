@@ -47,7 +47,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         if said := renamed(file.project):
             found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
-        found += of_sound(_ruled(sound, file.secret), faults)
+        found += of_sound(_ruled(sound, file.secret), faults, sound)
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(places, key=_order))

@@ -7,6 +7,7 @@ the rules then say only that is kept which is about other sections, and doesn't 
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, get_origin
 
@@ -45,6 +46,10 @@ _OF_ALL: Final[Mapping[str, frozenset[str]]] = {
 any has."""
 
 
+_LINES: Final = frozenset({"extraConf", "configFiles", "config"})
+"""Settings that hold lines of Slurm's files, which few others change the meaning of."""
+
+
 def without_faults(data: Mapping[str, object]) -> StackConfig | None:
     """The configuration with what can't be read left out, or with a stand-in; None where that is not possible."""
     left: dict[str, Any] = copy.deepcopy({str(name): value for name, value in data.items() if name not in SECRET_KEYS})
@@ -62,18 +67,37 @@ def without_faults(data: Mapping[str, object]) -> StackConfig | None:
     return None
 
 
-def of_sound(found: Iterable[Finding], faults: Sequence[Finding]) -> Iterator[Finding]:
-    """Of what rules say of :func:`without_faults`, the errors about sections and named parts without a fault."""
+def of_sound(found: Iterable[Finding], faults: Sequence[Finding], kept: StackConfig) -> Iterator[Finding]:
+    """Of what rules say of ``kept``, which :func:`without_faults` made, the errors about sections and named parts without a
+    fault, and about lines of Slurm's files beside one."""
     unsound = {_part(each.path) for each in faults}
-    lost = {part.rpartition(".")[2] for part in unsound if "." in part} | {_STAND_IN}
     sections = {part.partition(".")[0] for part in unsound}
+    pairs = [part.split(".", 1) for part in unsound if "." in part]
+    lost = {_STAND_IN, *(name for section, name in pairs if name not in getattr(kept, section))}
     for each in found:
         section = each.path.partition(".")[0]
-        own = not unsound & {_part(each.path), section}
+        if each.level is not Level.ERROR or any(_says(each.message, name) for name in lost):
+            continue
         if section in _OF_ALL and (sections & _OF_ALL[section] or not _OF_ALL[section]):
             continue
-        if own and each.level is Level.ERROR and not any(name in each.message for name in lost):
+        if not unsound & {_part(each.path), section} or _is_line_beside(each.path, faults):
             yield each
+
+
+def _says(message: str, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message) is not None
+
+
+def _is_line_beside(path: str, faults: Sequence[Finding]) -> bool:
+    """Whether a finding is about a line of a file of Slurm's, and no fault is in that file or about where its daemon is."""
+    parts = path.split(".")
+    last = next((number for number, part in enumerate(parts) if part in _LINES), None)
+    if last is None:
+        return False
+    file, place = ".".join(parts[: last + 1]), f"{parts[0]}.external"
+    return not any(
+        f"{file}.".startswith(f"{each.path}.") or f"{each.path}.".startswith((f"{file}.", f"{place}.")) for each in faults
+    )
 
 
 def _part(path: str) -> str:

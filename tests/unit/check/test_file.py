@@ -290,6 +290,35 @@ def test_errors_beside_a_nodeset_that_cannot_be_read_are_shown_at_once() -> None
     assert errors(other) & beside == beside - {"cluster.quota.cpu"}  # of the section itself, more may only follow
 
 
+BESIDE = """
+config:
+  slinky-iac:cluster: {name: lab, slurmVersion: 26.05}
+  slinky-iac:accounting: {enabled: false}
+  slinky-iac:controller: {extraConf: {SlurmUser: slurm, Prolg: x}, servce: {type: NodePort}}
+  slinky-iac:partitions: {m: {nodesets: ["metal-[001-500]", gpu], config: {MaxTme: 1}}}
+  slinky-iac:nodesets: {gpu: {replica: 1, extraConf: {Port: 3}}, cpu: {replicas: 1, extraConf: {NodeAddr: x}}}
+"""
+
+
+def test_lines_of_slurm_are_judged_beside_a_misspelt_setting_of_their_section() -> None:
+    assert {text.partition(": ")[0] for _, text in said(BESIDE)} == {
+        "cluster.slurmVersion",
+        "controller.servce",
+        "controller.extraConf.SlurmUser",
+        "controller.extraConf.Prolg",
+        "partitions.m.nodesets",
+        "partitions.m.config.MaxTme",
+        "nodesets.gpu.replica",
+        "nodesets.gpu.extraConf.Port",
+        "nodesets.cpu.extraConf.NodeAddr",
+    }
+
+
+def test_lines_of_a_daemon_of_which_the_place_cannot_be_read_are_not_judged() -> None:
+    text = BESIDE.replace("servce: {type: NodePort}", "external: {hots: ctl.example.org}")
+    assert not [each for _, each in said(text) if each.startswith("controller.extraConf")]
+
+
 def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, parsed = tmp_path / "Pulumi.a.yaml", []
     file.write_text(STACK)
@@ -320,5 +349,7 @@ def test_one_setting_that_cannot_be_read_brings_no_error_about_a_sound_section(s
         if config is None:
             sound = without_faults(given_)
             assert sound is not None, where
-            follows += [(where, str(each)) for each in of_sound(findings(sound, secret), faults) if each not in before]
+            follows += [
+                (where, str(each)) for each in of_sound(findings(sound, secret), faults, sound) if each not in before
+            ]
     assert follows == []
