@@ -33,6 +33,8 @@ _STAND_INS: Final[Mapping[str, object]] = {
 }
 _TEXTS: Final = (_STAND_IN, f"{_STAND_IN}:1", "26.05", "1.2.1", f"/{_STAND_IN}", f"https://{_STAND_IN}", "1Gi")
 """Texts of which a field that must be there takes one."""
+_LARGE: Final = 10**12
+"""Python makes no text of a number of 4,300 digits."""
 _BY_NAME: Final = frozenset(
     field.alias or name for name, field in StackConfig.model_fields.items() if get_origin(field.annotation) is dict
 )
@@ -52,7 +54,10 @@ _LINES: Final = frozenset({"extraConf", "configFiles", "config"})
 
 def without_faults(data: Mapping[str, object]) -> StackConfig | None:
     """The configuration with what can't be read left out, or with a stand-in; None where that is not possible."""
-    left: dict[str, Any] = copy.deepcopy({str(name): value for name, value in data.items() if name not in SECRET_KEYS})
+    try:
+        left: dict[str, Any] = copy.deepcopy({str(name): value for name, value in data.items() if name not in SECRET_KEYS})
+    except RecursionError:
+        return None
     tried: dict[tuple[int | str, ...], int] = {}
     for _ in range(_ROUNDS):
         try:
@@ -112,17 +117,17 @@ def _replace(data: dict[str, Any], invalid: ErrorDetails, tried: dict[tuple[int 
     if not location or above is None:
         return
     last = location[-1]
-    if kind == "missing" or location in tried:
+    if isinstance(above, list):
+        above.clear()  # without one, the others' places would be other ones
+    elif kind == "missing" or location in tried:
         count = tried[location] = tried.get(location, -1) + 1
         above[last] = copy.deepcopy(_STAND_INS.get(kind, _TEXTS[count % len(_TEXTS)]))
-    elif kind == "string_type" and isinstance(invalid["input"], int | float):
+    elif kind == "string_type" and isinstance(invalid["input"], int | float) and abs(invalid["input"]) < _LARGE:
         above[last] = str(invalid["input"])
     elif kind == "extra_forbidden":
         value, name = above.pop(last, None), meant_by(invalid["loc"])
         if name is not None and name not in above:
             above[name] = value
-    elif isinstance(above, list):
-        above.clear()  # the others' places would be other ones
     elif isinstance(last, str) and last in above:
         if kind == "value_error" and isinstance(above[last], Mapping) and above[last] and "[key]" not in invalid["loc"]:
             above[last] = {}

@@ -319,6 +319,20 @@ def test_lines_of_a_daemon_of_which_the_place_cannot_be_read_are_not_judged() ->
     assert not [each for _, each in said(text) if each.startswith("controller.extraConf")]
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "cluster: {name: 1" + "0" * 5000 + "}",
+        "cluster: &a {name: x, b: [*a]}",
+        "nodesets: &a {a: *a, 1: {replicas: x}, null: 3}",
+        "external: {slurmdHosts: [{name: 3, q: 1}, 5, a]}",
+        "nodesets: {a: [1, {b: 2}], b: {volumes: [3, {}, x]}}",
+    ],
+)
+def test_what_cannot_be_replaced_ends_no_judgement(more: str) -> None:
+    assert said(f"config:\n  slinky-iac:{more}\n")
+
+
 def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, parsed = tmp_path / "Pulumi.a.yaml", []
     file.write_text(STACK)
