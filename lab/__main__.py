@@ -47,6 +47,8 @@ def _given(command: argparse.ArgumentParser) -> None:
     command.add_argument("--operator-source", metavar="DIR", help=meaning)
     meaning = "a folder with the programs of another release of Kubernetes, and containerd, in place of the lab's own"
     command.add_argument("--kubernetes", metavar="DIR", help=meaning)
+    meaning = "a folder with an installation of another release of Slurm, in place of Debian's"
+    command.add_argument("--slurm", metavar="DIR", help=meaning)
     _language_host(command)
 
 

@@ -18,6 +18,7 @@ from lab import (
     forwarding,
     given_kubernetes,
     given_operator,
+    given_slurm,
     images,
     inotify,
     locks,
@@ -54,7 +55,7 @@ def run(asked: argparse.Namespace) -> int:
             logs(asked.name, follow=asked.follow)
         case "env":
             wanted = engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))
-            print(engine.exports(wanted | SOURCE.exported() | HOST.exported() | given_kubernetes.FOLDER.exported()), end="")
+            print(engine.exports(wanted | _exported()), end="")
         case "docs":
             print(docs_site.build(asked.out))
         case "tools":
@@ -67,9 +68,18 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
+def _exported() -> dict[str, str]:
+    return {
+        name: folder
+        for given in (SOURCE, HOST, given_kubernetes.FOLDER, given_slurm.FOLDER)
+        for name, folder in given.exported().items()
+    }
+
+
 def _take(asked: argparse.Namespace) -> None:
     SOURCE.take(asked.operator_source)
     given_kubernetes.FOLDER.take(asked.kubernetes)
+    given_slurm.FOLDER.take(asked.slurm)
     HOST.take(asked.language_host)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lab import own_images, paths, tools
+from lab import given_slurm, own_images, paths, tools
 from lab.errors import LabError
 from lab.given import Given
 
@@ -83,13 +83,13 @@ def given(environment: Mapping[str, str] = os.environ) -> GivenOperator | None:
 
 
 def dev_settings() -> str:
-    """The text of Pulumi.dev.yaml for the operator that the lab runs."""
+    """The text of Pulumi.dev.yaml for the operator and the Slurm that the lab runs."""
     return settings_of(paths.REPO / "Pulumi.dev.yaml")
 
 
 def settings_of(file: Path) -> str:
     """The text of a file of settings on the lab's own operator, for the operator that the lab runs."""
-    text = file.read_text()
+    text = given_slurm.in_settings(file.read_text())
     operator = given()
     return text if operator is None else operator.in_settings(text)
 

@@ -36,7 +36,7 @@ chroot "$root" sh -c 'function f() { id slurm && id alice; }; f'
 for program in slurmdbd sackd scontrol srun sbatch tini sshd find xargs sha256sum setpriv ssh-keygen getent mkfifo; do
     chroot "$root" sh -c "command -v $program"
 done
-chroot "$root" sh -c 'ldd /usr/sbin/s* /usr/bin/s[abcdhqr]* /usr/lib/*-linux-gnu/slurm-wlm/*.so /usr/bin/curl' > "$work/ldd" || true  # scripts
+chroot "$root" sh -c 'ldd /usr/sbin/s* /usr/bin/s[abcdhqr]* /usr/lib/*-linux-gnu/slurm*/*.so /usr/bin/curl' > "$work/ldd" || true  # scripts
 if ! grep -q libslurmfull "$work/ldd" || grep 'not found' "$work/ldd"; then
     echo "libraries are missing in the image" >&2
     exit 1

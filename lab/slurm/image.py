@@ -13,7 +13,7 @@ from pathlib import Path
 from lab import images, paths
 from lab.slurm import rootfs
 from lab.slurm.layers import Layer
-from lab.slurm.rootfs import RECIPE, Recipe, Say
+from lab.slurm.rootfs import Recipe, Say
 
 NAME = "slinky-lab/slurm:26.05"
 ENTRYPOINT = Path(__file__).with_name("entrypoint.sh")
@@ -27,14 +27,15 @@ PACK = "import sys; from lab.slurm.image import pack; pack(*sys.argv[1:])"
 COMMAND = ("tini", "-g", "--", "/usr/local/bin/slurm-entrypoint")
 
 
-def key(recipe: Recipe = RECIPE) -> str:
+def key(recipe: Recipe) -> str:
     """Twelve hex digits of what decides the image: the root file system's recipe, both scripts, the package list."""
     parts = [recipe.key(), ENTRYPOINT.read_text(), TREE.read_text(), repr(UNWANTED), repr(COMMAND)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = rootfs.tell) -> images.Image:
+def ensure(*, say: Say = rootfs.tell) -> images.Image:
     """The image, its archive made if it is not there. Raises LabError when a program in it does not run."""
+    recipe = rootfs.wanted()
     folder = paths.CACHE / "images"
     ready = folder / f"slurm-{key(recipe)}.tar"
     if ready.exists():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lab import paths
 from lab.slurm import rootfs
-from lab.slurm.rootfs import RECIPE, Recipe, Say
+from lab.slurm.rootfs import Recipe, Say
 
 # Root is an overlay of the hosts' file system and the new layer; apt's caches stay out of it.
 INSTALL = """set -eu
@@ -38,11 +38,12 @@ class Layer:
     finish: str
     """Shell lines after the installation, with the root file system at `$root`: what must run, what must not stay."""
 
-    def key(self, recipe: Recipe = RECIPE) -> str:
+    def key(self, recipe: Recipe | None = None) -> str:
         """Twelve hex digits, the same for the same layer on the same root file system."""
-        return hashlib.sha256(repr((recipe.key(), self.packages, INSTALL + self.finish)).encode()).hexdigest()[:12]
+        below = (recipe or rootfs.wanted()).key()
+        return hashlib.sha256(repr((below, self.packages, INSTALL + self.finish)).encode()).hexdigest()[:12]
 
-    def ensure(self, recipe: Recipe = RECIPE, *, say: Say = rootfs.tell) -> Path:
+    def ensure(self, recipe: Recipe | None = None, *, say: Say = rootfs.tell) -> Path:
         """The layer as an overlay's lower folder; made if it is not there (half a minute at the most).
 
         Raises LabError with the end of the log when Debian hasn't the packages.

@@ -17,7 +17,7 @@ PROGRAMS = (
     "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "srun", "sbatch", "scontrol", "sacctmgr",
     "mariadbd", "sshd", "tini", "curl", "ip",
 )  # fmt: skip
-PLUGIN_FILES = "usr/lib/*-linux-gnu/slurm-wlm/*.so"
+PLUGIN_FILES = "usr/lib/*-linux-gnu/slurm*/*.so"
 SLURM_UID = 401
 
 

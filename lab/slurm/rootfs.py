@@ -14,10 +14,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab import paths
+from lab import given_slurm, paths
 from lab.errors import LabError
 from lab.slurm import mirror, needs
 
@@ -47,13 +47,20 @@ class Recipe:
     users: tuple[User, ...] = (User("alice", 2001), User("bob", 2002), User("drainop", 2031), User("drainadm", 2032))
     edition: int = 1
     """Raise it when `script` changes what it makes."""
+    given: str = field(default="", repr=False)
+    """Digest of a Slurm of the user's own that takes the place of Debian's (lab.given_slurm)."""
 
     def key(self) -> str:
         """Twelve hex digits, the same for the same recipe on every machine."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+        return hashlib.sha256((repr(self) + self.given).encode()).hexdigest()[:12]
 
 
 RECIPE = Recipe()
+
+
+def wanted() -> Recipe:
+    """The lab's recipe, with the Slurm that the user names. Raises LabError where that lacks something."""
+    return replace(RECIPE, given=given_slurm.digest())
 
 
 def tell(line: str) -> None:
@@ -97,10 +104,13 @@ def _faults(root: Path) -> list[str]:
     return needs.faults(needs.look(root))
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = tell, faults: Callable[[Path], list[str]] = _faults) -> Path:
-    """The root file system for `recipe`, built if it is not there. Raises LabError if Debian has not what is needed:
-    `faults` says what is missing in a root file system."""
+def ensure(recipe: Recipe | None = None, *, say: Say = tell, faults: Callable[[Path], list[str]] = _faults) -> Path:
+    """The root file system for `recipe`, built if it is not there; without one, for the lab's. Raises LabError if Debian has
+    not what is needed: `faults` says what is missing in a root file system."""
+    recipe = recipe or wanted()
     folder = paths.CACHE / "rootfs"
+    if recipe.given:
+        return _with_given(recipe, ensure(replace(recipe, given=""), say=say, faults=faults), say=say, faults=faults)
     ready = folder / recipe.key()
     if ready.is_dir():
         return ready
@@ -120,6 +130,35 @@ def ensure(recipe: Recipe = RECIPE, *, say: Say = tell, faults: Callable[[Path],
                 "take a mirror (or a snapshot of it) that has, in this machine's apt configuration, and try again"
             )
         part.rename(ready)
+    return ready
+
+
+# Debian's Slurm goes, so that no plugin of another release is left to be loaded.
+EXCHANGE = r"""set -eu
+cp -a "$1/." "$2"
+chroot "$2" sh -eu -s <<'END'
+dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'slurm*' sackd | sed -n 's/^installed //p' | xargs dpkg-query -L | grep -E '^/usr/(s?bin|lib)/' |
+    while read -r path; do if [ -L "$path" ] || [ -f "$path" ]; then rm -f "$path"; fi; done
+END
+cp -a --remove-destination "$3/usr/." "$2/usr"  # Debian's daemons are links to alternatives
+chroot "$2" ldconfig
+"""
+
+
+def _with_given(recipe: Recipe, base: Path, *, say: Say, faults: Callable[[Path], list[str]]) -> Path:
+    """Debian's root file system with the Slurm that the user names in place of Debian's."""
+    folder = base.parent
+    ready, part = folder / recipe.key(), folder / f"{recipe.key()}.part"
+    with alone(folder / "lock"):
+        if not ready.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            say(f"slurm: the hosts get Slurm {given_slurm.release()} from {given_slurm.folder()} (half a minute, 800 MB)")
+            script = ["sh", "-c", EXCHANGE, "exchange", str(base), str(part), str(given_slurm.folder())]
+            sealed(script, folder / f"{recipe.key()}.log")
+            if found := faults(part):
+                raise LabError(f"{given_slurm.FOLDER.variable}: {'; '.join(found)}. It was put together in {part}")
+            part.rename(ready)
     return ready
 
 
