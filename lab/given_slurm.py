@@ -40,19 +40,20 @@ def digest() -> str:
     return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
 
 
+def version() -> str:
+    """The version of the user's Slurm, ``25.11.7``. Raises LabError where its folder doesn't say one."""
+    found = folder()
+    header = "" if found is None else (found / VERSION).read_text()
+    number = re.search(r"^#define SLURM_VERSION_NUMBER\s+0x([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$", header, re.MULTILINE)
+    if number is None:
+        raise LabError(f"{FOLDER.named()}/{VERSION} has no SLURM_VERSION_NUMBER. Nothing was started")
+    year, month, patch = (int(part, 16) for part in number.groups())
+    return f"{year}.{month:02}.{patch}"
+
+
 def release() -> str:
     """The release that the lab runs, ``25.11``. Raises LabError where the user's folder doesn't say one."""
-    found = folder()
-    if found is None:
-        return DEBIANS
-    number = re.search(r"^#define SLURM_VERSION_NUMBER\s+0x([0-9a-f]{2})([0-9a-f]{2})[0-9a-f]{2}$", *_header(found))
-    if number is None:
-        raise LabError(f"{found / VERSION} has no SLURM_VERSION_NUMBER. Nothing was started")
-    return f"{int(number[1], 16)}.{int(number[2], 16):02}"
-
-
-def _header(found: Path) -> tuple[str, re.RegexFlag]:
-    return (found / VERSION).read_text(), re.MULTILINE
+    return DEBIANS if folder() is None else version().rpartition(".")[0]
 
 
 def in_settings(text: str) -> str:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -167,27 +165,11 @@ def clear(lane: Lane) -> None:
     replace(lane, entered=way or lane.entered).lab("down")
 
 
-def keep(lane: Lane, module: Path) -> Path:
-    """Copy the lab's logs and objects, which go with it, to a folder named for a module that failed; returns the folder."""
-    state = Path(lane.env.get("SLINKY_LAB_STATE") or paths.USUAL_STATE)
-    folder = paths.CACHE / "failed" / module.stem
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for log in [state / "logs", *state.glob("kubernetes/nodes/*/log/pods")]:
-        with suppress(OSError):  # a pod's log goes with the pod
-            shutil.copytree(log, folder / log.relative_to(state), symlinks=True)
-    asked = ["kubectl", "get", "events,pods,nodesets,controllers,restapis", "-A", "-o", "yaml", "--request-timeout=20s"]
-    with (folder / "objects.yaml").open("wb") as out:
-        argv = [*lane.entered, "bash", "-c", IN_LAB, "-", *asked]
-        subprocess.run(argv, cwd=paths.REPO, env=lane.env, stdout=out, stderr=subprocess.STDOUT, check=False)
-    return folder
-
-
 def work(lane: Lane, waiting: Work, report: Report) -> None:
     """Run modules until none is left, in a lab with nothing of an earlier run in it.
 
-    If a module fails, the lane keeps the lab's logs, takes it down and brings it up again: a stack that the module did not
-    destroy would make all later modules fail.
+    If a module fails, the lane takes the lab down and brings it up again: a stack that the module did not destroy would make
+    all later modules fail.
     """
     clean = False
     while modules := waiting.take():
@@ -197,8 +179,6 @@ def work(lane: Lane, waiting: Work, report: Report) -> None:
                 report.failed.append(f"{lane.name} did not come up for {modules[0].name}")
                 return
         clean = report.run(lane, modules)
-        if not clean:
-            print(f"logs of {lane.name}: {keep(lane, modules[0])}", flush=True)
     lane.lab("down")
     help_out(waiting, report)
 

@@ -1,18 +1,22 @@
 """A pytest plugin that records each module that it runs from its first test to its last: ``pytest -p tests.recorder …``.
 
 tests.lanes runs pytest with it. A module is left out where some of its tests were deselected, named one by one, or didn't
-come to an end: only whole modules prove something. One line a module, in CACHE (tests.runs).
+come to an end: only whole modules prove something. One line a module, in CACHE (tests.runs). Of a module that fails in a lab
+the logs and the objects are kept in CACHE/failed, as they were before the test's fixtures ended.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from lab import given_kubernetes, given_operator, paths, tools
+from lab import given_kubernetes, given_operator, given_slurm, paths, tools
 from lab.given_host import HOST
 from lab.slurm import rootfs
 from tests import ledger, runs, settings_used
@@ -49,8 +53,10 @@ class Recorder:
         """A test's beginning, its body or its end."""
         module = _module(report.nodeid)
         self._seconds[module] += report.duration
-        if report.failed:
+        if report.failed and module not in self._failed:
             self._failed.add(module)
+            if Path(module).parts[1] in ON_A_CLUSTER:
+                print(f"\nlogs of the lab: {kept(Path(module))}", flush=True)
         if report.when == "teardown":
             self._ended[module] += 1
             self._settings[module] |= self._written()
@@ -94,6 +100,20 @@ class Recorder:
         )
 
 
+def kept(module: Path) -> Path:
+    """Copy the lab's logs and objects, which go with it, to a folder named for a module; returns the folder."""
+    folder = paths.CACHE / "failed" / module.stem
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for log in [paths.STATE / "logs", *paths.STATE.glob("kubernetes/nodes/*/log/pods")]:
+        with suppress(OSError):  # a pod's log goes with the pod
+            shutil.copytree(log, folder / log.relative_to(paths.STATE), symlinks=True)
+    asked = ["kubectl", "get", "events,pods,nodesets,controllers,restapis", "-A", "-o", "yaml", "--request-timeout=20s"]
+    with (folder / "objects.yaml").open("wb") as out:
+        subprocess.run(asked, stdout=out, stderr=subprocess.STDOUT, check=False)
+    return folder
+
+
 def _module(nodeid: str) -> str:
     return nodeid.partition("::")[0]
 
@@ -103,7 +123,9 @@ def _name(module: str) -> str:
 
 
 def slurm() -> str | None:
-    """The version of the lab's slurmctld, as its hosts' root file system has it; None before it is made."""
+    """The version of the lab's slurmctld: the user's, or Debian's in its hosts' root file system; None before it is made."""
+    if given_slurm.folder() is not None:
+        return given_slurm.version()
     status = paths.CACHE / "rootfs" / rootfs.RECIPE.key() / "var" / "lib" / "dpkg" / "status"
     if not status.exists():
         return None

@@ -137,7 +137,8 @@ def ensure(recipe: Recipe | None = None, *, say: Say = tell, faults: Callable[[P
 EXCHANGE = r"""set -eu
 cp -a "$1/." "$2"
 chroot "$2" sh -eu -s <<'END'
-dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'slurm*' sackd | sed -n 's/^installed //p' | xargs dpkg-query -L | grep -E '^/usr/(s?bin|lib)/' |
+dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'slurm*' sackd | sed -n 's/^installed //p' |
+    xargs dpkg-query -L | grep -E '^/usr/(s?bin|lib)/' |
     while read -r path; do if [ -L "$path" ] || [ -f "$path" ]; then rm -f "$path"; fi; done
 END
 cp -a --remove-destination "$3/usr/." "$2/usr"  # Debian's daemons are links to alternatives

@@ -9,7 +9,7 @@ import pytest
 
 from lab import given_operator, paths
 from lab.errors import LabError
-from lab.given_slurm import FOLDER, VERSION, digest, folder, release
+from lab.given_slurm import FOLDER, VERSION, digest, folder, release, version
 from lab.slurm import image, rootfs
 
 
@@ -31,7 +31,7 @@ def test_without_a_folder_the_lab_has_debians_slurm(installed: Path, monkeypatch
 
 
 def test_the_release_is_in_the_settings_of_the_lab(installed: Path) -> None:
-    assert release() == "25.11"
+    assert (version(), release()) == ("25.11.7", "25.11")
     settings = given_operator.dev_settings()
     assert 'slurmVersion: "25.11"' in settings
     assert 'slurmVersion: "26.05"' not in settings
