@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
+from slinky_iac.drain.protocol import Cancel, Drain, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner, Settings
 from slinky_iac.drain.tags import tag_of
@@ -47,9 +47,12 @@ class Met:
     """A job that was met is lost by a NODE_FAIL on any node: the run was not about nodes alone."""
     stands: str = "The nodes are gone as asked for: `pulumi up` again ends well."
     """What is so after a loss, and what to do."""
+    last: Observation | None = None
+    """The look that decided the step that :meth:`did` is told of."""
 
     def see(self, seen: Observation) -> None:
         """Add what a look shows."""
+        self.last = seen
         if seen.cluster is None:
             return
         self.there = {}
@@ -75,8 +78,12 @@ class Met:
             self.since = now if self.since is None else self.since
 
     def did(self, step: Step) -> None:
-        """Add what the policy did to jobs, and which jobs continue since their nodes were returned."""
+        """Add what the policy did to jobs, and which jobs continue since their nodes were returned. Jobs of nodes that were
+        just drained are met too: they may end before the next look."""
         match step:
+            case Drain(nodes) if self.last is not None and self.last.cluster is not None:
+                for name in nodes:
+                    self.wait_for(self.last.cluster.jobs(name), self.last.now, [name])
             case Requeue(jobs) | Cancel(jobs):
                 self.ended |= set(jobs)
             case Undrain(nodes):

@@ -4,7 +4,7 @@ import pytest
 
 from slinky_iac.drain import proof
 from slinky_iac.drain.proof import Met, prove
-from slinky_iac.drain.protocol import Cancel, Requeue, Undrain, Wait
+from slinky_iac.drain.protocol import Cancel, Drain, Requeue, Undrain, Wait
 from slinky_iac.errors import DrainLost
 from tests.made.jobs import run as made_run
 from tests.made.rows import NOW, run
@@ -143,6 +143,17 @@ def test_a_drain_remembers_nodes_and_jobs_of_all_its_looks():
     found.did(Cancel((3,)))
     found.did(Wait("for more"))
     assert found.ended == {1, 3}
+
+
+def test_a_job_that_ends_between_the_drain_and_the_next_look_was_met():
+    """A look takes seconds on a busy slurmrestd; slurmdbd is asked for such a job all the same."""
+    found = Met(OWNER)
+    decided = seen([pod(0), given_up(1)], [node(0), node(1)], [job(1, 1), job(2, 0)], now=NOW)
+    found.see(decided)
+    found.did(Drain(("gpu-1",), "slinky-iac/lab/gpu: scale-in 2->1", 3600))
+    found.see(seen([pod(0), given_up(1)], [node(0), held(1, "IDLE+DRAIN", reason_changed_at=NOW + 2)]))
+    assert (found.nodes, set(found.jobs), found.since) == ({"gpu-1"}, {1}, decided.now)
+    assert told(Asking(run(1, "COMPLETED", nodes="gpu-1")), found) == "1 job ran on, 0 lost"
 
 
 def test_the_end_of_a_job_on_a_returned_node_is_not_waited_for():
