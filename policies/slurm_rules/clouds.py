@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
-from slurm_rules.others import PORTS, names
+from slurm_rules.others import PORTS, marks, names
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["clouds"]
@@ -41,12 +41,15 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
         return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
     grants = [may for each, may in _LISTS["grants"].items() if fnmatchcase(kind, each)]
-    known = grants or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
+    pools = [may for each, may in _LISTS["pools"].items() if kind in each.split("|")]
+    known = grants or pools or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
     if package not in _LISTS["providers"] or not known:
         yield Fault("", f"is of {package}, and may run programs, give rights, take machines away or write past the pack")
         return
     if grants:
         yield from _granted(resource, grants[0], world)
+    if pools:
+        yield from _pool(resource, {**_LISTS["pools"]["*"], **pools[0]})
     for path, key, part in everything(resource.props):
         if (not grants and isinstance(part, str) and _EVERYBODY.search(part)) or (part is True and _PUBLIC.search(str(key))):
             yield Fault(path, "is open to everybody")
@@ -81,6 +84,24 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
         places = re.findall(r'path\s{1,9}"([^"]{1,200})"', policy)
         if not places or "sudo" in policy or not all(_OWN_PLACE.match(each) for each in places):
             yield Fault("policy", "gives more than places of an application's own")
+
+
+def _pool(resource: Resource, may: Mapping[str, str]) -> Iterator[Fault]:
+    """Machines of a cloud's Kubernetes: ordinary ones that stay, with what the cloud itself runs on them."""
+    yield from marks(resource.props, "", {"folders": ()})
+    seen = set()
+    for path, _, part in everything(resource.props):
+        if isinstance(part, Mapping | list | tuple):
+            continue
+        bare = re.sub(r"\[\d{1,9}\]", "", path)
+        forms = [(keys, form) for keys, form in may.items() if any(fnmatchcase(bare, each) for each in keys.strip("!").split("|"))]
+        seen.update(keys for keys, _ in forms)
+        text = f"{part:g}" if isinstance(part, float) else str(part)
+        if part is not None and not any(re.fullmatch(form, text) for _, form in forms):
+            yield Fault(path, f"is {text[:60]}: machines may run programs, let others in, or go with the jobs on them")
+    for keys in may.keys() - seen:
+        if keys.startswith("!"):
+            yield Fault(keys[1:], "isn't set, and the cloud's own choice ends jobs or lets them in")
 
 
 def _statements(policy: str, may: list[str]) -> Iterator[str]:

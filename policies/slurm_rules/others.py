@@ -19,6 +19,7 @@ ADMISSION: Final = "admissionregistration.k8s.io"
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["outside"]
 _STAY: Final = frozenset(_LISTS["stay"])
 """API groups, or kinds of one, whose objects act within their own namespace, or set up devices, networks and metrics."""
+_OBSERVERS: Final = [(kinds.split("|"), row) for kinds, row in HARMLESS["observers"].items()]
 _CLIENTS: Final = tuple(_LISTS["clients"])
 _WATCHES: Final = "monitoring.coreos.com"
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
@@ -87,6 +88,9 @@ def writes_database(value: object, root: str, world: World) -> Iterator[Fault]:
 def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """An object whose controller isn't known: it must say where it acts, and that isn't here."""
     spec = resource.get("spec")
+    if rows := [each for kinds, each in _OBSERVERS if f"{resource.group}/{resource.base_kind}" in kinds]:
+        yield from _observing(resource, rows[0])
+        return
     warns = isinstance(spec, Mapping) and spec.get("enforcementAction") in ("warn", "dryrun")
     if resource.group == "constraints.gatekeeper.sh" and warns and "scopedEnforcementActions" not in spec:
         return
@@ -103,6 +107,21 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         if within or any(f"/namespaces/{space}/" in text for space in world.closed):
             yield Fault(path, f"names the namespace {text[:60]}")
     yield from _reaching(spec or {}, "spec", world, options)
+
+
+def _observing(resource: Resource, row: Mapping[str, Any]) -> Iterator[Fault]:
+    """A policy that looks into every pod of a node: it may note what happens, and neither stop it nor copy what is read."""
+    for field in resource.names("spec"):
+        if field not in row["top"]:
+            yield Fault(f"spec.{field}", "isn't known to observe alone")
+    if row["acts"] and not resource.get("spec", "action"):
+        yield Fault("spec.action", "isn't set, and what it says is then stopped")
+    for path, part in mappings(resource.get("spec"), "spec"):
+        for field, form in row["forms"].items():
+            said = part.get(field) or ()
+            for each in said if isinstance(said, list | tuple) else [said]:
+                if not re.fullmatch(form, str(each)):
+                    yield Fault(f"{path}.{field}", f"is {each!s:.60}: it stops programs, or copies what they read and write")
 
 
 def _reaching(value: object, root: str, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
@@ -245,17 +264,17 @@ def ingress_faults(ingress: Resource) -> Iterator[Fault]:
 
 
 def _node(node: Resource, _: World, options: Mapping[str, Any]) -> Iterator[Fault]:
-    yield from _marks(node.get(), "", options)
+    yield from marks(node.get(), "", options)
     for field, own in (("spec", {"taints"}), ("", {"apiVersion", "kind", "metadata", "spec"})):
         if more := set(node.names(*filter(None, [field]))) - own:
             yield Fault(field, f"sets {', '.join(sorted(more))} of a node")
 
 
-def _marks(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
+def marks(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault]:
     """What a node gets: labels by which controllers act, and taints that end its pods."""
     yield from pods(value, root, options)
     for path, part in mappings(value, root):
-        for name in part if path.rpartition(".")[2] in ("labels", "annotations") else ():
+        for name in part if path.rpartition(".")[2] in ("labels", "nodeLabels", "annotations") else ():
             domain = name.partition("/")[0]
             if API_GROUP in domain or domain == "slinky-iac" or domain in _STAY:
                 yield Fault(f"{path}.{name}", "is one by which a controller acts")
@@ -309,7 +328,7 @@ def _stands_before(path: str, rules: list[Any] | None, selector: object, world: 
 
 _BY_KIND: Final[Mapping[str, Callable[[Resource, World, Mapping[str, Any]], Iterator[Fault]]]] = {
     "/Node": _node,
-    "nfd.k8s-sigs.io/NodeFeatureRule": lambda rule, _, options: _marks(rule.get("spec"), "spec", options),
+    "nfd.k8s-sigs.io/NodeFeatureRule": lambda rule, _, options: marks(rule.get("spec"), "spec", options),
     "/PersistentVolume": _volume,
     "scheduling.k8s.io/PriorityClass": _priority,
     "apiextensions.k8s.io/CustomResourceDefinition": _definition,

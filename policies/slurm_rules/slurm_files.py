@@ -14,6 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.made import MADE
+from slurm_rules.scripts import lua_faults, shell_faults
 from slurm_rules.slurm_conf import Line, lines, split_list
 from slurm_rules.world import World
 
@@ -147,6 +148,9 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name.endswith(".lua"):
         names = {f".{each}." for each in _LUA_NAME.findall(_LUA_COMMENT.sub("", text))}
         yield from (f"runs {word}" for word in _TABLE["lua"] if any(f".{word}." in each for each in names))
+        yield from lua_faults(text)
+    elif text.startswith("#!"):
+        yield from shell_faults(text)
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):

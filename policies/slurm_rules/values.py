@@ -256,6 +256,13 @@ def _mount(asked: Asked) -> str | None:
     return None
 
 
+def _own_mount(asked: Asked) -> str | None:
+    """A mount of a daemon that has keys: beside what the image and Slurm have, never over it."""
+    path = normpath("/" + str(asked.value.get("mountPath") if isinstance(asked.value, Mapping) else "").lstrip("/"))
+    own = path.split("/")[1] in _LISTS["ownFolders"]
+    return f"covers {path}, where the image, or Slurm, has its files" if own else _mount(asked)
+
+
 def _env(asked: Asked) -> str | None:
     if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
         return "isn't a name and a value alone"
@@ -330,7 +337,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
         *(_label, _namespace_label, _not_a_key, _quota, _same_cluster, _stack_address, _note, _offer, _class),
-        *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _env, _conf_servers),
+        *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
         *(_sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }

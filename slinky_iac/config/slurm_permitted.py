@@ -29,12 +29,11 @@ QUIET: Final = f"[0-7]|quiet|fatal|{LEVEL}"
 FREE: Final = {
     **dict.fromkeys(
         _words("""
-acctgathernodefreq completewait eiotimeout extsensorsfreq fairsharedampeningfactor fastschedule getenvtimeout
-groupupdateforce groupupdatetime healthcheckinterval healthchecktimeout jobfileappend jobrequeue killonbadexit
-maxtaskspernode overtimelimit propagateprioprocess resumerate resvoverrun returntoservice schedulertimeslice
-slurmschedloglevel suspendrate treewidth epilogmsgtime firstjobid keepalivetime maxarraysize maxbatchrequeue
+acctgathernodefreq extsensorsfreq fairsharedampeningfactor fastschedule getenvtimeout groupupdateforce groupupdatetime
+healthcheckinterval healthchecktimeout jobfileappend jobrequeue killonbadexit overtimelimit propagateprioprocess
+resumerate resvoverrun returntoservice schedulertimeslice slurmschedloglevel suspendrate maxbatchrequeue
 priorityweightage priorityweightassoc priorityweightfairshare priorityweightjobsize priorityweightpartition
-priorityweightqos defcpupergpu maxmempercpu maxmempernode maxnodecount commitdelay maxpurgelimit
+priorityweightqos defcpupergpu maxnodecount maxpurgelimit
 """),
         NUMBER,
     ),
@@ -76,6 +75,9 @@ topologyplugin
 """Parameters that may be whatever is of this form: they tune, name and weigh."""
 
 LOGS: Final = "the log hides what the daemon did, or holds messages between daemons with their credentials"
+FEW: Final = r"conmgr_max_connections=\d{1,2}$|conmgr_threads=[01]$"
+"""So few connections that daemons do not answer each other, and nodes are taken for down."""
+_MEMORY: Final = r"0|unlimited|6[4-9]|[7-9]\d|[1-9]\d{2,11}"
 SENT: Final = "data of jobs and users may leave the cluster"
 PERMITTED: Final = {
     "accountingstorageenforce": ("associations|limits|qos|safe|wckeys|all", "jobs go past limits, or into no accounts"),
@@ -83,11 +85,13 @@ PERMITTED: Final = {
     "acctgatherprofiletype": ("(acct_gather_profile/)?(none|hdf5)", SENT),
     "bcastexclude": (r"none|/[\w./+-]{1,200}", "sbcast doesn't leave out the folder that is meant"),
     "bcastparameters": (r"compression=\w+|send_libs(=\w+)?|destdir=/(tmp|scratch|local|run|dev/shm)(/.*)?", SENT),
+    "commitdelay": (r"\d{1,2}", "slurmdbd stops, and so many seconds of records are lost; at most 99"),
     "communicationparameters": (
         r"noaddrcache|enableipv6|disableipv4|block_null_hash|noctldinaddrany|noinaddrany|checkghalquiesce|disablehttp"
         r"|(keepalive\w+|keep_alive\w*|host_unreach_retry_count|getnameinfo_cache_timeout)=\d+",
         "daemons may not find each other",
     ),
+    "completewait": (r"\d{1,3}", "no job begins for so long after each that ends; at most 999 seconds"),
     "debugflags": (r"\+?(?!(net\w*|protocol|script|tls)$)\w{1,40}", LOGS),
     "slurmctlddebug": (LEVEL, LOGS),
     "slurmddebug": (LEVEL, LOGS),
@@ -96,6 +100,8 @@ PERMITTED: Final = {
     "slurmdsyslogdebug": (QUIET, LOGS),
     "debuglevelsyslog": (QUIET, LOGS),
     "disablerollups": ("no|false|0", "no usage is counted, so limits and fair share stand still"),
+    "epilogmsgtime": (r"\d{1,5}", "nodes stay COMPLETING for this times their number; at most 99999 microseconds"),
+    "firstjobid": (r"[1-9]\d{0,6}|[1-5]\d{7}", "slurmctld does not start above MaxJobId"),
     "hashplugin": ("(hash/)?(k12|sha3)", "messages between daemons aren't checked against their signature"),
     "interactivestepoptions": (
         r"(--\w[\w=.-]{0,60} {1,9}){0,20}(--\w[\w=.-]{0,60}|\$shell|((/usr)?/bin/)?(ba|z|da|tc|c)?sh)( -l)?",
@@ -104,6 +110,10 @@ PERMITTED: Final = {
     "jobacctgatherparams": (rf"(?!overmemorykill)(?:{TEXT})", "jobs are ended over memory that they did not use"),
     "jobacctgathertype": ("(jobacct_gather/)?(linux|cgroup)", "memory and time of jobs aren't counted"),
     "jobcomptype": ("(jobcomp/)?(none|filetxt)", SENT),
+    "maxarraysize": (
+        r"[1-9]\d{3,5}|[1-3]\d{6}",
+        "slurmctld does not start above 4000001, and below 1000 arrays that wait are lost",
+    ),
     "metricsauthusers": (r"(?!all$|\*)[\w.-]+", "names of users and jobs are shown to everybody"),
     "preemptmode": ("off|requeue|suspend|gang|within|priority", "jobs are ended for others"),
     "prepplugins": ("(prep/)?script", "another program runs at the beginning and the end of every job"),
@@ -113,14 +123,20 @@ PERMITTED: Final = {
         r"[1-9]\d{0,2}",
         "jobs that ended well, or by a fault of their own, begin again",
     ),
-    "schedulerparameters": (rf"(?!sched_interval=-|max_script_size=0)(?:{TEXT})", "nothing is scheduled"),
+    "schedulerparameters": (
+        rf"(?!sched_interval=-|max_script_size=0|default_queue_depth=0*$|max_rpc_cnt=[1-9]$)(?:{TEXT})",
+        "nothing is scheduled",
+    ),
     "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
     "selecttype": ("(select/)?cons_tres", "slurmctld forgets all jobs where this changes"),
     "slurmctldparameters": (
-        r"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action)[a-z][\w=.:/-]{1,80}",
-        "users run programs, end reservations, or records of jobs are dropped",
+        rf"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action|{FEW})[a-z][\w=.:/-]{{1,80}}",
+        "users run programs, end reservations, records of jobs are dropped, or nodes can't connect",
     ),
-    "slurmdparameters": (rf"(?!config_overrides)(?:{TEXT})", "jobs are given memory and processors that the pods lack"),
+    "slurmdparameters": (
+        rf"(?!config_overrides|{FEW})(?:{TEXT})",
+        "jobs are given memory and processors that the pods lack, or slurmd doesn't answer",
+    ),
     "slurmdport": ("6818", "slurmctld finds no pod: all listen at 6818"),
     "storagetype": ("(accounting_storage/)?mysql", SENT),
     "taskplugin": ("(task/)?(cgroup|affinity)", "jobs take processors, memory and devices of others"),
@@ -135,15 +151,33 @@ WITHOUT_CGROUPS: Final = {
     "jobacctgathertype": ("(jobacct_gather/)?(linux|none)", PERMITTED["jobacctgathertype"][1]),
 }
 """The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
-PARTITION: Final = {"preemptmode": PERMITTED["preemptmode"]}
+PARTITION: Final = {
+    "preemptmode": PERMITTED["preemptmode"],
+    **dict.fromkeys(
+        _words("defmempercpu defmempergpu defmempernode maxmempercpu maxmempernode"),
+        (_MEMORY, "jobs are ended or refused over memory below 64 megabytes"),
+    ),
+}
 """The same for a PartitionName= line."""
+_NEARLY: Final = r"9\d(\.\d{1,9})?"
 CGROUP: Final = {
     **{
         "allowedramspace": (
-            r"9\d(\.\d+)?|[1-9]\d\d+(\.\d+)?",
-            "jobs are ended before they use the memory that they asked for",
-        )
+            rf"{_NEARLY}|[12]\d\d(\.\d{{1,9}})?",
+            "jobs are ended before they use the memory that they asked for, or with those of others; 90 to 299",
+        ),
+        "maxrampercent": (
+            rf"{_NEARLY}|100(\.0{{1,9}})?",
+            "jobs are ended before they use the memory that they asked for; 90 to 100",
+        ),
+        "memorylimitthreshold": (rf"{_NEARLY}|100", "jobs are ended before they use their memory; 90 to 100"),
+        "minramspace": (r"[1-9]\d{1,3}", "job steps do not start, or take memory of others; 10 to 9999 megabytes"),
+        "memoryswappiness": (r"\d{1,2}|100", "slurmd does not start; 0 to 100"),
+        "systemdtimeout": (r"[1-9]\d{3,5}", "slurmd does not start; 1000 to 999999 milliseconds"),
+        "cgroupplugin": ("(cgroup/v[12]|autodetect|disabled)", "slurmd does not start"),
+        "cgroupslice": (r"[\w.@-]{1,80}\.slice", "slurmd does not start"),
     },
+    **dict.fromkeys(_words("allowedswapspace maxswappercent"), (r"\d{1,3}(\.\d{1,9})?", "it is a percentage")),
     **dict.fromkeys(
         _words("constraincores constraindevices constrainramspace"),
         ("yes|true|1", "jobs take processors, memory and devices of others"),
@@ -158,10 +192,15 @@ LEAST: Final = {
     **{"maxdbdmsgs": (10_000, True), "unkillablesteptimeout": (60, False), "vsizefactor": (200, True)},
     **{"defmempercpu": (64, True), "defmempergpu": (64, True), "defmempernode": (64, True)},
     **{"waittime": (10, True), "resumetimeout": (60, False), "suspendtimeout": (30, False)},
+    **{"maxmempercpu": (64, True), "maxmempernode": (64, True), "maxtaskspernode": (64, False)},
+    **{"eiotimeout": (10, False), "keepalivetime": (30, True), "treewidth": (2, True)},
 }
 """The lowest number with which no job is lost for a slow answer or a small table, and whether 0 stands for "never"."""
 
-GRES: Final = {"flags": (r"(?!countonly)\w+", "jobs are given devices that are not there, or two of them the same")}
+GRES: Final = {
+    "flags": (r"(?!countonly)\w+", "jobs are given devices that are not there, or two of them the same"),
+    "count": (r"[1-9]\d{0,14}[kmgtp]?", "nodes are drained for devices that are not there"),
+}
 """The same for gres.conf."""
 _RUNTIME: Final = (
     r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
@@ -169,7 +208,12 @@ _RUNTIME: Final = (
 )
 OCI: Final = {f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")}
 """The same for oci.conf."""
-IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES, "oci.conf": OCI}
+BURST_BUFFER: Final = dict.fromkeys(
+    _words("stageintimeout stageouttimeout othertimeout"),
+    (r"[1-9]\d{1,6}", "what jobs have written is lost before it is moved; 10 seconds or more"),
+)
+"""The same for burst_buffer.conf."""
+IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES, "oci.conf": OCI, "burst_buffer.conf": BURST_BUFFER}
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
 ALLOWED: Final = {
@@ -182,7 +226,6 @@ ALLOWED: Final = {
     QUIET: f"quiet, fatal, {_DEBUG}",
     _RUNTIME: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
     "accountingstorageparameters": "max_step_records=NUMBER",
-    "allowedramspace": "90 or more, in percent",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
     "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
@@ -193,9 +236,11 @@ ALLOWED: Final = {
     "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
     "metricsauthusers": "names of users",
     "requeueexit": "single exit codes from 1 to 999",
-    "schedulerparameters": f"all but sched_interval=-1 and max_script_size=0: {_WORDS}",
-    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete and max_dbd_msg_action",
-    "slurmdparameters": f"all but config_overrides: {_WORDS}",
+    "schedulerparameters": "all but sched_interval=-1, max_script_size=0, default_queue_depth=0 and max_rpc_cnt below 10:"
+    f" {_WORDS}",
+    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action, and few connections"
+    " (conmgr_max_connections below 100, conmgr_threads below 2)",
+    "slurmdparameters": f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}",
     "tmpfs": "a folder, as /tmp",
 }
 """What a form allows, for a message, by the form or else by the parameter; forms that only list values say it themselves."""

@@ -120,7 +120,7 @@ RAW: dict[str, tuple[str, dict[str, Any]]] = {
         {"logfile": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}},
     ),
     "spec.persistence.volumeName": ("spec", {"persistence": {"volumeName": "of-others"}}),
-    "spec.slurmctld.volumeMounts.0": ("container", {"volumeMounts": [{"name": "x", "mountPath": "/srv/x"}]}),
+    "spec.slurmctld.volumeMounts.0": ("container", {"volumeMounts": [{"name": "x", "mountPath": "/etc/x"}]}),
 }
 """Raw pieces that the settings take, by the place where the pack names them (ADR 25)."""
 

@@ -19,8 +19,9 @@ from typing import Any
 
 import pytest
 import slurm_rules
-from slurm_rules import secret_text, slurm_conf, slurm_files
+from slurm_rules import scripts, secret_text, slurm_conf, slurm_files
 from slurm_rules.charts import base_name
+from slurm_rules.made import HARMLESS
 from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
@@ -67,8 +68,12 @@ READERS: dict[str, Callable[[str], object]] = {
     "a file": lambda text: list(slurm_files.file_faults("x.conf", text, [], NOWHERE, own=False)),
     "node names": lambda text: slurm_conf.nodes(f"NodeName={text}"),
     "a chart's name": base_name,
+    "a script of Lua": lambda text: list(scripts.lua_faults(text)),
+    "a script of a shell": lambda text: list(scripts.shell_faults(f"#!/bin/sh\n{text}")),
 }
 AT_RUN_TIME = {
+    "clouds._pool",  # of harmless.json: see _of_tables
+    "others._observing",  # the same
     "beside._one_of",  # of beside.json: see _of_tables
     "made._text_like",  # of made.json, its marks filled in with names of the stack
     "others.leads_in",  # names of the stack
@@ -151,6 +156,9 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     harmful += tuple(slurm_permitted.IN_FILES.values())
     forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
+    pools, observers = (HARMLESS["clouds"]["pools"].values(), (each["forms"] for each in HARMLESS["observers"].values()))
+    said = {form for rows in (*pools, *observers) for form in rows.values()}
+    yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(said))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
         while todo:
