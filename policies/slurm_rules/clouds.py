@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
-from slurm_rules.others import PORTS, marks, names
+from slurm_rules.others import PORTS, listed, marks, names
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["clouds"]
@@ -23,6 +23,7 @@ _EVERYBODY: Final = re.compile(
 _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?public)")
 _FORCED: Final = re.compile(r"(?i)^allows?ForcePush")
 _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
+_MACHINES: Final = "machines may run programs, let others in, or go with the jobs on them"
 _WEB: Final = frozenset({80, 443})
 
 
@@ -49,7 +50,8 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     if grants:
         yield from _granted(resource, grants[0], world)
     if pools:
-        yield from _pool(resource, {**_LISTS["pools"]["*"], **pools[0]})
+        yield from marks(resource.props, "", {"folders": ()})
+        yield from listed(resource.props, {**pools[0], **_LISTS["pools"]["*"]}, _MACHINES)
     for path, key, part in everything(resource.props):
         if (not grants and isinstance(part, str) and _EVERYBODY.search(part)) or (part is True and _PUBLIC.search(str(key))):
             yield Fault(path, "is open to everybody")
@@ -84,24 +86,6 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
         places = re.findall(r'path\s{1,9}"([^"]{1,200})"', policy)
         if not places or "sudo" in policy or not all(_OWN_PLACE.match(each) for each in places):
             yield Fault("policy", "gives more than places of an application's own")
-
-
-def _pool(resource: Resource, may: Mapping[str, str]) -> Iterator[Fault]:
-    """Machines of a cloud's Kubernetes: ordinary ones that stay, with what the cloud itself runs on them."""
-    yield from marks(resource.props, "", {"folders": ()})
-    seen = set()
-    for path, _, part in everything(resource.props):
-        if isinstance(part, Mapping | list | tuple):
-            continue
-        bare = re.sub(r"\[\d{1,9}\]", "", path)
-        forms = [(keys, form) for keys, form in may.items() if any(fnmatchcase(bare, each) for each in keys.strip("!").split("|"))]
-        seen.update(keys for keys, _ in forms)
-        text = f"{part:g}" if isinstance(part, float) else str(part)
-        if part is not None and not any(re.fullmatch(form, text) for _, form in forms):
-            yield Fault(path, f"is {text[:60]}: machines may run programs, let others in, or go with the jobs on them")
-    for keys in may.keys() - seen:
-        if keys.startswith("!"):
-            yield Fault(keys[1:], "isn't set, and the cloud's own choice ends jobs or lets them in")
 
 
 def _statements(policy: str, may: list[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any, Final
 
@@ -89,7 +90,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
     """An object whose controller isn't known: it must say where it acts, and that isn't here."""
     spec = resource.get("spec")
     if rows := [each for kinds, each in _OBSERVERS if f"{resource.group}/{resource.base_kind}" in kinds]:
-        yield from _observing(resource, rows[0])
+        yield from listed({"spec": spec}, rows[0], _STOPS)
         return
     warns = isinstance(spec, Mapping) and spec.get("enforcementAction") in ("warn", "dryrun")
     if resource.group == "constraints.gatekeeper.sh" and warns and "scopedEnforcementActions" not in spec:
@@ -109,19 +110,21 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
     yield from _reaching(spec or {}, "spec", world, options)
 
 
-def _observing(resource: Resource, row: Mapping[str, Any]) -> Iterator[Fault]:
-    """A policy that looks into every pod of a node: it may note what happens, and neither stop it nor copy what is read."""
-    for field in resource.names("spec"):
-        if field not in row["top"]:
-            yield Fault(f"spec.{field}", "isn't known to observe alone")
-    if row["acts"] and not resource.get("spec", "action"):
-        yield Fault("spec.action", "isn't set, and what it says is then stopped")
-    for path, part in mappings(resource.get("spec"), "spec"):
-        for field, form in row["forms"].items():
-            said = part.get(field) or ()
-            for each in said if isinstance(said, list | tuple) else [said]:
-                if not re.fullmatch(form, str(each)):
-                    yield Fault(f"{path}.{field}", f"is {each!s:.60}: it stops programs, or copies what they read and write")
+_STOPS: Final = "it may stop programs, or copy what they read and write"
+
+
+def listed(value: object, may: Mapping[str, str], harm: str) -> Iterator[Fault]:
+    """Each part of a value against the first of these forms whose paths it has; a path behind ``!`` must be there."""
+    seen: set[str] = set()
+    for path, _, part in everything(value):
+        if part is None or isinstance(part, Mapping | list | tuple):
+            continue
+        bare, text = re.sub(r"\[\d{1,9}\]", "", path), f"{part:g}" if isinstance(part, float) else str(part)
+        keys = next((keys for keys in may if any(fnmatchcase(bare, each) for each in keys.strip("!").split("|"))), "")
+        seen.add(keys)
+        if not (keys and re.fullmatch(may[keys], text)):
+            yield Fault(path, f"is {text[:60]}: {harm}")
+    yield from (Fault(keys[1:], f"isn't set: {harm}") for keys in may if keys.startswith("!") and keys not in seen)
 
 
 def _reaching(value: object, root: str, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:

@@ -1,9 +1,9 @@
 """Scripts of a stack: what a script of Lua writes into a job, and what root does at the beginning and the end of one.
 
-``harmless.json`` (``scripts``) has the fields that may be written, and a row for each thing that harms: pattern, what
-happens, and a pattern that makes it sound. A review is still what judges a script; these rows are what no sound one has.
+``harmless.json`` (``scripts``) has the fields that may be written, and rows of what no sound script does: pattern, what
+happens, and a pattern that makes it sound. A review is still what judges a script.
 
-Source: Slurm src/plugins/job_submit/lua/job_submit_lua.c (_set_job_req_field), sbatch(1); slurm.schedmd.com/prolog_epilog.html;
+Source: Slurm src/plugins/job_submit/lua/job_submit_lua.c (_set_job_req_field), sbatch(1), Prolog and Epilog Guide;
 Lua 5.4 Reference Manual, 3.1 (lexical conventions).
 """
 
@@ -14,67 +14,61 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 from typing import Any, Final
 
-from slurm_rules.made import HARMLESS
+from slurm_rules.made import HARMLESS, MADE
 
 _LISTS: Final[dict[str, Any]] = HARMLESS["scripts"]
-_FIELDS: Final = frozenset(_LISTS["luaFields"])
-_ROUND: Final = frozenset(_LISTS["luaRound"])
-_ROWS: Final = [[re.compile(row[0].replace("<shared>", _LISTS["shared"])), *map(re.compile, row[2:])] for row in _LISTS["rows"]]
-_UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_LISTS['chosen']})")
+_ROWS: Final = [[re.compile(each.replace("<shared>", _LISTS["shared"])) for each in row[1:]] for row in _LISTS["rows"]]
 _CHOSEN: Final = re.compile(_LISTS["chosen"])
+_UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_LISTS['chosen']})")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _WORD: Final = f"{ascii_letters}{digits}_"
 _OPENS: Final = re.compile(r"--(?:\[=*\[)?|\[=*\[|[\"']")
 _DOUBLE: Final = re.compile(r"(?s)[^\\\n\"]*+(?:\\.[^\\\n\"]*+)*+\"")
 _SINGLE: Final = re.compile(r"(?s)[^\\\n']*+(?:\\.[^\\\n']*+)*+'")
 _SPACED: Final = re.compile(r"(?<=[.\[=,{(]) | (?=[.\[\]=,{}()])")
-_WRITES: Final = re.compile(r"(?:\.(\w{1,60})|(?:\[\"([\w-]{1,60})\")?\])(?:,[\w.\[\]\"]{1,80}){0,4}=(?!=)")
+_NAMED: Final = re.compile(r"\[\"([\w-]{1,60})\"\]")
+_NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_WRITES: Final = re.compile(r"(?:\.([\w-]{1,60})|\[[^\[\]]{0,120}\]|\])(?:,[\w.\[\]\"]{1,80}){0,4}=(?!=)")
 _TABLE: Final = re.compile(r"(?<![\w.:,])(\w{1,60})=\{")
 _OTHER: Final = re.compile(
     r"(?<![\w.:])(\w{1,60}(?:,\w{1,60}){0,9})=(?![={])|function[^()]{0,80}\(([^()]{0,400})\)|\bfor (\w[\w, ]{0,200}) in\b"
 )
 
 
+def script_faults(name: str, text: str) -> Iterator[str]:
+    """What is wrong with a script, of Lua by its name, else one that root runs on a node."""
+    yield from lua_faults(text) if name.endswith(".lua") else shell_faults(text)
+
+
 def shell_faults(text: str) -> Iterator[str]:
     """What a script that root runs does to the jobs and users of its node."""
     first, *rest = text.splitlines()
     said = "\n".join(line for line in rest if not line.lstrip().startswith("#"))
-    if not re.search(r"\bsh\b|[a-z]sh\b", first) and _CHOSEN.search(said):
+    if not re.search(r"sh\b", first) and _CHOSEN.search(said):
         yield "reads a text that users choose, in a language that isn't judged"
-    for (harms, *sound), row in zip(_ROWS, _LISTS["rows"], strict=True):
+    for (harms, *sound), (what, *_) in zip(_ROWS, _LISTS["rows"], strict=True):
         if harms.search(said) and not any(each.search(said) for each in sound):
-            yield row[1]
+            yield what
     if match := _UNQUOTED.search(_QUOTED.sub('""', said)):
         yield f"has {match[0]} outside quotes: its user writes words of the command"
 
 
 def lua_faults(text: str) -> Iterator[str]:
-    """Fields of a job that a script writes beside those that it may; into tables of its own it writes what it likes."""
-    said = _SPACED.sub("", re.sub(r"\s+", " ", _bare(text)))
-    names = set(re.findall(r"\w+", said)) & _ROUND
-    yield from (f"has {each}, by which a field is written without its name" for each in sorted(names))
-    others = {name for match in _OTHER.finditer(said) for name in re.findall(r"\w+", match[1] or match[2] or match[3] or "")}
+    """What a script runs, and fields of a job that it may not write; into tables of its own it writes what it likes."""
+    said = _NAMED.sub(r".\1", _SPACED.sub("", re.sub(r"\s+", " ", _bare(text))))
+    names = {f".{each}." for each in _NAMES.findall(said)}
+    yield from (f"runs {each}" for each in MADE["conf"]["lua"] if any(f".{each}." in name for name in names))
+    yield from (
+        f"has {each}, which writes by no name" for each in _LISTS["luaRound"] if any(f".{each}." in name for name in names)
+    )
+    others = {each for match in _OTHER.finditer(said) for part in match.groups() for each in re.findall(r"\w+", part or "")}
     own = set(_TABLE.findall(said)) - others
     for match in _WRITES.finditer(said):
-        before, key = said[max(0, match.start() - 200) : match.start()], match[1] or match[2]
-        before = before if key else _opened(before)
-        base = before[len(before.rstrip(_WORD)) :]
+        before, key = said[max(0, match.start() - 200) : match.start()], match[1]
+        base = before[len(before.rstrip(_WORD)) :] if match[0][0] != "]" else ""
         plain = bool(base) and before.removesuffix(base)[-1:] not in (".", ":", "]", ")", '"')
-        if (not before.endswith(("{", ",")) or match[1]) and not (plain and (base in own or key in _FIELDS)):
-            yield f"writes {f'{base}.{key}' if key else f'a field of {base} whose name it computes'}; a job's {_MAY}"
-
-
-def _opened(text: str) -> str:
-    """What stands before the bracket in which a text ends."""
-    depth = 1
-    for place in range(len(text) - 1, -1, -1):
-        depth += (text[place] == "]") - (text[place] == "[")
-        if not depth:
-            return text[:place]
-    return ""
-
-
-_MAY: Final = "account, partition, QOS, limits and what it asks for may be written"
+        if not before.endswith(("{", ",")) and not (plain and (base in own or key in _LISTS["luaFields"])):
+            yield f"writes {f'{base}.{key}' if key else 'a field whose name it computes'}, which is the user's to say"
 
 
 def _bare(text: str) -> str:

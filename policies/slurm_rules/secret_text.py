@@ -59,7 +59,7 @@ _LINE = re.compile(
     r"(?m)^[ \t-]{0,40}(?:export[ \t]{1,4}|set[ \t]{1,4})?[\"']?([A-Za-z_][\w.-]{0,60})[\"']?"
     r"[ \t]{0,9}[:=][ \t]{0,9}[\"']?([^\s\"'#,]{3,300})"
 )
-_REFERENCE = ("$", "{", "<", "%", "/", "./", "http://", "https://", "file:", "!", "&", "*", "|", ">", "[", "(")
+_REFERENCE = ("$", "{", "<", "%", "/", "./", "http://", "https://", "file:", "!", "&", "*", "|", ">", "[", "(", "#!")
 
 
 def texts_and_names(value: object, path: str = "") -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.made import MADE
-from slurm_rules.scripts import lua_faults, shell_faults
+from slurm_rules.scripts import script_faults
 from slurm_rules.slurm_conf import Line, lines, split_list
 from slurm_rules.world import World
 
@@ -28,8 +28,6 @@ _USER_CLAIM: Final = re.compile(
 _STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
-_LUA_COMMENT: Final = re.compile(r"^[ \t]*--[^\]\"'\r\n]*\r?$", re.MULTILINE)
-_LUA_NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _SET: Final = re.compile(_TABLE.get("set", "(?!)"))
 _PATH: Final = re.compile(_TABLE.get("path", "(?!)"))
 _ARGUMENTS: Final = re.compile(_TABLE.get("arguments", "(?!)"))
@@ -145,12 +143,8 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
         yield f"takes the place of the {name} that the operator or the program writes"
     elif name in MADE["texts"]:
         yield "isn't as this program writes it"
-    elif name.endswith(".lua"):
-        names = {f".{each}." for each in _LUA_NAME.findall(_LUA_COMMENT.sub("", text))}
-        yield from (f"runs {word}" for word in _TABLE["lua"] if any(f".{word}." in each for each in names))
-        yield from lua_faults(text)
-    elif text.startswith("#!"):
-        yield from shell_faults(text)
+    elif name.endswith(".lua") or text.startswith("#!"):
+        yield from script_faults(name, text)
     elif name == "plugstack.conf":
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):

@@ -213,7 +213,13 @@ FILES = {
         "ContainerPath=/home/x",
     ),
     "acct_gather.conf": ("ProfileInfluxDBHost=x", "ProfileHDF5Dir=/scratch/p", "ProfileHDF5Dir=/root", "X=https://x"),
-    "cgroup.conf": ("ConstrainDevices=no", "ConstrainDevices=yes", "ConstrainSwapSpace=no", "CgroupPlugin=disabled"),
+    "cgroup.conf": (
+        "ConstrainDevices=no",
+        "ConstrainDevices=yes",
+        "ConstrainSwapSpace=no",
+        "CgroupPlugin=disabled",
+        "MaxRAMPercent=2",
+    ),
     "job_container.conf": ("Dirs=/var/tmp,/tmp", "Dirs=/tmp,/etc", 'Dirs="/tmp, /etc"', "BasePath=/local/%u"),
     "gres.conf": (
         *("Name=gpu File=/dev/nvidia0,/dev/sda", "Name=gpu File=/dev/nvidia[0-1,3]", "File=/dev/nvidia0,/dev/sda]"),

@@ -72,8 +72,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "a script of a shell": lambda text: list(scripts.shell_faults(f"#!/bin/sh\n{text}")),
 }
 AT_RUN_TIME = {
-    "clouds._pool",  # of harmless.json: see _of_tables
-    "others._observing",  # the same
+    "others.listed",  # of harmless.json: see _of_tables
     "beside._one_of",  # of beside.json: see _of_tables
     "made._text_like",  # of made.json, its marks filled in with names of the stack
     "others.leads_in",  # names of the stack
@@ -156,8 +155,8 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     harmful += tuple(slurm_permitted.IN_FILES.values())
     forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
-    pools, observers = (HARMLESS["clouds"]["pools"].values(), (each["forms"] for each in HARMLESS["observers"].values()))
-    said = {form for rows in (*pools, *observers) for form in rows.values()}
+    tables = (HARMLESS["clouds"]["pools"], HARMLESS["observers"])
+    said = {form for table in tables for rows in table.values() for form in rows.values()}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(said))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
