@@ -48,7 +48,7 @@ class Met:
     stands: str = "The nodes are gone as asked for: `pulumi up` again ends well."
     """What is so after a loss, and what to do."""
     last: Observation | None = None
-    """The look that decided the step that :meth:`did` is told of."""
+    """The look that decided the step that :meth:`did` gets."""
 
     def see(self, seen: Observation) -> None:
         """Add what a look shows."""
