@@ -1,5 +1,8 @@
 """YAML that somebody else wrote, as plain values; what can't be read is never quoted, for it may be a secret.
 
+All of it is written for programs in Go: Helm's values, kubeconfigs, stacks' files. So texts such as ``12:30:00`` and dates
+are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers.
+
 PyYAML takes a time that grows with the square of the nesting of brackets, and its errors quote the text: a tag such as
 !!bool before a token raises whatever it likes, with the token in it.
 """
@@ -24,11 +27,33 @@ class NotYamlError(ValueError):
         super().__init__(f"isn't YAML{f' at line {line}' if line else ''}")
 
 
+class Loader(yaml.SafeLoader):
+    """YAML as Go's libraries have it."""
+
+
+_BY_FORM: Final = {f"tag:yaml.org,2002:{kind}" for kind in ("timestamp", "int", "float")}
+"""Kinds of values that PyYAML tells by more forms than Go's libraries."""
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if tag not in _BY_FORM]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+)$"), list("-+0123456789")
+)
+Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+    ),
+    list("-+0123456789."),
+)
+
+
 def read(text: str) -> object:
     """The value of a document. Raises :class:`NotYamlError`, and nothing else."""
     require_shallow(text)
     try:
-        return yaml.safe_load(text)
+        return yaml.load(text, Loader)
     except Exception as error:  # see above
         mark = getattr(error, "problem_mark", None)
         raise NotYamlError(mark.line + 1 if mark is not None else 0) from None

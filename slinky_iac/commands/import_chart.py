@@ -19,6 +19,7 @@ from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config.chart import as_yaml, merged
 from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, other_release
+from slinky_iac.config.chart_objects import values_in
 from slinky_iac.config.chart_release import Read, of_subchart, read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at
@@ -138,7 +139,7 @@ def _values(file: str) -> Mapping[str, Any]:
         raise ProjectError(f"{file} can't be read: {why}. Nothing was written") from None
     try:
         safe_yaml.require_shallow(text)
-        found = yaml.safe_load(text)
+        found = yaml.load(text, safe_yaml.Loader)
     except Exception as wrong:  # a tag raises whatever it likes, with what it found in it
         mark = getattr(wrong, "problem_mark", None)
         where = f"{file}:{mark.line + 1}" if mark is not None else file
@@ -149,7 +150,10 @@ def _values(file: str) -> Mapping[str, Any]:
         raise ProjectError(f"{file}: values are a mapping of keys. Nothing was written")
     if "config" in found and any(str(key).startswith("slinky-iac:") for key in found.get("config") or ()):
         raise ProjectError(f"{file}: this is a stack's file already: `slinky check {file}` judges it. Nothing was written")
-    return found
+    try:
+        return values_in(found)
+    except ValueError as wrong:
+        raise ProjectError(f"{file}: {wrong}. Nothing was written") from None
 
 
 def operator_settings(values: Mapping[str, Any], version: str) -> dict[str, Any]:

@@ -44,19 +44,6 @@ _DESCRIBES: Final = re.compile(r"\b(HybridCluster|slinky_iac\.NodeSet)\(")
 """What a Python program calls that builds the cluster of the stack's file, and what one that describes it itself does."""
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML as Go's library has it, where PyYAML reads an older standard: ``12:30:00`` is a text there, and no number."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int")]
-    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+)$"), list("-+0123456789")
-)
-
-
 @dataclass(frozen=True)
 class Place:
     """A finding and where it is in the file; line 0 where no line can be named."""
@@ -102,8 +89,8 @@ def _parsed(text: str, project: str) -> StackFile:
     tab = _TAB.search(text)
     try:
         safe_yaml.require_shallow(text)
-        root = yaml.compose(text, _Loader)
-        whole = yaml.load(text, _Loader)
+        root = yaml.compose(text, safe_yaml.Loader)
+        whole = yaml.load(text, safe_yaml.Loader)
     except yaml.MarkedYAMLError as wrong:
         if tab is not None and wrong.problem and "\\t" in wrong.problem:
             return _tabbed(text, tab)

@@ -75,7 +75,8 @@ class KubeAccess:
 
 
 class _Raw(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True)
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True, coerce_numbers_to_str=True)
+    """A number where a text is wanted is that text, as in client-go's reader (sigs.k8s.io/yaml)."""
 
 
 class _Strict(_Raw):

@@ -321,17 +321,45 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "isn't YAML"),
+        ("a: [", "no YAML document"),
         ("- a\n", "mapping of keys"),
         ("config: {'slinky-iac:cluster': {}}", "stack's file already"),
-        ("a: 1\n---\nb: 2\n", "document"),
+        ("a: 1\n---\nb: 2\n", "no YAML document"),
+        ("apiVersion: v1\nkind: ConfigMap\ndata: {}\n", "helm get values"),
+        ("apiVersion: v2\nkind: HelmRelease\nspec: {values: {clusterName: a}, valuesFrom: [{name: b}]}", "spec.valuesFrom"),
+        ("apiVersion: v1\nkind: Application\nspec: {source: {helm: {valueFiles: [a.yaml]}}}", "helm.valueFiles"),
+        ("apiVersion: v1\nkind: Application\nspec: {source: {helm: {values: 'a: ['}}}", "helm.values isn't YAML"),
+        ("apiVersion: v1\nkind: Application\nspec: {source: {path: charts/slurm}}", "0 sources"),
     ],
 )
 def test_what_is_no_values_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "values.yaml"
     file.write_text(text)
-    with pytest.raises(ProjectError, match="Nothing was written"):
+    with pytest.raises(ProjectError, match="Nothing was written") as refused:
         layered([str(file)])
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "kind: HelmRelease\nspec: {chart: {spec: {chart: slurm}}, values: {clusterName: hpc}}",
+        "kind: Application\nspec: {source: {chart: slurm, helm: {valuesObject: {clusterName: hpc}, values: 'a: b'}}}",
+        "kind: Application\nspec: {sources: [{ref: values}, {chart: slurm, helm: {values: 'clusterName: hpc'}}]}",
+        "kind: ApplicationSet\nspec: {template: {spec: {source: {helm: {values: 'clusterName: hpc'}}}}}",
+    ],
+)
+def test_values_are_read_out_of_the_objects_of_flux_and_argo_cd(tmp_path: Path, spec: str) -> None:
+    file = tmp_path / "object.yaml"
+    file.write_text(f"apiVersion: example.org/v1\n{spec}\n")
+    assert layered([str(file)]) == {"clusterName": "hpc"}
+
+
+@pytest.mark.parametrize("text", ["1:00:00", "12:30", "2026-11-22", "1:30.5"])
+def test_times_and_dates_of_values_stay_texts_as_helm_has_them(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(f"partitions: {{a: {{configMap: {{MaxTime: {text}}}}}}}\n")
+    assert layered([str(file)]) == {"partitions": {"a": {"configMap": {"MaxTime": text}}}}
 
 
 def test_no_key_in_a_values_file_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

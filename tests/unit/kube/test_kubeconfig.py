@@ -314,3 +314,13 @@ def test_line_ends_in_base64_are_skipped() -> None:
     folded = "\r\n".join(text[at : at + 64] for at in range(0, len(text), 64)) + "\n"
     data["clusters"][0]["cluster"]["certificate-authority-data"] = folded  # type: ignore[index]
     assert of(data).ca == b"ca" * 60
+
+
+@pytest.mark.parametrize("name", ["2026-11-01", "10:20", "1234"])
+def test_a_name_that_looks_like_a_date_a_time_or_a_number_is_a_name(name: str) -> None:
+    """client-go's reader makes texts of numbers where a text is wanted (sigs.k8s.io/yaml), and has no dates."""
+    text = f"clusters: [{{name: {name}, cluster: {{server: 'https://a'}}}}]\n"
+    text += f"users: [{{name: {name}, user: {{token: {name}}}}}]\n"
+    text += f"contexts: [{{name: {name}, context: {{cluster: {name}, user: {name}}}}}]\ncurrent-context: {name}\n"
+    found = load(KubeSource(content=text), env={}, home=Path("/nonexistent"))
+    assert (found.server, found.user.token) == ("https://a", name)
