@@ -26,6 +26,7 @@ _EACH: Final = frozenset(
 _NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
 _ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a parameter once, with one value"
 _DIGITS: Final = 9
+_GOES_ON: Final = re.compile(r"\\[ \t\r]*\n")
 _Pairs = list[tuple[str, str]]
 
 
@@ -200,8 +201,8 @@ _SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _
 
 
 def _lines(text: str) -> list[str]:
-    """Lines without comments; one that ends in a backslash goes on."""
-    rows = [line.partition("#")[0].strip() for line in text.replace("\\\n", " ").splitlines()]
+    """Lines without comments; one that ends in a backslash goes on, with nothing between (``_strip_continuation``)."""
+    rows = [line.partition("#")[0].strip() for line in _GOES_ON.sub("", text).splitlines()]
     return [row for row in rows if row]
 
 

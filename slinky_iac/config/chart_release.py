@@ -91,6 +91,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     _off(whole)
     _keys(whole, line, notes)
     _partitions(whole, notes)
+    _written(whole, notes)
     last = {"controller": whole.pop("controller", None)}  # of two partitions of one name the chart's own is the later line
     taken = translate({**whole, **last})
     taken.left[:0] = left
@@ -321,6 +322,33 @@ def _partitions(whole: dict[str, Any], notes: list[str]) -> None:
             kept[name] = each
     notes += _unmade("partitions", kept)
     whole["partitions"] = kept
+
+
+_TEXTS: Final = (("extraConf", "extraConfMap"), ("config", "configMap"))
+"""A text of parameters, and the mapping that the chart reads where there is no such text."""
+
+
+def _written(whole: Mapping[str, Any], notes: list[str]) -> None:
+    """Take away what the chart's templates don't write (``slurm._toList``, ``slurm.controller.extraConf``)."""
+    parts: dict[str, Any] = {name: whole.get(name) for name in ("controller", "accounting")}
+    for kind in ("nodesets", "partitions"):
+        parts |= {f"{kind}.{name}": each for name, each in (whole.get(kind) or {}).items()}
+    parts |= {
+        f"{at}.partition": each["partition"] for at, each in parts.items() if isinstance(value_at(each, ["partition"]), dict)
+    }
+    for at, part in parts.items():
+        for text, word in _TEXTS if isinstance(part, dict) else ():
+            found = part.get(word)
+            if not isinstance(found, Mapping) or not found:
+                continue
+            if part.get(text):
+                part[word] = None
+                notes.append(f"{at}.{word}: the chart doesn't read it beside {text}, so it isn't carried over")
+                continue
+            part[word] = {key: each for key, each in found.items() if each}
+            if lost := [name_of(str(key)) for key, each in found.items() if not each and each is not None]:
+                said = "the chart writes no line for what is 0, false or empty, so it isn't carried over"
+                notes.append(f"{at}.{word}: {', '.join(lost)}: {said}")
 
 
 def _unmade(kind: str, parts: Mapping[str, Any]) -> list[str]:

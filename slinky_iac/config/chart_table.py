@@ -134,7 +134,7 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.ha.{ANY}", why="a backup slurmctld in Kubernetes can't be set")
     yield Row(f"{at}.persistence.enabled", f"{at}.persistence.enabled")
     yield Row(f"{at}.persistence.existingClaim", f"{at}.persistence.existingClaim")
-    yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass")
+    yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass", to.storage_class)
     yield Row(f"{at}.persistence.accessModes", f"{at}.persistence.accessModes")
     yield Row(f"{at}.persistence.resources", f"{at}.persistence.size", to.storage)
     yield Row(f"{at}.metrics.enabled", f"{at}.metrics")

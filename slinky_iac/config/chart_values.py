@@ -205,6 +205,11 @@ def storage(value: Any) -> object:  # noqa: ANN401
     return text(asked["storage"])
 
 
+def storage_class(value: object) -> object:
+    """The class of a claim. ``-`` is the chart's word for the empty one: no class, a volume that is there already."""
+    return "" if value == "-" else value
+
+
 def only(*, allowed: Sequence[object] = (), why: str) -> Take:
     """A value that means what is so here in any case; for another one ``why``."""
 

@@ -117,7 +117,8 @@ def _persistence(config: ClusterConfig) -> Spec:
     if settings.existing_claim:
         return {"enabled": True, "existingClaim": settings.existing_claim}
     claim = {"accessModes": [*settings.access_modes], "resources": {"requests": {"storage": settings.size}}}
-    return filled({"enabled": True, **claim, "storageClassName": settings.storage_class})
+    named = {} if settings.storage_class is None else {"storageClassName": settings.storage_class}
+    return filled({"enabled": True, **claim}) | named
 
 
 def accounting_spec(config: ClusterConfig) -> Spec:

@@ -38,7 +38,7 @@ class Persistence(Section):
     existing_claim: DnsLabel | None = None
     """Use this claim instead of making one."""
     storage_class: str | None = None
-    """StorageClass of the claim."""
+    """StorageClass of the claim, by default Kubernetes' own default; an empty text takes a volume that is there already."""
     access_modes: tuple[Literal["ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"], ...] = ("ReadWriteOnce",)
     """Access modes of the claim."""
     size: Quantity = "4Gi"

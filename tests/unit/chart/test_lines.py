@@ -124,6 +124,47 @@ def test_of_a_parameter_that_is_there_twice_the_last_one_counts_as_for_slurm() -
     ]  # fmt: skip
 
 
+def test_a_text_counts_and_the_mapping_beside_it_does_not_as_in_the_chart() -> None:
+    read = found(
+        "controller: {extraConf: MaxJobCount=10000, extraConfMap: {MaxJobCount: 5000, KillWait: 60}}\n"
+        "nodesetDefaults: {extraConf: Weight=1}\n"
+        "nodesets: {a: {extraConfMap: {Weight: 2}, partition: {enabled: true, config: MaxTime=1-0, configMap: {LLN: NO}}}}\n"
+        "partitions: {p: {enabled: true, nodesets: [a], config: MaxTime=2-0, configMap: {State: UP}}}\n"
+    )
+    settings = read.taken.settings
+    assert (read.taken.left, settings["controller"]["extraConf"]) == ([], {"MaxJobCount": "10000"})
+    assert settings["nodesets"]["a"]["extraConf"] == {"Weight": "1"}
+    assert settings["nodesets"]["a"]["partition"]["config"] == {"MaxTime": "1-0"}
+    assert settings["partitions"]["p"]["config"] == {"MaxTime": "2-0"}
+    assert {note.split(":")[0] for note in read.notes if "doesn't read it beside" in note} == {
+        "controller.extraConfMap", "nodesets.a.extraConfMap", "nodesets.a.partition.configMap", "partitions.p.configMap",
+    }  # fmt: skip
+
+
+def test_of_a_mapping_the_chart_writes_no_line_for_what_is_0_false_or_empty() -> None:
+    read = found(
+        "controller: {extraConfMap: {ReturnToService: 0, DebugFlags: [], UsePAM: false, MCSPlugin: '', KillWait: '0', A: ~}}"
+    )
+    assert read.taken.settings["controller"]["extraConf"] == {"KillWait": "0"}
+    (note,) = (each for each in read.notes if "0, false or empty" in each)
+    assert note.startswith("controller.extraConfMap: ReturnToService, DebugFlags, UsePAM, MCSPlugin: ")
+
+
+def test_a_line_that_goes_on_is_joined_with_nothing_between_as_by_slurm() -> None:
+    settings, left = taken(
+        'controller: {extraConf: "SchedulerParameters=bf_continue,\\\\ \\ndefer\\nKillWait=60 \\\\\\n MinJobAge=9"}'
+    )
+    assert left == {}
+    assert settings["controller"]["extraConf"] == {
+        "SchedulerParameters": "bf_continue,defer", "KillWait": "60", "MinJobAge": "9",
+    }  # fmt: skip
+
+
+def test_the_chart_s_dash_is_the_empty_storage_class() -> None:
+    settings, _ = taken("controller: {persistence: {storageClassName: '-'}}")
+    assert settings["controller"]["persistence"] == {"storageClass": ""}
+
+
 def test_a_partition_of_the_chart_s_own_is_not_replaced_by_a_line() -> None:
     settings, left = taken(
         "controller: {extraConf: 'PartitionName=all Nodes=x'}\npartitions: {all: {enabled: true, nodesets: [ALL]}}"

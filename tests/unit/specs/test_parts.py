@@ -129,6 +129,15 @@ def test_on_delete_has_no_rolling_part() -> None:
                 "storageClassName": "fast",
             },
         ),
+        (
+            {"storageClass": ""},
+            {
+                "enabled": True,
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "4Gi"}},
+                "storageClassName": "",
+            },
+        ),
     ],
 )
 def test_slurmctlds_state_is_kept_as_asked(settings: dict[str, Any], spec: dict[str, Any]) -> None:
