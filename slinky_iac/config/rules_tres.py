@@ -5,6 +5,7 @@ Each was run on slurmctld 26.05.5 up to "Running as primary controller"; the pla
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -23,6 +24,8 @@ _NAMED: Final = ("bb/", "fs/", "gres/", "ic/", "license/")
 QOS_WORDS: Final = ("qos", "allowqos", "denyqos")
 _ENDS: Final = "slurmctld ends over it at its start"
 _TRACKED: Final = "AccountingStorageTRES"
+_WEIGHT: Final = re.compile(r"[^\s=]+=[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?([kmgtp]\S*)?", re.IGNORECASE)
+"""``_tres_weight_item``: a resource, and a number that may have a unit (``get_unit_type``)."""
 
 
 def _conf(config: StackConfig) -> Conf:
@@ -76,8 +79,15 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", each.extra_conf) for name, each in config.nodesets.items()}
     for path, (name, parameters) in lines.items():
         if key := _key(parameters, name):
-            named = {item.partition("=")[0].strip().lower() for item in parameters[key].split(",")}
-            lacking = sorted(named - tracked - {""})
+            items = [item for item in parameters[key].split(",") if item]
+            if wrong := [item for item in items if not _WEIGHT.fullmatch(item)]:
+                yield at(f"{path}.{key}").error(
+                    f"has {', '.join(map(name_of, wrong))}; a weight is NAME=NUMBER without blanks, as CPU=1.0 or Mem=0.25G."
+                    " slurmctld ends over another at its start"
+                )
+                continue
+            named = {item.partition("=")[0].lower() for item in items}
+            lacking = sorted(named - tracked)
             if wrong := [each for each in lacking if not _is_named(each)]:
                 yield at(f"{path}.{key}").error(f"{_no_resource(wrong)}, each with =WEIGHT behind it; {_ENDS}")
             if untracked := [each for each in lacking if _is_named(each)]:

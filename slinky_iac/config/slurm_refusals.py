@@ -105,6 +105,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("FastSchedule", lambda c: c["FastSchedule"] not in ("", "1"), "was removed from Slurm: leave it out; SlurmdParameters=config_overrides does what 2 did"),
     ("AccountingStoreJobComment", lambda c: bool(c["AccountingStoreJobComment"]), "was removed from Slurm: use AccountingStoreFlags=job_comment"),
     ("SallocDefaultCommand", lambda c: bool(c["SallocDefaultCommand"]), "was removed from Slurm: use LaunchParameters=use_interactive_step"),
+    ("Licenses", lambda c: re.search(r"\s|[:=](?![0-9]+([,;|]|\Z))", c["Licenses"]) is not None, "takes names by comma without blanks, each with :COUNT or without, as matlab:50,ansys"),
     ("FirstJobId", lambda c: c["FirstJobId"] == "0", "is 0, and must be 1 or more"),
     ("MaxJobCount", lambda c: c["MaxJobCount"] == "0", "is 0, and must be 1000 or more"),
     ("MaxStepCount", lambda c: c["MaxStepCount"] == "0", "is 0, and must be 1000 or more"),

@@ -43,7 +43,8 @@ def public_keys(document: object) -> tuple[Jwk, ...]:
         )
     found: dict[str, Jwk] = {}
     for place, each in enumerate(entries):
-        if each.get("kty") != "RSA" or each.get("use", "sig") != "sig" or each.get("alg", "RS256") != "RS256":
+        algorithm = str(each.get("alg", "RS256")).upper()  # without regard to case, as _build_jwks_keys compares it
+        if each.get("kty") != "RSA" or each.get("use", "sig") != "sig" or algorithm != "RS256":
             continue
         key = _rsa(place, each)
         if key["kid"] in found:

@@ -61,6 +61,33 @@ FIELD = [
         {"controller": {"extraConf": {"AccountingStorageTRES": "gres/fpga"}}},
     ),
     Case(
+        "a weight without a number",
+        minimal(
+            accounting=DBD,
+            nodesets={"a": {"replicas": 1, "partition": {"config": {"TRESBillingWeights": "CPU,Mem=0.25G"}}}},
+        ),
+        "error",
+        "nodesets.a.partition.config.TRESBillingWeights",
+        ("has CPU;", "NAME=NUMBER"),
+        {"nodesets": {"a": {"partition": {"config": {"TRESBillingWeights": "CPU=1,Mem=.25G"}}}}},
+    ),
+    Case(
+        "licenses with a blank between",
+        conf("Licenses", "matlab:50, ansys:10"),
+        "error",
+        "controller.extraConf.Licenses",
+        ("without blanks",),
+        {"controller": {"extraConf": {"Licenses": "matlab:50,ansys@db1=10,comsol"}}},
+    ),
+    Case(
+        "licenses without a number",
+        conf("Licenses", "matlab:many"),
+        "error",
+        "controller.extraConf.Licenses",
+        (":COUNT",),
+        {"controller": {"extraConf": {"Licenses": "matlab:7|ansys:3"}}},
+    ),
+    Case(
         "a trackable resource without slurmdbd",
         conf("AccountingStorageTRES", "gres/gpu"),
         "error",

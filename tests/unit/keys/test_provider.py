@@ -35,8 +35,9 @@ def test_only_what_slurmctld_takes_is_kept_and_in_one_form() -> None:
         {"kty": "EC", "crv": "P-256", "x": "a", "y": "b", "kid": "ec"},
         jwk(kid="idp-2", alg="RS512"),
     ]
-    (found,) = public_keys(keys(jwk(alg=None), *others))
-    assert found == dict(THEIRS.jwk) | {"kid": "idp-1"}
+    for alg in (None, "rs256"):
+        (found,) = public_keys(keys(jwk(alg=alg), *others))
+        assert found == dict(THEIRS.jwk) | {"kid": "idp-1"}
 
 
 @pytest.mark.parametrize(
