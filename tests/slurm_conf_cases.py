@@ -137,6 +137,33 @@ CONF = """
 + JobSubmitPlugins=all_partitions
 + TopologyPlugin=topology/default
 - TopologyPlugin=topology/hypercube
+- SchedulerType=backfill
+- TopologyPlugin=flat
++ TopologyPlugin=none
+- PreemptType=qos PreemptMode=REQUEUE
+- PreemptType=none
++ PreemptType=preempt/none
+- PriorityType=multifactor
++ PriorityType=priority/multifactor
+- JobAcctGatherType=linux
+- JobCompType=filetxt
++ JobCompType=none
+- TLSType=none
++ TLSType=tls/none
++ SwitchType=none
++ AcctGatherEnergyType=none
+- JobSubmitPlugins=none
++ TaskPlugin=affinity,cgroup TaskPluginParam=OOMKillStep
++ MpiDefault=openmpi
++ AcctGatherInterconnectType=sysfs
+- AcctGatherFilesystemType=lustre
++ Licenses=matlab:50,ansys@db1=10,comsol
++ Licenses=a:1|b:2
+- Licenses=a:1|b:2,c
+- Licenses=matlab:many
+- Licenses=matlab:5x
+- SlurmSchedLogLevel=1
++ SlurmSchedLogLevel=0
 - PreemptType=preempt/partition_priority
 - PriorityType=priority/multifctor
 - PrEpPlugins=prep/foo

@@ -131,7 +131,7 @@ def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     if cgroups_hold(config):
         return
     conf, pruned = Conf(config.slurmctld.extra_conf), config.operator_version.prunes_slurm_conf
-    using = [key for key in ("ProctrackType", "TaskPlugin", "JobAcctGatherType") if "/cgroup" in conf[key]]
+    using = [key for key in ("ProctrackType", "TaskPlugin", "JobAcctGatherType") if "cgroup" in conf[key]]
     if pruned and not conf["ProctrackType"]:
         using.append("ProctrackType (proctrack/cgroup by default)")
     if using:

@@ -52,6 +52,7 @@ _PLUGINS: Final = {
     "hashplugin": "hash",
     "jobacctgathertype": "jobacct_gather",
     "jobcomptype": "jobcomp",
+    "jobcontainertype": "namespace",
     "jobsubmitplugins": "job_submit",
     "mcsplugin": "mcs",
     "metricstype": "metrics",
@@ -69,11 +70,26 @@ _PLUGINS: Final = {
     "tlstype": "tls",
     "topologyplugin": "topology",
 }
-"""Parameters whose value is a plugin, or several, and the kind of each: with the kind before the name, or without."""
-_PMIX: Final = re.compile(r"mpi/pmix(_v[0-9]+)?")
+"""Parameters whose value is a plugin, or several, and the kind of each."""
+_PMIX: Final = re.compile(r"(mpi/)?pmix(_v[0-9]+)?")
 """PMIx is built once for each release of it that a site has."""
-_WITHOUT: Final = frozenset({"none", "openmpi", "default"})
-"""Names that stand for no plugin (``mpi.c`` takes openmpi so, ``read_config.c`` topology/default)."""
+_WHOLE: Final = frozenset(
+    {"acct_gather_filesystem", "acct_gather_profile", "jobacct_gather", "jobcomp", "mcs", "metrics", "preempt", "priority"}
+    | {"proctrack", "sched", "site_factor", "tls", "topology"}
+)
+"""Kinds of which the daemon loads what is written, with the kind before the name. Of all others it takes both forms."""
+_MAY_BE_NONE: Final = frozenset(
+    {"acct_gather_energy", "acct_gather_filesystem", "acct_gather_interconnect", "acct_gather_profile", "jobacct_gather"}
+    | {"jobcomp", "mcs", "mpi", "namespace", "site_factor", "switch", "task", "topology"}
+)
+"""Kinds of which ``none``, in both forms, stands for no plugin."""
+_OTHERS: Final = {
+    "mpi": frozenset({"openmpi", "mpi/openmpi"}),
+    "namespace": frozenset({"job_container/none", "job_container/tmpfs"}),
+    "preempt": frozenset({"preempt/none"}),
+    "topology": frozenset({"default", "topology/default"}),
+}
+"""More words of a kind (``mpi.c``, ``namespace.c``, ``read_config.c``). All of this was run on slurmctld 26.05.5."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +134,11 @@ class Words:
         """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""
         kind = _PLUGINS.get(key.lower(), "")
         known = self.plugins.get(kind, frozenset())
-        named = [each.removeprefix(f"{kind}/") for each in value.split(",") if each]
-        lacking = [each for each in named if each not in known | _WITHOUT and not _PMIX.fullmatch(f"{kind}/{each}")]
+        none = frozenset({"none"} if kind in _MAY_BE_NONE else ())
+        taken = {f"{kind}/{each}" for each in known | none} | _OTHERS.get(kind, frozenset())
+        taken |= none if kind in _WHOLE else known | none
+        versions = [each for each in value.split(",") if kind == "mpi" and _PMIX.fullmatch(each)]
+        lacking = [each for each in value.split(",") if each and each not in taken and each not in versions]
         return ", ".join(f"{kind}/{each}" for each in sorted(known)) if known and lacking else ""
 
 

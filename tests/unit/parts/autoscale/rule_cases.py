@@ -114,7 +114,7 @@ CASES = [
         merged(scaled({}), {"controller": {"extraConf": {"MetricsType": "none"}}}),
         "error",
         "controller.extraConf.MetricsType",
-        ("metrics/openmetrics",),
+        ("is read here",),
         {"controller": {"extraConf": {"MetricsType": None}}},
     ),
 ]
