@@ -188,6 +188,17 @@ CONF = """
 - SlurmctldTimeOuts=30
 """
 PARTITION = """
++ Shared=FORCE:8
+- Shared=4
++ Exclusive=USER
+- Exclusive=FOO
++ SelectTypeParameters=CR_Core_Memory,CR_LLN
+- SelectTypeParameters=CR_LLN
++ Topology=default
+- Topology=topo1
+- TRESBillingWeights=CPU
+- TRESBillingWeights=CPU=one
++ TRESBillingWeights=CPU=1e3,Mem=.25GB,Node=-1
 + State=up
 - State=OPEN
 - Sate=UP

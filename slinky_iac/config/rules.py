@@ -25,6 +25,7 @@ from slinky_iac.config import (
     rules_slurm_files,
     rules_slurm_reach,
     rules_tls,
+    rules_topology,
     rules_tres,
 )
 from slinky_iac.config.fields import is_address
@@ -334,6 +335,7 @@ RULES: tuple[Rule, ...] = (
     *rules_slurm_conf.RULES,
     *rules_slurm_files.RULES,
     *rules_slurm_reach.RULES,
+    *rules_topology.RULES,
     *rules_tres.RULES,
     *rules_pods.RULES,
     *rules_raw.RULES,

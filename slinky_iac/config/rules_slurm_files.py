@@ -30,6 +30,23 @@ _NEEDED: Final = (
     ("TopologyPlugin", "block", ("topology.conf", "topology.yaml"), "slurmctld ends"),
 )
 """Parameter, plugin, the files of which it reads one, and what follows without."""
+_OF_SLURMD: Final = {"tmpfs": "job_container.conf", "linux": "namespace.yaml"}
+"""Plugins of NamespaceType that slurmd loads, and the file that each reads, fetched from slurmctld (``init``)."""
+_GATHERED: Final = (
+    ("EnergyXCC", "AcctGatherEnergyType", ("xcc",)),
+    ("EnergyIPMI", "AcctGatherEnergyType", ("ipmi", "xcc")),
+    ("ProfileHDF5", "AcctGatherProfileType", ("hdf5",)),
+    ("ProfileInfluxDB", "AcctGatherProfileType", ("influxdb",)),
+    ("InfinibandOFED", "AcctGatherInterconnectType", ("ofed",)),
+    ("InterconnectOFED", "AcctGatherInterconnectType", ("ofed",)),
+    ("SysfsInterfaces", "AcctGatherInterconnectType", ("sysfs",)),
+)
+"""Beginnings of names in acct_gather.conf, and the plugins that read them (``acct_gather_conf_init``: fatal for others)."""
+_OCI: Final = re.compile(
+    "include|containerpath|createenvfile|disable(cleanup|hooks)|envexclude|ignorefileconfigjson|mountspooldir"
+    "|runtime(create|delete|envexclude|kill|query|run|start)|srun(args|path)|(file|stdio|syslog)debug|debugflags"
+)
+"""Names that oci.conf may have (``oci_config.c``), in lower case."""
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
@@ -44,10 +61,19 @@ _FUNCTIONS: Final = {
 _SHEBANG: Final = re.compile(r"#![^\r\n]*(\n|\Z)")
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines of a file of Slurm's by number, without comments and without the sign that a line goes on."""
+def lines_of(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of a file of Slurm's, each with the number of its first, without comments. One that ends in a backslash goes on
+    with nothing between (``_strip_continuation``)."""
+    first, whole = 1, ""
     for number, line in enumerate(text.splitlines(), 1):
-        yield number, re.sub(r"(?<!\\)#.*", "", line).strip().removesuffix("\\")
+        first, whole = (first, whole + line) if whole else (number, line)
+        if whole.rstrip().endswith("\\"):
+            whole = whole.rstrip()[:-1]
+            continue
+        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
+        whole = ""
+    if whole:
+        yield first, re.sub(r"(?<!\\)#.*", "", whole).strip()
 
 
 def cgroups_hold(config: StackConfig) -> bool:
@@ -58,7 +84,7 @@ def cgroups_hold(config: StackConfig) -> bool:
 
 def pairs(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, name and value of each parameter of a file of Slurm's."""
-    for number, line in _lines(text):
+    for number, line in lines_of(text):
         for found in _PAIR.finditer(line):
             yield number, found[1], found[2].strip('"')
 
@@ -81,7 +107,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name in READ_FILES:
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
-        for line, rest in ((line, _PAIR.sub("", each)) for line, each in _lines(text)):
+        for line, rest in ((line, _PAIR.sub("", each)) for line, each in lines_of(text)):
             if rest.strip() and not rest.lower().startswith("include "):
                 yield where.error(
                     f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file. Correct the line"
@@ -98,6 +124,41 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"has {name_of(key)} on line {line}, which {words.got(key, value)}; Slurm takes {fault}. With another"
                     " value daemons don't start, or pass it over"
                 )
+
+
+def _of_containers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for line, key, _value in pairs(config.slurmctld.config_files.get("oci.conf", "")):
+        if not _OCI.fullmatch(key.lower()):
+            yield at("controller.configFiles.oci.conf").error(
+                f"has {name_of(key)} on line {line}, which Slurm doesn't read there: each job with --container ends over it."
+                " Remove it (oci.conf(5))"
+            )
+
+
+def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    conf, files = Conf(config.slurmctld.extra_conf), config.slurmctld.config_files
+    named = conf["NamespaceType"] or conf["JobContainerType"]
+    file = _OF_SLURMD.get(named.rpartition("/")[2])
+    if file and file not in files:
+        yield at("controller.configFiles").error(
+            f"lacks {file}, which {name_of(named)} of NamespaceType or JobContainerType reads: no slurmd starts without. Add"
+            " it, or leave the parameter out"
+        )
+
+
+def _gathered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmctld ends over a parameter of a plugin that it doesn't load."""
+    conf = Conf(config.slurmctld.extra_conf)
+    for line, key, _value in pairs(config.slurmctld.config_files.get("acct_gather.conf", "")):
+        rows = [row for row in _GATHERED if key.lower().startswith(row[0].lower())]
+        loaded = any({each.rpartition("/")[2] for each in conf.words(name)}.intersection(p) for _, name, p in rows)
+        if not loaded and key.lower() != "include":
+            named = [f"{name}: {name_of(plugins[0])}" for _, name, plugins in rows[:1]]
+            way = "".join(f", or set controller.extraConf.{each}" for each in named)
+            yield at("controller.configFiles.acct_gather.conf").error(
+                f"has {name_of(key)} on line {line}, and no plugin that slurmctld loads reads it: it ends over it at its"
+                f" start. Remove the line{way}"
+            )
 
 
 def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -169,4 +230,4 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (_scripts, _parameters, _of_plugins, _without_cgroups, _sizes)
+RULES = (_scripts, _parameters, _of_containers, _namespaces, _gathered, _of_plugins, _without_cgroups, _sizes)

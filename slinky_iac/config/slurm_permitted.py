@@ -206,7 +206,10 @@ _RUNTIME: Final = (
     r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
     "another program than a container runtime runs for every container",
 )
-OCI: Final = {f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")}
+OCI: Final = {
+    **{f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")},
+    "mountspooldir": (r"/[\w./%+-]{1,200}", "it is a folder inside the container"),
+}
 """The same for oci.conf."""
 BURST_BUFFER: Final = dict.fromkeys(
     _words("stageintimeout stageouttimeout othertimeout"),

@@ -120,8 +120,12 @@ REFUSED: Final[tuple[Row, ...]] = (
 )  # fmt: skip
 """Rows about slurm.conf."""
 
+_SHARED: Final = "takes NO, EXCLUSIVE, YES or FORCE, the last two with :COUNT or without"
 _OF_PARTITION: Final[tuple[Row, ...]] = (
-    ("OverSubscribe", lambda c: re.fullmatch(r"|no|exclusive|(yes|force)(:[0-9]+)?", c["OverSubscribe"]) is None, "takes NO, EXCLUSIVE, YES or FORCE, the last two with :COUNT or without"),
+    ("OverSubscribe", lambda c: re.fullmatch(r"|no|exclusive|(yes|force)(:[0-9]+)?", c["OverSubscribe"]) is None, _SHARED),
+    ("Shared", lambda c: re.fullmatch(r"|no|exclusive|(yes|force)(:[0-9]+)?", c["Shared"]) is None, _SHARED),
+    ("Exclusive", lambda c: c["Exclusive"] not in ("", "no", "node", "user", "topo"), "takes NO, NODE, USER or TOPO"),
+    ("SelectTypeParameters", lambda c: re.match(r"\Z|cr_core|cr_socket", c["SelectTypeParameters"]) is None, "takes CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory"),
 )  # fmt: skip
 
 

@@ -213,10 +213,7 @@ def instead_of(key: str, file: str, release: str) -> str:
 
 
 _OF_LINES: Final = {
-    "PartitionName": {
-        "state": frozenset({"up", "down", "drain", "inactive"}),
-        "selecttypeparameters": frozenset({"cr_core", "cr_core_memory", "cr_socket", "cr_socket_memory"}),
-    },
+    "PartitionName": {"state": frozenset({"up", "down", "drain", "inactive"})},
     "gres.conf": {"autodetect": frozenset({"full", "nrt", "nvidia", "nvml", "off", "oneapi", "rsmi"})},
 }
 """Lists of one file or kind of line (``_parse_partitionname``, ``_handle_autodetect_flags``)."""

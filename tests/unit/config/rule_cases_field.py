@@ -88,6 +88,35 @@ FIELD = [
         {"controller": {"extraConf": {"Licenses": "matlab:7|ansys:3"}}},
     ),
     Case(
+        "a name that oci.conf doesn't have",
+        minimal(**file("oci.conf", "RunTimeState=runc\n")),
+        "error",
+        "controller.configFiles.oci.conf",
+        ("RunTimeState on line 1", "--container"),
+        file("oci.conf", "MountSpoolDir=/srun\n"),
+    ),
+    Case(
+        "a plugin of slurmd's without its file",
+        minimal(controller={"extraConf": {"JobContainerType": "job_container/tmpfs", "PrologFlags": "Contain"}}),
+        "error",
+        "controller.configFiles",
+        ("lacks job_container.conf", "no slurmd starts"),
+        file("job_container.conf", "AutoBasePath=true\nBasePath=/var/nvme\n"),
+    ),
+    Case(
+        "a switch that the file doesn't have",
+        minimal(
+            controller={
+                "extraConf": {"TopologyPlugin": "topology/tree"},
+                "configFiles": {"topology.conf": "SwitchName=root Switches=leaf1\n"},
+            }
+        ),
+        "error",
+        "controller.configFiles.topology.conf",
+        ("leaf1 below it",),
+        file("topology.conf", "SwitchName=root Switches=leaf1\nSwitchName=leaf1 Nodes=a-[0-3]\n"),
+    ),
+    Case(
         "a trackable resource without slurmdbd",
         conf("AccountingStorageTRES", "gres/gpu"),
         "error",
@@ -516,7 +545,7 @@ SOUND = {
     ),
     "local disks of nodes": minimal(
         controller={
-            "extraConf": {"TmpFS": "/localscratch"},
+            "extraConf": {"TmpFS": "/localscratch", "AcctGatherProfileType": "acct_gather_profile/hdf5"},
             "configFiles": {
                 "job_container.conf": "AutoBasePath=true\nBasePath=/var/nvme/storage\n",
                 "acct_gather.conf": "ProfileHDF5Dir=/mnt/data/slurm/profile_data\n",
