@@ -101,7 +101,7 @@ _PARTS = {
     "parts": "addresses auth_alt preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
-    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases",
+    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml",
     "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stacks import minimal
+from tests.stacks import merged, minimal
 from tests.unit.config.rule_cases import Case, nodeset
 from tests.unit.config.rule_cases_field import DBD, conf, file, without
 
@@ -104,11 +104,17 @@ REACH = [
     ),
     Case(
         "profiles that go elsewhere",
-        _files("acct_gather.conf", "ProfileInfluxDBHost=influx.example.org:8086\n"),
+        merged(
+            _files("acct_gather.conf", "ProfileInfluxDBHost=influx.example.org:8086\n"),
+            {
+                "controller": {"extraConf": {"AcctGatherProfileType": "acct_gather_profile/influxdb"}},
+                "acknowledged": {"slurm-sends@controller.extraConf.AcctGatherProfileType": "the site's own InfluxDB"},
+            },
+        ),
         "error",
         "controller.configFiles.acct_gather.conf",
         ("ProfileInfluxDBHost on line 1", "another host"),
-        file("acct_gather.conf", "ProfileHDF5Dir=/scratch/profiles\n"),
+        file("acct_gather.conf", "# none\n"),
     ),
 ]
 REACH_RAW = [
