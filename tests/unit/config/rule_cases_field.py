@@ -104,6 +104,14 @@ FIELD = [
         file("job_container.conf", "AutoBasePath=true\nBasePath=/var/nvme\n"),
     ),
     Case(
+        "what a plugin reads that isn't loaded",
+        minimal(**file("acct_gather.conf", "SysfsInterfaces=ib0\n")),
+        "error",
+        "controller.configFiles.acct_gather.conf",
+        ("SysfsInterfaces on line 1", "AcctGatherInterconnectType: sysfs"),
+        {"controller": {"extraConf": {"AcctGatherInterconnectType": "sysfs"}}},
+    ),
+    Case(
         "a switch that the file doesn't have",
         minimal(
             controller={
