@@ -236,6 +236,15 @@ NODE = """
 - RealMemory=4G
 - Weight=x
 """
+METAL = """
++ State=CLOUD
++ State=DRAINED
+- State=MAINT
+- State=DOWN*
++ TRESWeights=CPU=1.0,Mem=0.25G
+- Topology=x
+"""
+"""Lines of hosts alone: the operator writes these of a pod's node."""
 
 
 def cases(text: str) -> list[tuple[dict[str, str], bool]]:

@@ -23,6 +23,7 @@ _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
+_HOST_VALUE = re.compile(r"[^\s'\"#\\]+")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
 _QUOTED = re.compile(r'"([^"]+)"')
@@ -252,6 +253,11 @@ _node_conf = _conf(
     _NODE_VALUE,
     "no space, '=', quote, '\\' or '#', since the operator splits the line at these (an item it can't split makes it panic)",
 )
+_host_conf = _conf(
+    _HOST_VALUE,
+    "no blank, quote, '\\' or '#': it stands on a NodeName= line of slurm.conf, which is compared word by word. For a text"
+    " write it with _ between its words",
+)
 _partition_conf = _conf(
     _PARTITION_VALUE,
     "no line break, no '#' or '\\', a quote only around the whole, and blanks between its words only: it stands on a line"
@@ -372,6 +378,8 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/[A-Za-z0-9._~%:@+,=/-]*)
 DatabaseUser = Annotated[str, checked(_database_user)]
 NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]
 """Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
+HostConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_host_conf), WithJsonSchema(_TEXTS)]
+"""Parameters of a NodeName= line; numbers and booleans become text (true is YES)."""
 PartitionConf = Annotated[
     dict[str, str], BeforeValidator(_text_map), AfterValidator(_partition_conf), WithJsonSchema(_TEXTS)
 ]

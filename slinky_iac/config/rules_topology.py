@@ -178,8 +178,8 @@ def _text(value: object) -> str:
     )
 
 
-def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """A partition's Topology is a name of topology.yaml; without that file the only one is `default`."""
+def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Topology of a partition or a host is a name of topology.yaml; without that file the only one is `default`."""
     if not config.slurmctld.owns_conf:
         return
     text = config.slurmctld.config_files.get(_YAML)
@@ -189,13 +189,15 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     entries = found if isinstance(found, list) else [found]
     known = {str(each["topology"]) for each in entries if isinstance(each, Mapping) and "topology" in each}
-    for path, parameters in partition_parameters(config).items():
-        for key, value in parameters.items():
-            if key.lower() == "topology" and value not in known:
+    lines = {**partition_parameters(config)} | {f"{each.path}.config": each.config for each in config.external.slurmd_hosts}
+    for path, parameters in lines.items():
+        for key, value in parameters.items():  # a node's has units behind each name: t1:s1,t2:b3
+            named = {each.partition(":")[0] for each in value.split(",")} if "slurmdHosts" in path else {value}
+            if key.lower() == "topology" and not named <= known:
                 yield at(f"{path}.{key}").error(
                     f"names {name_of(value)}, and the topologies are: {', '.join(sorted(map(name_of, known))) or 'none'}."
                     f" They are entries of topology.yaml in controller.configFiles. {_ENDS[0].upper()}{_ENDS[1:]}"
                 )
 
 
-RULES = (_conf, _yaml, _partitions)
+RULES = (_conf, _yaml, _named)

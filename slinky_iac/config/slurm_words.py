@@ -214,6 +214,12 @@ def instead_of(key: str, file: str, release: str) -> str:
 
 _OF_LINES: Final = {
     "PartitionName": {"state": frozenset({"up", "down", "drain", "inactive"})},
+    "NodeName": {
+        "state": frozenset(
+            {"unknown", "down", "idle", "allocated", "mixed", "future", "cloud", "external"}
+            | {"drain", "drained", "draining", "fail", "failing"}
+        )
+    },
     "gres.conf": {"autodetect": frozenset({"full", "nrt", "nvidia", "nvml", "off", "oneapi", "rsmi"})},
 }
-"""Lists of one file or kind of line (``_parse_partitionname``, ``_handle_autodetect_flags``)."""
+"""Lists of one file or kind of line (``_parse_partitionname``, ``state_str2int``, ``_handle_autodetect_flags``)."""

@@ -15,6 +15,7 @@ from slinky_iac.config.fields import (
     FilePath,
     Gres,
     Host,
+    HostConf,
     Hosts,
     Image,
     NodeConf,
@@ -285,7 +286,7 @@ class SlurmdHost(Section):
     """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
     address: Hosts | None = None
     """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses."""
-    config: NodeConf = Field(default_factory=dict)
+    config: HostConf = Field(default_factory=dict)
     """Parameters of its NodeName= line, e.g. CPUs: 64."""
     state: Literal["active", "drained"] = "active"
     """active: may run jobs. drained: held for maintenance; `pulumi up` waits until its jobs have ended."""

@@ -15,7 +15,7 @@ from slinky_iac.commands.handoff.forms import try_script
 from slinky_iac.commands.handoff.model import Role
 from slinky_iac.commands.handoff.role_sheets import handoff
 from tests.e2e.own_hosts import hosts_up
-from tests.slurm_conf_cases import CONF, NODE, PARTITION, cases
+from tests.slurm_conf_cases import CONF, METAL, NODE, PARTITION, cases
 from tests.stacks import form
 
 HOST = "ctl"
@@ -61,7 +61,7 @@ def test_slurmctld_takes_and_refuses_what_the_rules_say(slurmctlds_host: Cluster
     for parameters, wanted in cases(PARTITION):
         got, said = taken(slurmctlds_host, {}, {}, parameters)
         wrong += [(parameters, said)] if got != wanted else []
-    for parameters, wanted in cases(NODE):
+    for parameters, wanted in cases(NODE) + cases(METAL):
         got, said = taken(slurmctlds_host, {}, parameters, {})
         wrong += [(parameters, said)] if got != wanted else []
     assert wrong == []

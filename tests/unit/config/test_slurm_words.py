@@ -72,6 +72,11 @@ def test_the_same_of_a_nodes_line(parameters: dict[str, str], taken: bool) -> No
     ) == taken
 
 
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.METAL), ids=str)
+def test_the_same_of_a_host_s_line(parameters: dict[str, str], taken: bool) -> None:
+    assert (not errors(of_node(parameters), METAL)) == taken
+
+
 @pytest.mark.parametrize(
     ("version", "parameters", "taken"),
     [
