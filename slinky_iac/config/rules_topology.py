@@ -26,6 +26,7 @@ _CONF: Final = "topology.conf"
 _YAML: Final = "topology.yaml"
 _KINDS: Final = ("block", "flat", "ring", "torus3d", "tree")
 _ENDS: Final = "slurmctld ends over it at its start"
+_STARTS: Final = "At its start slurmctld ends over another"
 _MOST_LEVELS: Final = 16
 _SIZE: Final = re.compile(r"[0-9]{1,9}")
 
@@ -196,7 +197,7 @@ def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if key.lower() == "topology" and not named <= known:
                 yield at(f"{path}.{key}").error(
                     f"names {name_of(value)}, and the topologies are: {', '.join(sorted(map(name_of, known))) or 'none'}."
-                    f" They are entries of topology.yaml in controller.configFiles. {_ENDS[0].upper()}{_ENDS[1:]}"
+                    f" {_STARTS}. Give one of these, or add it to topology.yaml in controller.configFiles"
                 )
 
 

@@ -82,8 +82,8 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             items = [item for item in parameters[key].split(",") if item]
             if wrong := [item for item in items if not _WEIGHT.fullmatch(item)]:
                 yield at(f"{path}.{key}").error(
-                    f"has {', '.join(map(name_of, wrong))}; a weight is NAME=NUMBER without blanks, as CPU=1.0 or Mem=0.25G."
-                    " slurmctld ends over another at its start"
+                    f"has {', '.join(map(name_of, wrong))}, which isn't NAME=NUMBER: {_ENDS}. Give each weight so, without"
+                    " blanks, as CPU=1.0,Mem=0.25G"
                 )
                 continue
             named = {item.partition("=")[0].lower() for item in items}
