@@ -68,7 +68,7 @@ FIELD = [
         ),
         "error",
         "nodesets.a.partition.config.TRESBillingWeights",
-        ("has CPU;", "NAME=NUMBER"),
+        ("has CPU, which isn", "NAME=NUMBER"),
         {"nodesets": {"a": {"partition": {"config": {"TRESBillingWeights": "CPU=1,Mem=.25G"}}}}},
     ),
     Case(
