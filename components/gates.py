@@ -69,6 +69,11 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet) -> dict[s
         "cluster": config.cluster.name,
         "replicas": settings.replicas,
         "owner": settings.owner,
+        **(
+            {"scalingMode": settings.scaling_mode, "selection": settings.pod.selection.fields}
+            if settings.on_each_node
+            else {}
+        ),
         "maxReplicas": settings.most,
         "operatorVersion": config.operator.version,
         "updates": settings.update_strategy.type,

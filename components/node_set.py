@@ -20,7 +20,7 @@ from .blueprint import Blueprint
 from .connection import Component, given
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
-from .resources import GATED, child, custom_resource, nodeset_object
+from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,8 @@ class NodeSet(Component):
     """One NodeSet custom resource and its gate.
 
     The custom resource is created with 0 replicas and its number is ignored from then on: only the gate writes it, so no
-    update of the NodeSet, targeted or not, can end a node. ``plan`` is what the last scale-in was to do to whom.
+    update of the NodeSet, targeted or not, can end a node. So it is in DaemonSet mode with the mode and which Kubernetes
+    nodes fit. ``plan`` is what the last scale-in was to do to whom.
     """
 
     resource_name: pulumi.Output[str]
@@ -57,12 +58,17 @@ class NodeSet(Component):
             names.ANNOTATION_TEMPLATE: template_digest(spec),
             names.ANNOTATION_UPDATE: spec["updateStrategy"]["type"],
         }
+        gated = [GATED["NodeSet"]]
+        if args.settings.on_each_node:
+            noted[names.ANNOTATION_MODE] = args.settings.scaling_mode
+            gated += OF_EACH_NODE
         hooks = look_before_update(kube, cluster, frozen(cluster, kube))
         there = f"{cluster.cluster.namespace}/{kube}"
         kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", made.logical
         mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
         hooks.before_create = first_look(kube, cluster, newer(cluster, kube), mends).before_create
-        options = child(self, ignore_changes=[f"spec.{GATED['NodeSet']}"], hooks=hooks)
+        ignored = [f"spec.{field}" for field in gated]
+        options = child(self, ignore_changes=ignored, replace_on_changes=[MODE], hooks=hooks)
         self.resource = custom_resource(cluster, made, options, noted)
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:

@@ -15,6 +15,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 from slinky_iac import names, ownership
 from slinky_iac.config.adopted import ANNOTATIONS, LABELS, AdoptedObject
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.selection import FIELDS
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
 
@@ -26,6 +27,10 @@ reconciling all but NodeSets meanwhile and makes the children again, for minutes
 
 GATED: Final = {"Controller": "extraConf", "NodeSet": "replicas"}
 """Field of a spec that only a gate writes, once the object is there."""
+OF_EACH_NODE: Final = ("scalingMode", *(f"template.spec.{field}" for field in FIELDS))
+"""The same of a NodeSet in DaemonSet mode. It is created as one without a pod (docs/adr/0032)."""
+MODE: Final = f'metadata.annotations["{names.ANNOTATION_MODE}"]'
+"""Where a NodeSet says its mode for the engine, which replaces it on a change."""
 HIDDEN: Final = {"additional_secret_outputs": ["data", "stringData"]}
 """Options of a Secret, whose data the engine encrypts in the state."""
 

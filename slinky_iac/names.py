@@ -40,13 +40,14 @@ ANNOTATION_GATE = "slinky-iac/scale-in"
 
 ANNOTATION_PERMIT = "slinky-iac/permit"
 """Set by a gate on its NodeSet or Controller: what the fence in the API server lets through, as :func:`permit_to_scale`,
-:func:`permit_to_delete` and :func:`permit_to_configure` write it. An annotation that is written leaves the generation as it
-is; a field of the spec doesn't, so a used permission lapses. A lower number is written to the NodeSet itself, best in one
-patch with its permission: on the scale subresource the fence sees no annotation, and refuses. A deletion needs the
-annotation written before."""
+:func:`permit_to_delete`, :func:`permit_to_configure` and :func:`permit_to_select` write it. An annotation that is written
+leaves the generation as it is; a field of the spec doesn't, so a used permission lapses. A lower number is written to the
+NodeSet itself, best in one patch with its permission: on the scale subresource the fence sees no annotation, and refuses. A
+deletion needs the annotation written before."""
 PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
 PERMIT_CONFIGURE = "configure"
+PERMIT_SELECT = "select"
 PERMIT_AT = "@"
 
 KEEP_QUEUE: Final = "SLINKY_IAC_KEEP_QUEUE"
@@ -60,6 +61,9 @@ NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
 ANNOTATION_UPDATE = "slinky-iac/update-strategy"
 """Set by the stack on its NodeSets: the update strategy of the settings. The fence lets no other one be written, since the
 operator replaces pods by its own rules where it isn't ``OnDelete``."""
+
+ANNOTATION_MODE = "slinky-iac/scaling-mode"
+"""Set by the stack on its NodeSets in DaemonSet mode: a change of it replaces the NodeSet. The field is the gate's."""
 
 ANNOTATION_FREEZE = "slinky-iac/freeze"
 """Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""
@@ -337,6 +341,12 @@ def permit_to_scale(number: int, generation: int) -> str:
 def permit_to_configure(generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a Controller of this ``metadata.generation`` get another extraConf."""
     return f"{PERMIT_CONFIGURE}{PERMIT_AT}{generation}"
+
+
+def permit_to_select(generation: int) -> str:
+    """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` come to DaemonSet mode, or have
+    other Kubernetes nodes in it."""
+    return f"{PERMIT_SELECT}{PERMIT_AT}{generation}"
 
 
 def permit_holds(permit: str, generation: int) -> bool:

@@ -18,6 +18,7 @@ from slinky_iac import names
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.errors import KubeNotFound, KubeUnreachable, SlinkyError
+from slinky_iac.selection import DAEMON
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -140,6 +141,8 @@ def newer(config: ClusterConfig, nodeset: str) -> Question:
     def ask(kube: KubeClient) -> str | None:
         found = kube.nodeset(config.cluster.namespace, nodeset)
         replicas, labels = found.spec.replicas, found.metadata.labels
+        if found.spec.scaling_mode == DAEMON:
+            replicas = found.status.replicas
         if not replicas or (labels.get(MANAGED_BY), labels.get(names.LABEL_CLUSTER)) != (US, config.cluster.resource_name):
             return None
         return (

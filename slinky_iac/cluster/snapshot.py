@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.controller import Reservation
 from slinky_iac.slurmrest.objects import Job, Node
 
@@ -36,7 +37,10 @@ class Workers:
     @property
     def wanted(self) -> int:
         """Pods that it is to have; 0 where there is none."""
-        return 0 if self.nodeset is None else self.nodeset.spec.replicas
+        if self.nodeset is None:
+            return 0
+        on_each = self.nodeset.spec.scaling_mode == DAEMON
+        return self.nodeset.status.desired if on_each else self.nodeset.spec.replicas
 
     @property
     def staying(self) -> tuple[Pod, ...]:

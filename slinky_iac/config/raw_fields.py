@@ -150,7 +150,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         "ordinalPadding": (_NONE, _BY_GATES),
         "oversubscribeNode": (_NONE, _BY_GATES),
         "pinToNode": (_NONE, _BY_GATES),
-        "scalingMode": (_NONE, _BY_GATES),
+        "scalingMode": (_SET, "scalingMode"),
         "workloadDisruptionProtection": (_NONE, "isn't opened: gates go by busy pods' PodDisruptionBudgets, which stay"),
         "pruneSlurmNodeRecords": (_NONE, "isn't opened: gates remove the records of nodes that they have drained"),
         "taintKubeNodes": (_NONE, "isn't opened: it changes Kubernetes nodes that others use; use pod.tolerations"),

@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config import (
     rules_adopted,
     rules_clients,
+    rules_daemonset,
     rules_identity,
     rules_keys,
     rules_kubernetes,
@@ -229,7 +230,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"{path}.maxReplicas").error(
                 "is needed with owner: autoscaler, as without it nothing bounds the number of nodes: give the most"
             )
-        if not nodeset.scaled_by_others and nodeset.max_replicas is not None:
+        if not (nodeset.scaled_by_others or nodeset.on_each_node) and nodeset.max_replicas is not None:
             yield at(f"{path}.maxReplicas").error(
                 "goes with owner: autoscaler, and owner is stack, where replicas is the number itself. Remove it, or set"
                 " owner: autoscaler"
@@ -338,6 +339,7 @@ RULES: tuple[Rule, ...] = (
     *rules_topology.RULES,
     *rules_tres.RULES,
     *rules_pods.RULES,
+    *rules_daemonset.RULES,
     *rules_raw.RULES,
     _names,
     _versions,

@@ -23,6 +23,7 @@ from slinky_iac.config.fields import (
 )
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.selection import Selection
 
 
 class Images(Section):
@@ -262,3 +263,9 @@ class PodSettings(Section):
     """terminationGracePeriodSeconds: a number of seconds or a text such as 30s."""
     host_network: bool = False
     """Use the Kubernetes node's network (hybrid guide, Host Network). Refused for controller and accounting."""
+
+    @property
+    def selection(self) -> Selection:
+        """Which Kubernetes nodes fit these pods."""
+        found = {"nodeSelector": self.node_selector, "affinity": self.affinity, "tolerations": self.tolerations}
+        return Selection.of(found)

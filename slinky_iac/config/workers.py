@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -34,6 +34,7 @@ from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.hostlist import expand
 from slinky_iac.parts.autoscale.settings import Autoscale
+from slinky_iac.selection import DAEMON
 
 _LEAST_MEMORY: Final = 64 << 20
 """Bytes below which no slurmd starts: a number without a unit was meant in another one."""
@@ -155,12 +156,16 @@ class NodeSet(Section):
 
     replicas: int = Field(ge=0)
     """Number of pods, each on a Kubernetes node of its own. Lowered only after the nodes that are selected for removal
-    are drained."""
+    are drained. None with scalingMode: DaemonSet."""
+    scaling_mode: Literal["StatefulSet", "DaemonSet"] = "StatefulSet"
+    """StatefulSet: `replicas` pods. DaemonSet: a pod on each Kubernetes node that fits `pod.nodeSelector`, `pod.affinity`
+    and `pod.tolerations`, under the Kubernetes node's name (operator 1.1 or newer). Nodes that no longer fit are drained
+    before these three are written. A change of the mode replaces the NodeSet, drained."""
     owner: Literal["stack", "autoscaler"] = "stack"
-    """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA); this program then leaves replicas to
-    it."""
+    """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA)."""
     max_replicas: int | None = Field(default=None, ge=0)
-    """With owner: autoscaler, the most it may ask for; counted against MaxNodeCount."""
+    """With owner: autoscaler, the most it may ask for; with scalingMode: DaemonSet, how many Kubernetes nodes may fit.
+    Counted against MaxNodeCount."""
     autoscale: Autoscale | None = None
     """With owner: autoscaler, one that this stack makes. By default you make it yourself."""
     image: Image | None = None
@@ -194,6 +199,19 @@ class NodeSet(Section):
     raw: Raw = Raw()
     """Raw pieces of its pod, container and custom resource, for what has no setting."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_number(cls, given: object) -> object:
+        """In DaemonSet mode the field, which all other NodeSets need, is 0."""
+        if not isinstance(given, Mapping) or DAEMON not in (given.get("scalingMode"), given.get("scaling_mode")):
+            return given
+        if given.get("replicas"):
+            raise ValueError(
+                "replicas: with scalingMode: DaemonSet slurm-operator makes a pod on each Kubernetes node that fits, and"
+                " reads no number. Take `replicas` out, of nodesetDefaults too, and select nodes by pod.nodeSelector"
+            )
+        return {**given, "replicas": 0}
+
     @model_validator(mode="after")
     def _maximum(self) -> NodeSet:
         if self.max_replicas is not None and self.max_replicas < self.replicas:
@@ -205,7 +223,7 @@ class NodeSet(Section):
 
     @property
     def most(self) -> int:
-        """The most pods that it may have."""
+        """The most pods."""
         return self.replicas if self.max_replicas is None else self.max_replicas
 
     @property
@@ -216,7 +234,11 @@ class NodeSet(Section):
     @property
     def has_pods(self) -> bool:
         """Whether the stack itself gives it pods."""
-        return self.replicas > 0 and self.owner == "stack"
+        return (self.replicas > 0 or self.on_each_node) and self.owner == "stack"
+
+    @property
+    def on_each_node(self) -> bool:
+        return self.scaling_mode == DAEMON
 
     @property
     def slurmd_conf(self) -> dict[str, str]:

@@ -26,6 +26,7 @@ from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import iso, jobs_in_words, whose
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.selection import Machine
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
@@ -249,7 +250,8 @@ def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection
     if seen.cluster is None:
         return ""
     staying = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
-    if target <= len(staying):
+    back = seen.machines is not None  # in DaemonSet mode a pod that is replaced comes to its machine, under its name
+    if back or target <= len(staying):
         return ""
     on_host = seen.nodeset is not None and seen.nodeset.on_host_network
     if on_host and seen.free_machines is None:
@@ -278,6 +280,24 @@ _NOT_LISTED: Final = (
     "it isn't known whether a new pod would take over a Slurm node that is in use: on the host network it registers as its"
     " Kubernetes node, and these may not be listed. Grant this user `list` on nodes (`slinky rights` prints it)"
 )
+
+
+def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) -> str:
+    """Which names of the pods that come to these Kubernetes nodes in DaemonSet mode are somebody else's in Slurm, ``""``
+    where none is: a slurmd of the machine's own, say, from before it was in Kubernetes."""
+    if seen.cluster is None:
+        return ""
+    own = {pod.slurm_node for pod in seen.pods}
+    coming = sorted({name for each in machines for name in each.slurm_names} - own)
+    used = [name for name in coming if _in_use(seen.cluster, name, owner)]
+    if not used:
+        return ""
+    return (
+        f"{', '.join(used[:8])} {'is' if len(used) == 1 else 'are'} in use in Slurm without a pod of this NodeSet, and a new"
+        " pod on the Kubernetes node of that name would take the Slurm node over: slurmctld would end the jobs there."
+        " `scontrol show node` shows where it is (NodeAddr). End the other slurmd first, or leave the Kubernetes node out by"
+        " pod.nodeSelector"
+    )
 
 
 def _next_names(nodeset: NodeSet | None, staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:

@@ -8,12 +8,16 @@ writes change nothing that a look concludes from: the write then goes on the ver
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
+from slinky_iac.drain.daemons import coming, going
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.selection import Machine
 from slinky_iac.names import ANNOTATION_PERMIT
+from slinky_iac.selection import Selection
 
 TRIES: Final = 5
 """Writes on a version that was read a moment before, until one lands."""
@@ -24,6 +28,18 @@ def as_seen(seen: Observation, state: NodeSet, pods: tuple[Pod, ...], replicas: 
     if seen.nodeset is None or _nodeset(seen.nodeset) != _nodeset(state) or _pods(seen.pods) != _pods(pods):
         return False
     return predicted_victims(seen.pods, replicas, seen.version) == predicted_victims(pods, replicas, seen.version)
+
+
+def selects_as_seen(
+    seen: Observation, state: NodeSet, pods: tuple[Pod, ...], machines: tuple[Machine, ...], selection: Selection
+) -> bool:
+    """Whether the NodeSet and its pods are now what the look concluded from, and the Kubernetes nodes mean the same pods:
+    those that go, and those that come, under the same names."""
+    if seen.nodeset is None or _nodeset(seen.nodeset) != _nodeset(state) or _pods(seen.pods) != _pods(pods):
+        return False
+    now = replace(seen, pods=pods, machines=machines)
+    names = [{each.slurm_names for each in coming(look, selection)} for look in (seen, now)]
+    return going(seen, selection) == going(now, selection) and names[0] == names[1]
 
 
 def same_marks(seen: Pod, now: Pod) -> bool:

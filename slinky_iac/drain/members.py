@@ -22,15 +22,14 @@ again before their pods were gone, are returned: with OnDelete the operator itse
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import holds, protocol
+from slinky_iac.drain import daemons, holds, protocol
 from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
-from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.kube.objects import Pod
@@ -105,13 +104,12 @@ def wrongly(record: Node) -> str:
 
 def _doomed(seen: Observation) -> frozenset[str]:
     """Pods that the operator is deleting, or may be by the spec it has seen last."""
-    leaving = {pod.name for pod in seen.pods if pod.terminating}
+    leaving = frozenset(pod.name for pod in seen.pods if pod.terminating)
     if seen.nodeset is None:
-        return frozenset(leaving)
+        return leaving
     if not seen.nodeset.observed:
         return frozenset(pod.name for pod in seen.pods)
-    prediction = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
-    return frozenset(leaving | set(prediction.victims) | prediction.uncertain)
+    return leaving | daemons.removed(seen)
 
 
 def _unmark(pod: Pod, tag: Tag, cluster: ClusterView | None) -> Unmark:
@@ -141,28 +139,38 @@ def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:
     state, cluster = seen.nodeset, seen.cluster
     if state is None or cluster is None:
         return ()
-    if not state.observed or len(seen.pods) > state.spec.replicas:
+    selection = daemons.live_selection(seen)
+    if not state.observed or (selection is None and daemons.surplus(seen)):
         return ()
+    leaving = frozenset() if selection is None else daemons.going(seen, selection)
     return tuple(
         sorted(
             pod.slurm_node
             for pod in seen.pods
-            if not cluster.jobs(pod.slurm_node) and _is_stale(pod, cluster.nodes.get(pod.slurm_node), owner)
+            if pod.name not in leaving
+            and not cluster.jobs(pod.slurm_node)
+            and _is_stale(pod, cluster.nodes.get(pod.slurm_node), owner)
         )
     )
 
 
 def taken_back(seen: Observation, settings: GateSettings) -> tuple[Pod, ...]:
-    """Pods whose nodes slurm-operator holds for ``pod-cordon`` though the NodeSet has its number, an autoscaler's.
+    """Pods whose nodes slurm-operator holds for ``pod-cordon`` though the NodeSet has its number, an autoscaler's, or though
+    their Kubernetes nodes fit (again).
 
     A person may have set that annotation: :func:`slinky_iac.kube.marks.is_makers` says.
     """
     state, cluster = seen.nodeset, seen.cluster
-    if settings.scaler != "autoscaler" or settings.updates == OPERATORS or state is None or cluster is None:
+    if settings.updates == OPERATORS or state is None or cluster is None or not state.observed:
         return ()
-    if not state.observed or len(seen.pods) != state.spec.replicas or state.spec.replicas > settings.target:
+    if settings.selection is None:
+        number = state.spec.replicas
+        if settings.scaler != "autoscaler" or len(seen.pods) != number or number > settings.target:
+            return ()
+    elif settings.selection != daemons.live_selection(seen):
         return ()
-    held = (pod for pod in seen.pods if pod.cordon and not pod.gate and not pod.terminating)
+    leaving = frozenset() if settings.selection is None else daemons.going(seen, settings.selection)
+    held = (pod for pod in seen.pods if pod.cordon and not pod.gate and not pod.terminating and pod.name not in leaving)
     return tuple(pod for pod in held if drained_for_cordon(cluster.nodes.get(pod.slurm_node)))
 
 
@@ -241,9 +249,9 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
         return (f"there is no NodeSet {settings.resource}",)
     if seen.cluster is None:
         return (seen.unasked,)
-    wanted = seen.nodeset.spec.replicas
-    faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
-    held = _held(seen, settings)
+    others = left_to_others(seen, settings.owner)
+    faults = _count_faults(seen, len(others))
+    held = _held(seen, settings) | {pod.slurm_node for pod in others}
     faults += [fault for pod in seen.pods if pod.slurm_node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     marked = (pod for pod in seen.pods if pod.slurm_node not in held and tag_of(pod, settings.owner) is not None)
@@ -256,6 +264,33 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     return tuple(faults)
 
 
+def left_to_others(seen: Observation, owner: Owner) -> tuple[Pod, ...]:
+    """Pods of DaemonSet mode that the operator drains and removes since their Kubernetes nodes no longer fit (a label that
+    somebody took away), and not for a write of this gate. This run doesn't wait for them."""
+    if daemons.live_selection(seen) is None:
+        return ()
+    leaving = daemons.removed(seen)
+    return tuple(pod for pod in seen.pods if pod.name in leaving and tag_of(pod, owner) is None and not pod.terminating)
+
+
+def told_of_fit(seen: Observation, settings: GateSettings) -> Iterator[str]:
+    """What the end of a wait for pods of DaemonSet mode doesn't show."""
+    for each in left_to_others(seen, settings.owner):
+        yield f"the Kubernetes node of {each.name} no longer fits: slurm-operator drains and removes it; not waited for"
+    if settings.selection is not None and not daemons.asked(seen):
+        yield f"no Kubernetes node fits {settings.resource}, so it has no pod"
+
+
+def _count_faults(seen: Observation, others: int) -> list[str]:
+    here, wanted, selection = len(seen.pods) - others, daemons.asked(seen), daemons.live_selection(seen)
+    if here == wanted:
+        return []
+    if selection is None:
+        return [f"{here} pods where {wanted} are asked for"]
+    missing = ", ".join(each.name for each in daemons.coming(seen, selection)[:8])
+    return [f"{here} pods where {wanted} Kubernetes nodes fit" + (f"; none yet on {missing}" if missing else "")]
+
+
 def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
     """Nodes that this gate has drained for an autoscaler, which lowers the number."""
     if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
@@ -265,7 +300,7 @@ def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
 
 def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     """What gives back ours on pods that are here to stay, or clears what earlier pods of their names left."""
-    if seen.nodeset is None or len(seen.pods) != seen.nodeset.spec.replicas:
+    if seen.nodeset is None or _count_faults(seen, len(left_to_others(seen, settings.owner))):
         return None
     stale = stale_records(seen, settings.owner)
     if stale:

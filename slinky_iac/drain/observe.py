@@ -20,6 +20,7 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import names_for_new_pods
 from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import ANNOTATION_POD_CORDON
+from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
@@ -120,8 +121,11 @@ def completed(
     """The look with what is asked for only where it matters: Kubernetes nodes on which new pods may come, where these get
     their Slurm names from them, and pods that slurm-operator has cordoned and not uncordoned."""
     state, space = seen.nodeset, settings.reach.namespace
+    if state is not None and (settings.selection is not None or state.spec.scaling_mode == DAEMON):
+        seen = replace(seen, machines=kube.machines())
     staying = sum(1 for pod in seen.pods if not pod.terminating)
-    if state is not None and state.on_host_network and (settings.target > staying or seen.outdated):
+    by_number = seen.machines is None
+    if by_number and state is not None and state.on_host_network and (settings.target > staying or seen.outdated):
         with suppress(KubeForbidden):
             seen = replace(seen, free_machines=names_for_new_pods(kube, space, state))
     held = (pod.name for pod in taken_back(seen, settings))

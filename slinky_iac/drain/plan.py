@@ -24,6 +24,7 @@ from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import Job
 
 SCHEMA = 1
@@ -90,6 +91,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
     pods, cluster, current = seen.pods, seen.cluster, state.spec.replicas
     blocks, warnings = [*frozen(state), *state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
+    blocks += [why] if (why := other_mode(state)) else []
     plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
         plan = replace(plan, over=over_limits(policy.limits, seen.now, (), plan.removes, current))
@@ -168,25 +170,24 @@ def frozen(state: NodeSet) -> Iterable[str]:
         yield f"{state.frozen_in_words}. Until then the update changes nothing of it"
 
 
-def other_mode(state: NodeSet) -> str:
-    """Why no number of this NodeSet may be written: the operator reads none in DaemonSet mode; ``""`` where it does. Source:
+def other_mode(state: NodeSet, *, on_each: bool = False) -> str:
+    """Why this NodeSet isn't the gate's to change: it has another mode than the stack sets; ``""`` where it has that one.
+    ``on_each``: the stack sets DaemonSet. A StatefulSet without a pod is how such a NodeSet begins. Source:
     ``nodeset_sync.go`` of 1.1.0 to 1.2.1: a change of mode deletes the pods of the other one, drained or not."""
-    mode = state.spec.scaling_mode
-    if mode == "StatefulSet":
+    mode, wanted = state.spec.scaling_mode, DAEMON if on_each else "StatefulSet"
+    empty = mode == "StatefulSet" and state.spec.replicas == 0 and not state.has_pods
+    if mode == wanted or (on_each and empty):
         return ""
     return (
-        f"{state.name} has scalingMode {mode}, which no setting of this program writes: slurm-operator then makes a pod for"
-        " each Kubernetes node that fits and reads no number, so a gate can't say which pods go. Drain its nodes (`scontrol"
-        " update nodename=… state=drain reason=…`) and wait for their jobs before you set StatefulSet again: the change"
-        " deletes all its pods"
+        f"{state.name} has scalingMode {mode}, and the stack sets {wanted}: somebody else wrote it. A change deletes all its"
+        " pods. Drain its nodes (`scontrol update nodename=… state=drain reason=…`), wait for their jobs, then set"
+        f" scalingMode {wanted} again, or remove the NodeSet from the stack and run `pulumi up`, which drains them"
     )
 
 
 def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[str]:
     """What in Kubernetes forbids a scale-in."""
     pods = seen.pods
-    if why := other_mode(state):
-        yield why
     if seen.autoscalers:
         yield (
             f"replicas of {state.name} are written by {', '.join(seen.autoscalers)}, so this program doesn't: lower the "

@@ -17,7 +17,7 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.partition_closing import closing_steps, losing
-from slinky_iac.drain import conf_run, conf_steps, maintenance
+from slinky_iac.drain import conf_run, conf_steps, daemons, maintenance, selection_plan
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import kept_back, leaving
@@ -79,7 +79,15 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
         return Seen(kept, due=why)
     for each in frozen(seen.nodeset):
         session.report(each, severity="warning", keep=True)
-    if settings.target < seen.nodeset.spec.replicas:
+    if selection_plan.changes_mode(settings, olds):
+        found = selection_plan.plan_of_mode(settings, olds, seen, seen.nodeset)
+        session.report(found.due, severity="warning", keep=True)
+        return found
+    if settings.selection is not None and settings.selection != daemons.live_selection(seen):
+        found = selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
+        if not found.plan["known"]:
+            found = _unanswered(session, settings, olds, found.plan, seen.problem)
+    elif settings.selection is None and settings.target < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
         found = _unanswered(session, settings, olds, kept, seen.problem)
@@ -130,6 +138,8 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
 
 def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
+    if seen.nodeset is not None and settings.selection is not None and seen.pods:
+        return selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
         return Seen({})
@@ -155,7 +165,8 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int, kept
     records = seen.cluster.nodes.values() if seen.cluster is not None else ()
     ours = {pod.slurm_node for pod in seen.pods if pod.gate} | {n.name for n in records if settings.owner.owns(n.reason)}
     nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
-    if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.target:
+    settled = len(seen.pods) <= settings.target if settings.selection is None else not daemons.removed(seen)
+    if nodes and settled and undo_steps(seen, settings.owner):
         why = "an earlier run did not end; its drains and marks are removed"
         plan |= {"gives_back": nodes, "why": why}
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"
@@ -163,6 +174,8 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int, kept
     back = sorted(pod.slurm_node for pod in seen.pods if pod.name in seen.cordoned)
     if back:
         why = "the autoscaler raised its number again before these nodes were removed"
+        if settings.selection is not None:
+            why = "their Kubernetes nodes fit again, or still"
         plan = {"why": why, **plan, "gives_back": sorted({*plan.get("gives_back", ()), *back})}
         said = "slurm-operator keeps {} drained, though no pod is selected for removal now; the update returns {} to service"
         due.append(said.format(", ".join(back), "it" if len(back) == 1 else "them"))
@@ -170,6 +183,8 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int, kept
 
 
 def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observation) -> None:
+    if settings.selection is not None:
+        return
     used = names_in_use(seen, settings.owner, settings.replicas) if settings.scaler == "stack" else ""
     if used:
         session.report(

@@ -1,8 +1,7 @@
 """The values of the protocol: what one look shows, what a run wants, and the steps, which a gate carries out one at a time,
 looking again after each.
 
-Each step is idempotent and may be cut short at any point: the next look finds what is done and what isn't.
-"""
+Each step is idempotent and may be cut short at any point: the next look finds what is done."""
 
 from __future__ import annotations
 
@@ -14,7 +13,9 @@ from typing import ClassVar, Final, Literal
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.selection import Machine
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.selection import Selects
 from slinky_iac.slurmrest.drains import MAX_REASON
 
 
@@ -33,13 +34,14 @@ class Observation:
     autoscalers: tuple[str, ...] = ()
     """HPAs and KEDA ScaledObjects that write the NodeSet's replicas, ``kind/name``."""
     restapi_ready: bool = True
-    """Whether the operator's slurmrestd is available: without it the operator is blind."""
+    """Whether the operator's slurmrestd is available; else the operator is blind."""
     problem: str = ""
     free_machines: frozenset[str] | None = None
-    """Kubernetes nodes on which new pods of a NodeSet on the host network may come; None where that wasn't asked for, or
-    may not be."""
+    """Kubernetes nodes for new pods of a NodeSet on the host network; None where that wasn't asked for, or may not be."""
+    machines: tuple[Machine, ...] | None = None
+    """All Kubernetes nodes; None where they weren't asked for, without DaemonSet mode."""
     cordoned: frozenset[str] = frozenset()
-    """Pods that slurm-operator has cordoned for a lower number of an autoscaler, which was raised again since."""
+    """Pods that slurm-operator has cordoned to remove them, and that it is to keep again since."""
 
     @property
     def unasked(self) -> str:
@@ -84,20 +86,21 @@ class Goal(Patience):
     target: int
     why: str
     """For the reason of our drains, e.g. ``scale-in 3->1``."""
+    selects: Selects | None = None
+    """With DaemonSet mode, which Kubernetes nodes are asked for; then the numbers are those of pods, and none is written."""
     teardown: bool = False
     """All pods go because the NodeSet goes: neither ranking, costs nor the operator's view matter."""
     writes: bool = True
-    """Whether this run writes ``replicas`` at its end; an autoscaler's number is the autoscaler's to write."""
+    """Whether this run writes ``replicas`` at its end; an autoscaler's is not."""
     run: str = ""
-    """Stamp of this run, part of every drain reason that it writes. The operator shows a node's reason on its pod, so a
-    pod that shows this stamp proves that the operator has looked at Slurm since the run began."""
+    """Stamp of this run, in every drain reason that it writes. The operator shows a node's reason on its pod, so a pod that
+    shows this stamp proves that the operator has looked at Slurm since the run began."""
     by: str = ""
     """Who asked for this run, for the reason (:mod:`slinky_iac.drain.requester`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
     rolls: int = 0
-    """Pods of an earlier template that the gate replaces at once; 0: it replaces none, and what is ours on them is given
-    back like all else."""
+    """Pods of an earlier template that the gate replaces at once; 0: none, and what is ours on them is given back."""
 
     @property
     def reason(self) -> str:
@@ -173,8 +176,7 @@ class SetCosts(Step):
 
 @dataclass(frozen=True)
 class TriggerSync(Step):
-    """Touch a pod's tag so that the operator looks now: its informer enqueues the NodeSet on any change of a pod
-    (eventhandler_pod.go), and a sync begins with a fresh list of nodes (RefreshNodeCache). Saves up to 30 s."""
+    """Touch a pod's tag so that the operator looks now, with a fresh list of nodes (eventhandler_pod.go)."""
 
     doing = "making the operator look"
     pods: tuple[Mark, ...]
@@ -246,8 +248,7 @@ class Undrain(OnNodes):
 
 @dataclass(frozen=True)
 class SetReason(OnNodes):
-    """Reason-only update of nodes that carry our reason: those that stay DOWN after our UNDRAIN, and those that an earlier
-    run drained, which get this run's reason."""
+    """Reason-only update of nodes with our reason: DOWN after our UNDRAIN, or drained by an earlier run, for this one's."""
 
     doing = "writing the reason of"
     reason: str
@@ -325,9 +326,8 @@ class Replaced:
 
 @dataclass(frozen=True)
 class DeletePods(Step):
-    """Delete pods, each if it is still the one of this look (its uid and resourceVersion are the condition); the operator
-    makes others from the newest template. Only as many as are asked for at once, so that none waits for its turn while what
-    the look proved grows old."""
+    """Delete pods, each if it is still the one of this look (its uid and resourceVersion are the condition). Only as many as
+    are asked for at once, so that none waits for its turn while what the look proved grows old."""
 
     doing = "deleting, so that the operator makes new ones"
     pods: tuple[Replaced, ...]

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.drain import sessions
+from slinky_iac.drain import daemons, sessions
 from slinky_iac.drain.observe import PREVIEW_S
 from slinky_iac.drain.plan import (
     Props,
@@ -114,7 +114,7 @@ def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
     what = f"{counted(len(seen.pods), 'node')} will be drained and removed"
     if not found.known:
         return Removal(name, plan_props(found), f"{what}; whose jobs are waited for is not known: {seen.problem}")
-    over = over_limits(settings.policy.limits, seen.now, found.jobs, len(found.selected), state.spec.replicas)
+    over = over_limits(settings.policy.limits, seen.now, found.jobs, len(found.selected), daemons.asked(seen))
     return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", over)
 
 

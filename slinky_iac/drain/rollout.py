@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import holds, steps
+from slinky_iac.drain import daemons, holds, steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free, names_in_use, registered_wrongly
 from slinky_iac.drain.members import fault_of, stale_records
@@ -36,6 +36,7 @@ from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.selection import selection_of
 from slinky_iac.names import SLURM_USER
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from slinky_iac.slurmrest.objects import STANDS_STILL, Job
@@ -85,8 +86,10 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     stale = stale_records(seen, goal.owner)
     if first := holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None):
         return first
-    old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in seen.outdated))
-    return _replace(seen, goal, cluster, state, old) if old.ours else _end(old)
+    leaving = frozenset() if goal.selects is None else daemons.removed(seen)  # these come back to no machine
+    outdated = seen.outdated - leaving
+    old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in outdated))
+    return _replace(seen, goal, cluster, old) if old.ours else _end(old)
 
 
 def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
@@ -129,9 +132,10 @@ def _end(old: Members) -> Step:
     return Done()
 
 
-def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet, old: Members) -> Step:
+def _replace(seen: Observation, goal: Goal, cluster: ClusterView, old: Members) -> Step:
     away = _away(seen, goal)
-    room = goal.rolls - (state.spec.replicas - len(seen.pods)) - len(away)
+    number = daemons.asked(seen)
+    room = goal.rolls - (number - len(seen.pods)) - len(away)
     failed = [fault for pod, fault in away if seen.now - pod.created > goal.policy.register_deadline_s]
     if failed and room <= 0:
         told = "; ".join(failed[:4])
@@ -139,14 +143,14 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
         why = f"pods of the newest template are not in service after {goal.policy.register_deadline_s} s: {told}"
         return stopped(goal, f"{why}. {count} of the earlier one were not replaced")
     begun = tuple(each for each in old.ours if each.kind in {Kind.LEAVING, Kind.OURS})
-    batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, state.spec.replicas))
+    batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, number))
     if not batch:
         told = "; ".join(fault for _, fault in away[:3]) or "the operator makes new pods"
         return Wait(f"{len(old.ours)} pods are still to be replaced; {told}")
-    over = [] if begun else over_limits(goal.policy.limits, seen.now, _jobs(old), len(batch), state.spec.replicas)
+    over = [] if begun else over_limits(goal.policy.limits, seen.now, _jobs(old), len(batch), number)
     if over:
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
-    used = names_in_use(seen, goal.owner, state.spec.replicas, {each.name for each in batch})
+    used = names_in_use(seen, goal.owner, number, {each.name for each in batch})
     if used:
         return steps.wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
@@ -221,8 +225,9 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     old = tuple(pod for pod in seen.pods if pod.name not in going and (every or pod.name in seen.outdated))
     if not old:
         return None
-    most = batch_size(at_once(settings.max_unavailable, state.spec.replicas), settings.policy, state.spec.replicas)
-    plan = DrainPlan(settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0)
+    number = daemons.asked(seen)
+    most = batch_size(at_once(settings.max_unavailable, number), settings.policy, number)
+    plan = DrainPlan(settings.owner.nodeset, number, number, 0)
     if seen.cluster is None:
         names = sorted(pod.name for pod in old)
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
@@ -235,7 +240,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     held = [in_words(each) for each in found.held]
     warnings = (*held, *_keeps_records(found), *_new_operator(settings, olds))
     batch = choose(found.ours, max(len(found.ours) - most, 0))
-    over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), state.spec.replicas)
+    over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), number)
     blocks = (*frozen(state), *foreign_gates(seen.pods, settings.owner))
     plan = replace(plan, selected=found.ours, blocks=blocks, over=over, warnings=warnings)
     text = _text(sorted(names), seen, most, plan)
@@ -274,7 +279,10 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
 
 
 def _template_changes(settings: GateSettings, state: NodeSet) -> bool:
-    """Whether the update writes another template. An update that ended before its rollout did has written it already."""
+    """Whether the update writes another template. An update that ended before its rollout did has written it already. Which
+    Kubernetes nodes fit is part of it, too: the operator hashes it (``getPatch``)."""
+    if settings.selection is not None and state.has_pods and selection_of(state) != settings.selection:
+        return True
     return bool(state.template) and state.template != settings.template
 
 

@@ -13,9 +13,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.closed import Record
+from slinky_iac.drain.daemons import SetSelection, asked, going
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
-from slinky_iac.drain.members import members_step, not_in_service, undo_steps, unreturnable
+from slinky_iac.drain.members import members_step, not_in_service, told_of_fit, undo_steps, unreturnable
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Goal, Observation, Step, Stop, Wait
@@ -27,6 +28,8 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.words import counted, iso, named, touched
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
+from slinky_iac.kube.selection import selection_of
+from slinky_iac.selection import Selection, Selects
 from slinky_iac.slurmrest.concurrent_calls import several
 
 UNDO_LOOKS: Final = 30
@@ -80,6 +83,8 @@ class ScaleTask(NodeSetTask):
         drained = f"; drained for it: {named(self.met.nodes)}" if self.met.nodes else ""
         if state is None:
             return f"the NodeSet is removed{drained}"
+        if self.goal.selects is not None:
+            return f"{asked(seen)} Kubernetes nodes fit{drained}"
         return f"replicas are {state.spec.replicas}{drained}"
 
     def undo(self) -> None:
@@ -105,7 +110,7 @@ class ScaleTask(NodeSetTask):
     def _accounts_first(self, seen: Observation, step: Step) -> Step:
         """A step that ends pods, once no job runs there by slurmdbd where slurmctld has no record of their nodes."""
         match step:
-            case protocol.SetReplicas(pods=going) | protocol.DeleteNodeSet(pods=going):
+            case protocol.SetReplicas(pods=going) | SetSelection(pods=going) | protocol.DeleteNodeSet(pods=going):
                 ending = set(going)
             case protocol.DeletePods(pods):
                 ending = {each.pod for each in pods}
@@ -234,9 +239,8 @@ class UndoTask(NodeSetTask):
 
 
 def settle(session: Session, settings: GateSettings, *, first: bool = False) -> Met:
-    """Bring the NodeSet to the number of replicas that is asked for, and give back what is left of an earlier run.
-
-    Nodes selected for removal are drained first. An autoscaler's number is written only where the NodeSet is new
+    """Bring the NodeSet to its number of replicas, or to its machines, and give back what is left of an earlier run. Nodes
+    selected for removal are drained first. An autoscaler's number is written only where the NodeSet is new
     (``first``): after that the gate drains down to the maximum and the autoscaler lowers the number. Returns the nodes that
     it drained and the jobs that it met there.
 
@@ -249,6 +253,9 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
     met = Met(settings.owner)
+    if settings.selection is not None:
+        drive(ScaleTask(session, settings, _select_goal(session, settings, state, settings.selection), met))
+        return met
     with standing_still(session, settings, state.spec.replicas) as still:
         state = session.nodeset(settings.resource) or state  # the autoscaler may have written it until then
         drive(ScaleTask(session, settings, _scale_goal(session, settings, state, first=first, still=still), met))
@@ -266,6 +273,15 @@ def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, fir
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
 
 
+def _select_goal(session: Session, settings: GateSettings, state: NodeSet, wanted: Selection) -> Goal:
+    """What this run wants of which Kubernetes nodes fit, from the live NodeSet."""
+    pods = session.kube.pods_of(settings.reach.namespace, state)
+    look = Observation(session.now(), settings.version, pods, state, machines=session.kube.machines())
+    left = len(pods) - len(going(look, wanted))
+    goal = _goal(session, settings, len(pods), left, f"machines that fit {len(pods)}->{left}")
+    return replace(goal, selects=Selects(wanted, selection_of(state)))
+
+
 def roll(session: Session, settings: GateSettings, met: Met | None = None) -> None:
     """Replace the pods of an earlier template, drained, batch by batch; nothing where the strategy leaves it to others.
 
@@ -277,10 +293,10 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
     if not session.may_be_outdated(settings.resource):
         return
-    current = state.spec.replicas
-    goal = replace(
-        _goal(session, settings, current, current, "rollout"), deadline_at=session.now() + settings.policy.deadline_s
-    )
+    selects = None if settings.selection is None else Selects(settings.selection, selection_of(state))
+    current = state.spec.replicas if selects is None else session.surplus_pods(state, 0)
+    goal = _goal(session, settings, current, current, "rollout")
+    goal = replace(goal, deadline_at=session.now() + settings.policy.deadline_s, selects=selects)
     seen = drive(RollTask(session, settings, goal, met or Met(settings.owner)))
     if seen.cluster is not None:
         left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held
@@ -345,11 +361,13 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 def await_members(session: Session, settings: GateSettings) -> Observation:
     """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld; the whole look that
-    shows it.
+    shows it. In DaemonSet mode none may fit, which is said.
 
     With an autoscaler, however many it asks for now. Raises DrainDeadline naming each pod that isn't there, and why.
     """
     seen = drive(MembersTask(session, settings))
+    for text in told_of_fit(seen, settings):
+        session.report(text, severity="warning", keep=True)
     session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
     return seen
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
+from slinky_iac.drain.daemons import going
 from slinky_iac.drain.free import Free, NotHeld, Unknown, Verdict, said, verdict
 from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
@@ -160,9 +161,12 @@ class ScaleInState:
 
 
 def judge(seen: Observation, goal: Goal, cluster: ClusterView) -> ScaleInState:
-    """Judge a look. In a teardown every pod is selected."""
+    """Judge a look. In a teardown every pod is selected; in DaemonSet mode all whose Kubernetes nodes no longer fit."""
     candidates = assess(seen.pods, cluster, seen.now, goal.owner)
-    return staged(seen, goal, cluster, choose(candidates, 0 if goal.teardown else goal.target))
+    if goal.selects is None or goal.teardown:
+        return staged(seen, goal, cluster, choose(candidates, 0 if goal.teardown else goal.target))
+    leaving = going(seen, goal.selects.wanted)
+    return staged(seen, goal, cluster, choose([each for each in candidates if each.name in leaving], 0))
 
 
 def staged(seen: Observation, goal: Goal, cluster: ClusterView, selected: tuple[Candidate, ...]) -> ScaleInState:

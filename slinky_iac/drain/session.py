@@ -15,8 +15,9 @@ from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import one_look, protocol
+from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.free import LEFT_BEHIND
-from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod
+from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod, selects_as_seen
 from slinky_iac.drain.lease import THIS_RUN, ThisRun
 from slinky_iac.drain.losses import named_by
 from slinky_iac.drain.observe import Answers, Look, look
@@ -38,6 +39,7 @@ from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.drains import BulkResult, Outcome
 from slinky_iac.slurmrest.lists import NodesAnswer
 
+Writes = protocol.SetReplicas | SetSelection | protocol.DeleteNodeSet | protocol.RevokePermit
 RECENT_S: Final = 2.0
 """Age up to which a drain is sent by the look's own list of nodes."""
 
@@ -121,8 +123,7 @@ class Session(Connection):
         return bool(pods) and (unseen or any(pod.revision != state.revision for pod in pods))
 
     def observe(self, settings: GateSettings, *, queue: bool = False) -> Observation:
-        """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes' is
-        an error, for without pods nothing can be said at all.
+        """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of it; Kubernetes' is an error.
 
         ``queue``: for a plan, with jobs that wait too, and from one look of this process for all NodeSets
         (:mod:`slinky_iac.drain.one_look`). What acts rests on a look of its own.
@@ -155,7 +156,7 @@ class Session(Connection):
                 self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
             case protocol.Release(pods):
                 self._annotate({each.pod: _released(each) for each in pods})
-            case protocol.SetReplicas() | protocol.DeleteNodeSet() | protocol.RevokePermit():
+            case protocol.SetReplicas() | SetSelection() | protocol.DeleteNodeSet() | protocol.RevokePermit():
                 self._write(step)
             case protocol.PauseScaler() | protocol.ResumeScaler():
                 self._write_scaler(step)
@@ -223,18 +224,14 @@ class Session(Connection):
         wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
         scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
 
-    def _write(self, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
-        """Write or delete the NodeSet, if all that the last look concluded from is still so; its end is the next look's
-        matter.
-
-        Raises KubeConflict where it isn't, or where others write the NodeSet faster than it can be read and written.
-        """
-        replicas = step.replicas if isinstance(step, protocol.SetReplicas) else 0
+    def _write(self, step: Writes) -> None:
+        """Write or delete the NodeSet, if all that the last look concluded from is still so. Raises KubeConflict where it
+        isn't, or where others write the NodeSet faster than it can be read and written."""
         for left in reversed(range(TRIES)):
             try:
-                state = self._as_seen(replicas)
+                state = self._as_seen(step)
             except KubeNotFound:
-                if isinstance(step, protocol.SetReplicas):
+                if isinstance(step, protocol.SetReplicas | SetSelection):
                     raise
                 return  # gone, and a permission on it too
             try:
@@ -245,18 +242,23 @@ class Session(Connection):
             else:
                 return
 
-    def _as_seen(self, replicas: int) -> NodeSet:
+    def _as_seen(self, step: Writes) -> NodeSet:
         """The NodeSet of the last look as it is at this moment. Raises KubeConflict where it or its pods changed."""
         seen, namespace = self._seen, self.reach.namespace
         if seen is None or seen.nodeset is None:
             raise AssertionError("a NodeSet is written only after a look at it")
         state = self.kube.nodeset(namespace, seen.nodeset.name)
-        if not as_seen(seen, state, self.kube.pods_of(namespace, state), replicas):
+        pods = self.kube.pods_of(namespace, state)
+        if isinstance(step, SetSelection):
+            same = selects_as_seen(seen, state, pods, self.kube.machines(), step.selection)
+        else:
+            same = as_seen(seen, state, pods, step.replicas if isinstance(step, protocol.SetReplicas) else 0)
+        if not same:
             changed = f"NodeSet {namespace}/{state.name} or its pods changed during the look. Look again"
             raise KubeConflict(changed, status=409)
         return state
 
-    def _write_on(self, state: NodeSet, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
+    def _write_on(self, state: NodeSet, step: Writes) -> None:
         namespace = self.reach.namespace
         if isinstance(step, protocol.RevokePermit):
             self._permit(state, None)
@@ -265,6 +267,9 @@ class Session(Connection):
             state = self._permit(state, names.permit_to_delete(state.metadata.generation))
             with suppress(KubeNotFound):
                 self.kube.delete_nodeset(namespace, state)
+            return
+        if isinstance(step, SetSelection):
+            self.kube.set_selection(namespace, state, step.selection)
             return
         if step.replicas < state.spec.replicas:
             state = self._permit(state, names.permit_to_scale(step.replicas, state.metadata.generation))

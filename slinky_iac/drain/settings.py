@@ -1,8 +1,7 @@
 """What a gate's props say, as frozen values. The props are in users' state files: a wire format with a number.
 
-A destroy reads them with no program running, so everything a drain needs is here, the policy included (how long it waits,
-what happens then, what may be touched at all), except secrets: the JWT key is read from its Kubernetes Secret when it is
-used, and so follows a rotation and is in no state file.
+A destroy reads them with no program running, so everything a drain needs is here, the policy included, except secrets: the
+JWT key is read from its Kubernetes Secret when it is used, and so follows a rotation and is in no state file.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.selection import DAEMON, Selection
 from slinky_iac.text import printable
 
 if TYPE_CHECKING:  # every program imports this module, and the types of Slurm take a while
@@ -68,8 +68,8 @@ class DrainPolicy:
     """Between signal and cancel."""
     signal: Signal = "SIGTERM"
     max_at_once: Annotated[int, _whole(1, 1_000_000)] | None = None
-    """Nodes that hold a drain of ours while jobs still run on them; the others follow as these get free. Nodes that are
-    free already stay drained until all are, since replicas are lowered in one write; they don't count."""
+    """Nodes that hold a drain of ours while jobs still run on them; the others follow as these get free. Those that are free
+    already stay drained until all are, and don't count."""
     register_deadline_s: Seconds = 300
     """How long a new node may take to register."""
     poll_s: Annotated[int, _whole(1, 3600)] = 2
@@ -179,7 +179,7 @@ class Owner:
 
     @property
     def text(self) -> str:
-        """``stack/nodeset``, as tags have it."""
+        """As tags have it."""
         return f"{self.stack}/{self.nodeset}"
 
     @property
@@ -243,18 +243,20 @@ class GateSettings(Settings):
     scaler: Literal["stack", "autoscaler"]
     version: OperatorVersion
     updates: str = OPERATORS
-    """Who replaces pods of an earlier template: ``updateStrategy.type`` of the configuration."""
+    """Who replaces pods of an earlier template: ``updateStrategy.type``."""
     max_unavailable: int | str = 1
     template: str = ""
-    """Digest of what pods are made from, to tell in a preview that it changes."""
+    """Digest of what pods are made from."""
     autoscaler: str = ""
     """Name of the ScaledObject that the stack makes for it; ``""`` where it makes none."""
     leaving: str = ""
-    """Name of the ScaledObject that it had, and that the engine removes after this update: the number is the stack's now."""
+    """Name of the ScaledObject that it had, and that the engine removes after this update."""
     step: int = 1
     """Nodes that it asks for at once for jobs of one node."""
     least: int = 0
     """Fewest replicas that it asks for."""
+    selection: Selection | None = None
+    """With ``scalingMode: DaemonSet``, which Kubernetes nodes fit; no number is used then."""
 
     @property
     def rolls(self) -> bool:
@@ -292,12 +294,13 @@ class GateSettings(Settings):
             leaving=str(props.get(LEAVING) or ""),
             step=int(props.get("autoscalerStep") or 1),
             least=int(props.get("autoscalerMinimum") or 0),
+            selection=Selection.of(props["selection"]) if props.get("scalingMode") == DAEMON else None,
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideSettings(Settings):
-    """The gate of the bare-metal slurmd hosts: which are held, which are not."""
+    """The gate of the bare-metal slurmd hosts."""
 
     controller: str
     held: tuple[str, ...]
@@ -373,7 +376,6 @@ _REACH: Final = {
     "user": "slurmUser",
 }
 REACH_PROPS: Final = tuple(_REACH.values())
-"""Props that say how to reach things."""
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:

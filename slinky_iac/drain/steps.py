@@ -38,6 +38,8 @@ moment between the last look and the operator's next one):
   Kubernetes after the look while a slurmd of its own was in Slurm.
 * R6 a job whose ``--nodelist`` names a node is submitted between the last look and the end of that node's record: slurmctld
   takes it, since the node is only drained, and ends it. So does a person who opens a partition in that moment.
+* R7 (DaemonSet mode) a machine's labels or taints change between the last look and the operator's next one: the operator
+  then removes another pod, or one less. It drains by its own rule first, as after each such change without a gate.
 """
 
 from __future__ import annotations
@@ -46,15 +48,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import holds, members, protocol, tags
+from slinky_iac.drain import daemons, holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind
-from slinky_iac.drain.free import Free, names_in_use
+from slinky_iac.drain.free import Free, names_in_use, names_taken
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.selection import Selects
 
 FIRST_ANSWER_S: Final = 60
 """How long the first pods of a NodeSet wait for an answer from Slurm."""
@@ -79,6 +82,8 @@ def _towards(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
         return _teardown_step(seen, goal, cluster)
     if state is None:
         return gone()
+    if goal.selects is not None:
+        return _select_step(seen, goal, cluster, state, goal.selects)
     return (_raise_step if goal.target >= goal.current else _scale_in_step)(seen, goal, cluster, state)
 
 
@@ -88,7 +93,7 @@ def refused(state: NodeSet, goal: Goal) -> Stop | None:
         return Stop(
             f"{state.frozen_in_words}. Nothing more was changed. Run this command again when the freeze is lifted", "blocked"
         )
-    if not goal.teardown and (why := other_mode(state)):
+    if not goal.teardown and (why := other_mode(state, on_each=goal.selects is not None)):
         return Stop(f"{why}. Nothing was changed", "blocked")
     if state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
@@ -99,7 +104,7 @@ def _first_pods(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
     """A NodeSet without pods is raised without an answer from Slurm, after a wait for one: slurmrestd may still be starting,
     and only it could tell that the names are in use."""
     empty = not seen.pods and state.spec.replicas == goal.current < goal.target
-    if not empty or not goal.writes or seen.cluster is not None:
+    if not empty or not goal.writes or seen.cluster is not None or goal.selects is not None:
         return None
     began = goal.deadline_at - goal.policy.register_deadline_s
     if seen.now < began + FIRST_ANSWER_S:
@@ -145,12 +150,51 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     stage = judge(seen, goal, cluster)
     if not stage.selected and not goal.writes:
         return _release_step(seen, goal, ())
-    begun = _over_limits(stage, state) or _prepare(stage)
+    begun = _over_limits(stage, state.spec.replicas) or _prepare(stage)
     cordon = None if begun or goal.writes else _cordon(stage)  # an autoscaler may lower its number at any moment
     return begun or cordon or _wait_for_jobs(stage) or _hand_over(stage)
 
 
-def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
+def _select_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet, wish: Selects) -> Step:
+    """Drain the nodes whose machines no longer fit, then write which fit. The operator has no ranking here: the mark says
+    whose the drain is, and its cost has no effect."""
+    live = daemons.live_selection(seen)
+    if live == wish.wanted:  # written already
+        doomed = tuple(sorted(daemons.going(seen, wish.wanted)))
+        return holds.handed_over(judge(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
+    blocks = [*state_blocks(seen, state, goal.owner)]
+    if live != wish.began:
+        blocks = [
+            f"which Kubernetes nodes fit {state.name} was written by another client since this run began: nothing more was"
+            " changed. Find out which, then run `pulumi up` again"
+        ]
+    if blocks:
+        return Stop("; ".join(blocks), "blocked")
+    stage = judge(seen, goal, cluster)
+    why = another_slurm(goal, cluster) or (operator_blind(seen, state) if stage.selected else "")
+    if why:
+        return wait(seen, goal, why)
+    if not stage.selected:
+        step = _release_step(seen, goal, ())
+        return _written(seen, goal, wish, ()) if isinstance(step, Done) else step
+    return _over_limits(stage, len(seen.pods)) or _prepare(stage) or _wait_for_jobs(stage) or _select(stage, wish)
+
+
+def _select(stage: ScaleInState, wish: Selects) -> Step:
+    """The write of the selection, if the operator sees what we see of the nodes that go."""
+    if unaware := stage.operator_unaware():
+        return until_seen(stage, unaware)
+    selected = tuple(each.name for each in stage.selected)
+    step = _cordon(stage) or holds.handed_over(stage, selected)
+    return step or _written(stage.seen, stage.goal, wish, selected)
+
+
+def _written(seen: Observation, goal: Goal, wish: Selects, pods: tuple[str, ...]) -> Step:
+    used = names_taken(seen, goal.owner, daemons.coming(seen, wish.wanted))
+    return wait(seen, goal, used) if used else daemons.SetSelection(wish.wanted, pods)
+
+
+def _over_limits(stage: ScaleInState, current: int) -> Step | None:
     """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
 
     Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues.
@@ -159,7 +203,7 @@ def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     if any(each.kind is Kind.OURS or tags.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
     jobs = (job for each in stage.selected for job in each.jobs)
-    found = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), state.spec.replicas)
+    found = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), current)
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
@@ -192,7 +236,7 @@ def in_flight(seen: Observation, state: NodeSet) -> str:
     of "drained", in which a suspended job is none.
     """
     surplus = len(seen.pods) - state.spec.replicas
-    if surplus <= 0:
+    if surplus <= 0 or daemons.live_selection(seen) is not None:  # which pods go there, no mark of ours changes
         return ""
     return f"an earlier scale-in isn't over: {surplus} pod(s) more than the {state.spec.replicas} that {state.name} asks for"
 
@@ -271,7 +315,8 @@ def _wait_for_jobs(stage: ScaleInState) -> Step | None:
     if stage.seen.now >= stage.goal.deadline_at:
         return deadline_step(stage)
     goal = stage.goal
-    then = "the NodeSet is deleted" if goal.teardown else f"replicas go from {goal.current} to {goal.target}"
+    then = f"replicas go from {goal.current} to {goal.target}" if goal.selects is None else "their machines no longer fit"
+    then = "the NodeSet is deleted" if goal.teardown else then
     return holds.noted(stage) or Wait(stage.waiting(then), stage.progress())
 
 

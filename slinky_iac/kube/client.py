@@ -13,7 +13,9 @@ from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube import resources
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
 from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
-from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, GROUP, LABEL_INSTANCE, permit_to_configure
+from slinky_iac.kube.selection import Machine, written
+from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, GROUP, LABEL_INSTANCE, permit_to_configure, permit_to_select
+from slinky_iac.selection import DAEMON, Selection
 
 WORKERS: Final = "app.kubernetes.io/name=slurmd"
 """Labels that the pods of every NodeSet have, as a selector."""
@@ -151,6 +153,18 @@ class KubeClient(KubeRequests):
         """
         return self._patch_nodeset(namespace, state, {"spec": {"replicas": replicas}})
 
+    def set_selection(self, namespace: str, state: NodeSet, selection: Selection) -> NodeSet:
+        """Bring exactly the NodeSet that was looked at into DaemonSet mode with this selection, in one patch with its
+        permission; returns it as it is then. Raises what :meth:`annotate_nodeset` raises."""
+        fields = merge_patch(written(state).fields, selection.fields)
+        permit = {ANNOTATION_PERMIT: permit_to_select(state.metadata.generation)}
+        spec = {"scalingMode": DAEMON, "template": {"spec": fields}}
+        return self._patch_nodeset(namespace, state, {"metadata": {"annotations": permit}, "spec": spec})
+
+    def machines(self) -> tuple[Machine, ...]:
+        """All Kubernetes nodes, with their labels and taints. Raises what the client raises."""
+        return self.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes")
+
     def delete_nodeset(self, namespace: str, state: NodeSet) -> None:
         """Delete exactly the NodeSet that was looked at. It stays, with a deletion timestamp, until its pods are gone.
 
@@ -251,6 +265,18 @@ class KubeClient(KubeRequests):
             self.patch(path, found.metadata, {"data": dict(data)}, what)
         else:
             self._answer("DELETE", path, what, json={"preconditions": exactly(found.metadata)})
+
+
+def merge_patch(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, object]:
+    """The JSON merge patch (RFC 7396) that makes ``before`` to ``after``: what is to go is null."""
+    found: dict[str, object] = {key: None for key in before.keys() - after.keys()}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            found[key] = merge_patch(old, value)
+        elif old != value or key not in before:
+            found[key] = value
+    return found
 
 
 def controlled(nodeset: NodeSet, pods: Iterable[Pod]) -> tuple[Pod, ...]:

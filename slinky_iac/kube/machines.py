@@ -70,7 +70,7 @@ def names_for_new_pods(kube: KubeClient, namespace: str, nodeset: NodeSet) -> fr
     """Kubernetes nodes on which a new pod of the NodeSet may come: those with the labels of its nodeSelector, without a pod
     of any NodeSet of its namespace. Affinity and taints aren't judged, so there may be fewer. Raises what the client
     raises."""
-    wanted = nodeset.spec.template.spec.node_selector.items()
+    wanted = (nodeset.spec.template.spec.node_selector or {}).items()
     taken = {pod.spec.node_name for pod in kube.worker_pods(namespace)}
     return frozenset(name for name, each in machines(kube).items() if wanted <= each.metadata.labels.items()) - taken
 

@@ -1,8 +1,8 @@
 """Kubernetes' and slurm-operator's objects as the API server writes them, read straight from its JSON, frozen, by their own
 names (``pod.metadata.name``); what this program derives from them is a property.
 
-Sources: slurm-operator ``api/v1beta1/*_types.go``, ``well_known.go``, ``internal/controller/nodeset/utils/utils.go`` (node
-names), ``slurmcontrol.go`` (pod conditions). Fields without a default must be there; others not read here are ignored.
+Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go`` (node names), ``slurmcontrol.go`` (pod conditions).
+Fields without a default must be there; others not read here are ignored.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ class PodSpec(Wire, frozen=True):
     """Kubernetes node; empty while unscheduled."""
     hostname: str = ""
     host_network: bool = False
+    affinity: dict[str, Any] | None = None
 
     def host_name(self, pod: str) -> str:
         """What a process in the pod of this name sees as its host's name; ``""`` on the host network while unscheduled."""
@@ -198,7 +199,8 @@ class Pod(Wire, frozen=True, dict=True):
     @property
     def slurm_node(self) -> str:
         """The Slurm node that this pod's slurmd registers as (operator's utils.go, GetSlurmNodeName)."""
-        return self.spec.host_name(self.name)
+        on_each = self.metadata.labels.get(names.LABEL_SCALING_MODE) == "DaemonSet" and self.spec.hostname != ""
+        return self.spec.hostname if on_each else self.spec.host_name(self.name)
 
     @cached_property
     def ordinal(self) -> int:
@@ -222,21 +224,18 @@ class Pod(Wire, frozen=True, dict=True):
 
     @cached_property
     def slurm_states(self) -> frozenset[str]:
-        """Its node's states in the operator's own look at Slurm, up to 30 s old: ``{"IDLE", "NOT_RESPONDING"}``."""
+        """Its node's states in the operator's own look at Slurm, up to 30 s old."""
         return frozenset(map(_slurm_name, self._operator_saw))
 
     @property
     def slurm_reason(self) -> str:
         """The drain reason in that look."""
-        drain = self._operator_saw.get("Drain")
-        return "" if drain is None else drain.message
+        return self._operator_saw["Drain"].message if "Drain" in self._operator_saw else ""
 
     @property
     def _operator_saw(self) -> dict[str, Condition]:
-        found = (
-            each for each in self.status.conditions if each.status == "True" and each.type.startswith(names.CONDITION_PREFIX)
-        )
-        return {each.type.removeprefix(names.CONDITION_PREFIX): each for each in found}
+        prefix, true = names.CONDITION_PREFIX, (each for each in self.status.conditions if each.status == "True")
+        return {each.type.removeprefix(prefix): each for each in true if each.type.startswith(prefix)}
 
     @property
     def revision(self) -> str:
@@ -265,8 +264,7 @@ class Pod(Wire, frozen=True, dict=True):
 
     @cached_property
     def deadline(self) -> int | None:
-        """``pod-deadline``, written by the operator from the jobs' ends. None when absent, or where it can't be read, which
-        the operator takes for none too."""
+        """``pod-deadline``, by the operator from the jobs' ends; None when absent or unreadable, as for the operator."""
         text = self.metadata.annotations.get(names.ANNOTATION_POD_DEADLINE)
         try:
             moment = datetime.fromisoformat(text or "")
@@ -300,7 +298,9 @@ class OwnPartition(Wire, frozen=True):
 
 class _TemplateSpec(Wire, frozen=True):
     host_network: bool = False
-    node_selector: dict[str, str] = {}
+    node_selector: dict[str, str] | None = None
+    affinity: dict[str, Any] | None = None
+    tolerations: list[dict[str, Any]] | None = None
 
 
 class _Template(Wire, frozen=True):
@@ -322,6 +322,7 @@ class _NodeSetStatus(Wire, frozen=True):
     observed_generation: int = 0
     node_set_hash: str = ""
     selector: str = ""
+    desired: int = 0  # machines that fit, with DaemonSet
 
 
 class NodeSet(Wire, frozen=True):
@@ -373,16 +374,15 @@ class NodeSet(Wire, frozen=True):
     @property
     def frozen_in_words(self) -> str:
         """That nothing may change it, and the command that lifts that; ``""`` where it may be changed."""
-        if self.frozen is None:
-            return ""
-        key = names.ANNOTATION_FREEZE
+        key, text = names.ANNOTATION_FREEZE, self.frozen
         lift = f"kubectl annotate nodesets.{names.GROUP} -n {self.metadata.namespace} {self.name} {key}-"
-        return f"{self.name} is frozen by its annotation {key} ({self.frozen or 'no text'}); `{lift}` lifts it"
+        return (
+            "" if text is None else f"{self.name} is frozen by its annotation {key} ({text or 'no text'}); `{lift}` lifts it"
+        )
 
     @property
     def permitted(self) -> bool:
-        """A gate has permitted a number or the deletion, and nothing was written since: the fence in the API server still
-        lets it through."""
+        """A gate has permitted a write or the deletion, and nothing was written since: the fence still lets it through."""
         return names.permit_holds(self.metadata.annotations.get(names.ANNOTATION_PERMIT, ""), self.metadata.generation)
 
     @property
@@ -392,7 +392,8 @@ class NodeSet(Wire, frozen=True):
 
     def rolling(self, pods: int) -> bool:
         """Whether a rolling update is on: fewer up-to-date pods than pods."""
-        return not self.on_delete and self.status.updated_replicas < min(pods, self.spec.replicas)
+        most = pods if self.spec.scaling_mode == "DaemonSet" else min(pods, self.spec.replicas)
+        return not self.on_delete and self.status.updated_replicas < most
 
 
 def _slurm_name(camel: str) -> str:

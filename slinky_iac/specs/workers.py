@@ -10,6 +10,7 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.adopted import kept
+from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.keys.catalogue import SLURM
@@ -50,7 +51,8 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
-    """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
+    """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py), or with DaemonSet the mode
+    and which Kubernetes nodes fit (docs/adr/0032)."""
     volumes = _volumes(nodeset)
     if (bundle := config.bundle_of(SLURM)) is not None:
         volumes.append({"name": JWKS_VOLUME, "secret": {"secretName": bundle.name, "defaultMode": 0o600}})
@@ -62,7 +64,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
         "replicas": 0,
         "slurmd": container(config, image, _slurmd(config, nodeset)),
         "logfile": sidecar(config),
-        "template": noted(config, template(config, nodeset.pod, filled(pod))),
+        "template": noted(config, template(config, _placed(nodeset), filled(pod))),
         "partition": _partition(config, nodeset),
         "updateStrategy": _update_strategy(nodeset),
         "extraConf": pairs(nodeset.slurmd_conf),
@@ -72,6 +74,12 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
         spec["ssh"] = {"enabled": True, **more}
     own = names.nodeset_resource(config.cluster.resource_name, name)
     return kept(config.adopted, "NodeSet", own, with_raw(filled(spec), nodeset.raw, "slurmd"))
+
+
+def _placed(nodeset: NodeSet) -> PodSettings:
+    """The pod's settings without those that only a gate writes."""
+    gated: dict[str, object] = {"node_selector": {}, "affinity": {}, "tolerations": ()}
+    return nodeset.pod.model_copy(update=gated) if nodeset.on_each_node else nodeset.pod
 
 
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:

@@ -1,0 +1,84 @@
+"""Pods of a NodeSet in DaemonSet mode: which ones the operator removes by a selection, and how many it is to have. Pure.
+
+Which pods go follows from the Kubernetes nodes alone (:mod:`slinky_iac.kube.selection`), so there is no ranking, and no pod
+goes in the place of another. A NodeSet with a number of pods is judged by its number here, so that callers have no branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from slinky_iac.drain.protocol import Observation, Step
+from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.selection import Machine, fits, machine_of, selection_of
+from slinky_iac.selection import Selection
+
+
+@dataclass(frozen=True)
+class SetSelection(Step):
+    """Write which Kubernetes nodes fit, with ``scalingMode: DaemonSet``, if the NodeSet is still the one of this look and
+    the Kubernetes nodes still mean the same pods."""
+
+    selection: Selection
+    pods: tuple[str, ...] = ()
+    """Pods that the operator will delete."""
+
+    @property
+    def words(self) -> str:
+        return "writing which Kubernetes nodes fit"
+
+
+def live_selection(seen: Observation) -> Selection | None:
+    """The selection as it is; None where the NodeSet is not in DaemonSet mode."""
+    return None if seen.nodeset is None else selection_of(seen.nodeset)
+
+
+def going(seen: Observation, selection: Selection, pods: Iterable[Pod] | None = None) -> frozenset[str]:
+    """Pods that the operator deletes where this is the selection. A pod whose Kubernetes node is unknown is one of them: it
+    may come back without fitting."""
+    machines = _machines(seen)
+    stays = {name for name, each in machines.items() if fits(selection, each)[1]}
+    return frozenset(pod.name for pod in (seen.pods if pods is None else pods) if machine_of(pod) not in stays)
+
+
+def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:
+    """Kubernetes nodes that get a pod where this is the selection: they fit, and have none that stays."""
+    there = {machine_of(pod) for pod in seen.pods if not pod.terminating}
+    return tuple(each for name, each in _machines(seen).items() if name not in there and fits(selection, each)[0])
+
+
+def removed(seen: Observation) -> frozenset[str]:
+    """Pods that the operator deletes as the NodeSet stands, or may delete."""
+    if seen.nodeset is None:
+        return frozenset()
+    selection = selection_of(seen.nodeset)
+    if selection is not None:
+        return going(seen, selection)
+    found = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
+    return frozenset(found.victims) | found.uncertain
+
+
+def asked(seen: Observation) -> int:
+    """Pods that the NodeSet is to have as it stands."""
+    if seen.nodeset is None:
+        return 0
+    selection = selection_of(seen.nodeset)
+    if selection is None:
+        return seen.nodeset.spec.replicas
+    there = {machine_of(pod) for pod in seen.pods}
+    judged = ((name, fits(selection, each)) for name, each in _machines(seen).items())
+    return sum(1 for name, (should, stays) in judged if should or (stays and name in there))
+
+
+def surplus(seen: Observation) -> int:
+    """Pods over what is asked for, terminating ones included."""
+    return max(len(seen.pods) - asked(seen), 0)
+
+
+def _machines(seen: Observation) -> Mapping[str, Machine]:
+    """By name. Raises AssertionError where they weren't asked for: a look at such a NodeSet has them."""
+    if seen.machines is None:
+        raise AssertionError("a NodeSet in DaemonSet mode is judged only with the Kubernetes nodes")
+    return {each.name: each for each in seen.machines}
