@@ -13,7 +13,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.selection import faults
 
 
-def on_each_node(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+def on_each_node(config: StackConfig, _secrets: frozenset[str]) -> Iterator[Finding]:
     """What a NodeSet without a number can't have."""
     for name, nodeset in config.nodesets.items():
         if not nodeset.on_each_node:

@@ -52,6 +52,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
         rows.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is not Use.PREFLIGHT and any(nodeset.pod.host_network for nodeset in config.nodesets.values()):
         rows.append(Right(CORE, "nodes", ("list",), "whether a new pod on the host network takes a Slurm node over"))
+    if use is not Use.PREFLIGHT and any(nodeset.on_each_node for nodeset in config.nodesets.values()):
+        rows.append(Right(CORE, "nodes", ("list",), "which Kubernetes nodes fit a NodeSet in DaemonSet mode"))
     if use is Use.APPLY:
         if config.auth.makes_daemons:
             own = ("slurm-operator",)

@@ -16,7 +16,7 @@ from slinky_iac.specs.shared import Spec
 
 _USER: Final = "request.userInfo.username"
 _WORKERS: Final[Spec] = {
-    "objectSelector": {"matchExpressions": [{"key": names.LABEL_POD_INDEX, "operator": "Exists"}]},
+    "objectSelector": {"matchLabels": {names.LABEL_NAME: "slurmd"}},
     "resourceRules": [rule("", ["pods"], "DELETE")],
 }
 """Deletions of worker pods. The selector spares other pods of the namespace what a policy costs."""
@@ -116,6 +116,7 @@ def pods(config: StackConfig, scaled: str) -> Policy:
     namespace = config.cluster.namespace
     name = policy_name(namespace, config.cluster.resource_name, "pods")
     lowered = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
+    selected = f"'{names.PERMIT_SELECT}{names.PERMIT_AT}'"
     spec: Spec = {
         "failurePolicy": "Fail",
         "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
@@ -138,7 +139,8 @@ def pods(config: StackConfig, scaled: str) -> Policy:
             {
                 "name": "seen",
                 "expression": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
-                f" {permit('params')} == {lowered} + string(params.metadata.generation - 1)",
+                f" {permit('params')} == {lowered} + string(params.metadata.generation - 1) ||"
+                f" {permit('params')} == {selected} + string(params.metadata.generation - 1)",
             },
             {
                 "name": "known",

@@ -4,9 +4,10 @@ All are refused alike: kubectl, Helm, a controller, a program of Pulumi with an 
 its permission on the NodeSet (:data:`slinky_iac.names.ANNOTATION_PERMIT`), for one number or for the deletion, and for the
 generation that it looked at.
 
-- ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go, but for an
-  autoscaler's. For the scale subresource the API server shows a Scale without annotations, labels
-  and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
+- ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go, but for an autoscaler's. In DaemonSet
+  mode it compares which Kubernetes nodes fit, in the place of the number. For the scale subresource the API server shows a
+  Scale without annotations, labels and generation, so a lower number is refused there, but for NodeSets that an autoscaler
+  owns.
 - ``controller`` compares extraConf, the tail of slurm.conf: only the Controller's gate writes it.
 - ``needed``, ``namespace`` and ``crds`` are evaluated once for each NodeSet of the namespace (``paramKind``), and let all
   through where there is none. A namespace that is deleted takes its pods with it, and without slurmrestd the operator treats
@@ -39,12 +40,25 @@ from slinky_iac.parts.fence.policy import (
 from slinky_iac.specs.shared import Spec
 
 _STRATEGY = "spec.?updateStrategy.?type.orValue('RollingUpdate')"
+_MODE = "spec.?scalingMode.orValue('StatefulSet')"
+_SELECTED = f"{permit('object')} == '{names.PERMIT_SELECT}{names.PERMIT_AT}' + variables.generation"
+_SAME_NODES = " && ".join(
+    f"object.spec.?template.?spec.?{field}.orValue({none}) == oldObject.spec.?template.?spec.?{field}.orValue({none})"
+    for field, none in (("nodeSelector", "{}"), ("affinity", "{}"), ("tolerations", "[]"))
+)
 _FIELDS = (
     (
         "scalingMode",
-        "object.spec.?scalingMode.orValue('StatefulSet') == oldObject.spec.?scalingMode.orValue('StatefulSet')",
+        # The gate of a NodeSet in DaemonSet mode writes the mode once, on one that has no pod.
+        f"object.{_MODE} == oldObject.{_MODE} || object.{_MODE} == 'DaemonSet' && variables.now == 0 && {_SELECTED}",
         "slurm-operator would remove its present pods with the jobs on them. Remove this NodeSet from nodesets in the stack"
         " and run pulumi up, which drains its nodes first",
+    ),
+    (
+        "nodeSelector, affinity or tolerations",
+        f"oldObject.{_MODE} != 'DaemonSet' || {_SAME_NODES} || {_SELECTED}",
+        "slurm-operator would remove the pods of Kubernetes nodes that no longer fit, with the jobs on them. Set pod of this"
+        " NodeSet in the stack and run pulumi up, which drains these nodes first",
     ),
     (
         "controllerRef",
