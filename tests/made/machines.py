@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from slinky_iac.kube.machines import Machine, MachineMeta
 from slinky_iac.kube.objects import ManagedFields
+from slinky_iac.kube.selection import Machine as Fitting
+from tests.made.wire import read
 
 
 def machine(name: str, labels: Mapping[str, str] | None = None, *owners: str, **claims: str) -> Machine:
@@ -16,3 +18,15 @@ def machine(name: str, labels: Mapping[str, str] | None = None, *owners: str, **
         for who, keys in claimed.items()
     )
     return Machine(MachineMeta(name=name, uid=f"uid-{name}", labels=dict(labels or {}), managed_fields=fields))
+
+
+def worker_machine(
+    name: str,
+    labels: Mapping[str, str] | None = None,
+    *taints: tuple[str, str],
+    annotations: Mapping[str, str] | None = None,
+) -> Fitting:
+    """A Kubernetes node as DaemonSet mode sees it. ``taints``: key (``key=value``) and effect of each."""
+    meta = {"name": name, "uid": f"uid-{name}", "labels": dict(labels or {}), "annotations": dict(annotations or {})}
+    listed = [{"key": key.partition("=")[0], "value": key.partition("=")[2], "effect": effect} for key, effect in taints]
+    return read(Fitting, {"metadata": meta, "spec": {"taints": listed} if listed else {}})

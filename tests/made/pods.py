@@ -34,6 +34,8 @@ def pod(
     annotations: Mapping[str, str] | None = None,
     machine: str = "k-1",
     host_network: bool = False,
+    mode: str = "",
+    affinity: Mapping[str, Any] | None = None,
 ) -> Pod:
     """A pod of a NodeSet, from what it is to look like."""
     cost = cost_text if cost_text is not None or deletion_cost is None else str(deletion_cost)
@@ -59,10 +61,19 @@ def pod(
             name,
             created=created,
             deleting=terminating,
-            labels={names.LABEL_POD_INDEX: str(ordinal), **({REVISION_LABEL: revision} if revision else {})},
+            labels={
+                **({names.LABEL_SCALING_MODE: mode} if mode else {}),
+                **({} if mode == "DaemonSet" else {names.LABEL_POD_INDEX: str(ordinal)}),
+                **({REVISION_LABEL: revision} if revision else {}),
+            },
             annotations={key: text for key, text in written.items() if text is not None},
         ),
-        "spec": {"nodeName": machine if scheduled else "", "hostname": slurm_node, "hostNetwork": host_network},
+        "spec": {
+            "nodeName": machine if scheduled else "",
+            "hostname": slurm_node,
+            "hostNetwork": host_network,
+            "affinity": affinity,
+        },
         "status": {"phase": phase, "conditions": conditions},
     }
     return read(Pod, body)

@@ -8,7 +8,10 @@ import random
 import pytest
 from hypothesis import HealthCheck, settings
 
+from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.protocol import SetReplicas
+from tests.unit.drain import daemon_machine
+from tests.unit.drain.daemon_machine import Daemons
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
 from tests.unit.drain.wider_machine import Wider
 
@@ -16,14 +19,14 @@ WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "0"))
 """Hundreds of random walks; 0: the first 30. Most faults show within the first ten, the fuzz tier goes further."""
 
 
-def walk(seed: int) -> None:
+def walk(seed: int, kind: type[Wider] = Wider, versions: tuple[str, ...] = VERSIONS) -> None:
     """A long random walk through the machine, weighted towards the ordinary course, where the narrow windows lie."""
     dice = random.Random(seed)
-    machine = Wider()
+    machine = kind()
     wide = seed % 2 == 1
     machine.asks_twice = seed % 10 == 0  # it takes a third of a walk's time
     machine.start(
-        version=dice.choice(VERSIONS),
+        version=dice.choice(versions),
         pods=dice.randint(1, 6),
         policy=dice.choice(["keep", "keep", "undo", "requeue", "cancel"]),
         at_once=dice.choice([None, None, 1, 2]),
@@ -123,9 +126,9 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
             machine.operator_syncs(dice.random() < 0.8, dice.randint(0, 1))
         elif machine.goal is not None:
             machine.step(dice.choice([0.9, 0.5, 0.0]) if dice.random() < faulty else 1.0)
-            if isinstance(machine.last, SetReplicas) and dice.random() < 0.2:
+            if isinstance(machine.last, SetReplicas | SetSelection) and dice.random() < 0.2:
                 _change_of_mind(machine, dice)
-            elif isinstance(machine.last, SetReplicas) and dice.random() < 0.3:
+            elif isinstance(machine.last, SetReplicas | SetSelection) and dice.random() < 0.3:
                 _in_the_window(machine, dice)
         machine.no_job_is_lost()
     if faulty and dice.random() < 0.3:
@@ -142,10 +145,12 @@ TestScaleIn.settings = settings(
 
 
 @pytest.mark.parametrize("hundred", range(WALKS or 1))
-def test_no_job_is_lost_on_a_hundred_random_walks(hundred):
+@pytest.mark.parametrize(("kind", "versions"), [(Wider, VERSIONS), (Daemons, daemon_machine.VERSIONS)])
+def test_no_job_is_lost_on_a_hundred_random_walks(kind, versions, hundred):
+    """By a number of pods that is lowered, and by a selection of Kubernetes nodes that shrinks."""
     for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 30)):
         try:
-            walk(seed)
+            walk(seed, kind, versions)
         except BaseException as error:
-            error.add_note(f"seed {seed}: reproduce it with walk({seed})")
+            error.add_note(f"seed {seed}: reproduce it with walk({seed}, {kind.__name__})")
             raise

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.proof import Met
 from slinky_iac.drain.protocol import DeleteNodeSet, Done, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.scale import ScaleTask
@@ -19,7 +20,7 @@ from tests.unit.drain.model import Job, Node, World
 from tests.unit.drain.model_session import settings
 from tests.unit.drain.scale_in_machine import OWNER, PICK, ScaleIn
 
-CONDITIONED = (SetReplicas, DeleteNodeSet)
+CONDITIONED = (SetReplicas, SetSelection, DeleteNodeSet)
 """Acts that Kubernetes refuses once another run has written its stamp on the NodeSet."""
 
 
