@@ -281,7 +281,8 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
 def _template_changes(settings: GateSettings, state: NodeSet) -> bool:
     """Whether the update writes another template. An update that ended before its rollout did has written it already. Which
     Kubernetes nodes fit is part of it, too: the operator hashes it (``getPatch``)."""
-    if settings.selection is not None and state.has_pods and selection_of(state) != settings.selection:
+    live = selection_of(state)
+    if None not in (settings.selection, live) and live != settings.selection:
         return True
     return bool(state.template) and state.template != settings.template
 

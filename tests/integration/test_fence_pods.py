@@ -138,6 +138,7 @@ def pod(
         "uid": uid or f"of-{owner}",
         "controller": True,
     }
+    kept = {names.LABEL_NAME: "slurmd", **kept}
     meta = {"name": name, "labels": kept, "ownerReferences": [reference]}
     spec: dict[str, Any] = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
     spec |= {"nodeName": machine} if machine else {}

@@ -15,16 +15,30 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.members import members_step
 from slinky_iac.drain.observe import look
-from slinky_iac.drain.protocol import Done, Observation, PauseScaler, Release, ResumeScaler, SetReplicas, Step, Stop, Wait
+from slinky_iac.drain.protocol import (
+    Done,
+    Observation,
+    PauseScaler,
+    Release,
+    ResumeScaler,
+    SetCosts,
+    SetReplicas,
+    Step,
+    Stop,
+    Wait,
+)
 from slinky_iac.drain.scaler_steps import ScalerView, mark, pause_step, resume_step
 from slinky_iac.drain.settings import LEAVING, DrainPolicy, GateSettings, Limits, plain_policy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.errors import KubeForbidden, KubeNotFound, SlurmrestUnreachable
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.selection import Selection, Selects
 from tests.clusters import recorded
 from tests.made import rows as slurm_rows
+from tests.made.machines import worker_machine
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
 from tests.unit.slurmrest import fake
@@ -51,6 +65,14 @@ def raises(look: Observation) -> Step:
 HOST_NETWORK = {"hostNetwork": True, "nodeSelector": {"pool": "gpu"}}
 SETTLED = seen([pod(0), pod(1)], [node(0), node(1)])
 ON_HOST = seen([pod(0)], [node(0), node(1)], nodeset=nodeset(1, template_spec=HOST_NETWORK))
+GPUS = Selection({"pool": "gpu"})
+ON_EACH = seen(
+    [pod(0)],
+    [node(0)],
+    nodeset=nodeset(0, mode="DaemonSet", on_delete=True),
+    machines=(worker_machine("k-1", {"pool": "gpu"}),),
+)
+"""A pod on k-1, which fits."""
 OBSERVED: dict[str, Difference] = {
     "now": (BUSY, replace(BUSY, now=NOW + 4000), lowers, Wait, Stop, "deadline"),
     "version": (
@@ -81,6 +103,14 @@ OBSERVED: dict[str, Difference] = {
         SetReplicas,
         Wait,
         "gpu-1 is in use in Slurm without a pod",
+    ),
+    "machines": (
+        ON_EACH,
+        replace(ON_EACH, machines=(worker_machine("k-1", {"pool": "cpu"}),)),
+        lambda look: next_step(look, goal(1, 1, selects=Selects(GPUS, Selection()))),
+        SetSelection,
+        SetCosts,
+        "",
     ),
     "cordoned": (SETTLED, replace(SETTLED, cordoned=frozenset({pod(1).name})), members, Done, Release, ""),
 }
@@ -134,6 +164,9 @@ class Kube:
     def scalers_of(self, *_: Any) -> Any:
         return self.answers["scalers"]
 
+    def machines(self) -> Any:
+        return tuple(worker_machine(name, labels) for name, labels in self.answers["machines"].items())
+
     def deployment_available(self, namespace: str, name: str) -> Any:
         assert (namespace, name) == ("slurm", "hpc-restapi")
         return self.answers["serving"]
@@ -168,6 +201,11 @@ ANSWERS: dict[str, tuple[dict[str, Any], object, object]] = {
     "autoscalers": ({"scalers": ("HPA/x",)}, (), ("HPA/x",)),
     "restapi_ready": ({"serving": 0}, True, False),
     "problem": ({"up": False}, "", "asleep"),
+    "machines": (
+        {"state": nodeset(0, mode="DaemonSet"), "machines": {"k-1": {"pool": "gpu"}}},
+        None,
+        (worker_machine("k-1", {"pool": "gpu"}),),
+    ),
     "free_machines": (GROWS, None, frozenset({"k-2"})),
     "cordoned": ({"makers": True, "pods": (pod(0), pod(1, cordon=True))}, frozenset(), frozenset({pod(1).name})),
 }
@@ -240,6 +278,7 @@ PROPS: dict[str, tuple[object, str]] = {
     LEAVING: ("hpc-gpu-old", "leaving"),
     "autoscalerStep": (3.0, "step"),
     "autoscalerMinimum": (2.0, "least"),
+    "scalingMode": ("DaemonSet", "selection"),
 }
 BASE: dict[str, Any] = {
     "schema": 1,
@@ -256,7 +295,9 @@ BASE: dict[str, Any] = {
     "maxReplicas": 1.0,
     "owner": "stack",
     "operatorVersion": "1.1.0",
+    "selection": {"nodeSelector": {"pool": "gpu"}},
 }
+"""A selection is read with its mode alone."""
 
 
 @pytest.mark.parametrize("prop", PROPS)
@@ -291,6 +332,20 @@ def test_a_program_gives_each_prop_from_the_setting_of_its_name() -> None:
     assert found.controller != found.resource
     assert found.template
     assert found.target == 8
+
+
+def test_a_program_gives_a_nodeset_on_each_node_its_selection() -> None:
+    """The three fields differ, so one that is given for another shows."""
+    pod_settings = {
+        "nodeSelector": {"pool": "gpu"},
+        "affinity": {"podAntiAffinity": {}},
+        "tolerations": [{"key": "gpu", "operator": "Exists"}],
+    }
+    made = recorded("all-outside", nodesets={"each": {"scalingMode": "DaemonSet", "pod": pod_settings}}).resources
+    gates = (each.inputs for each in made if each.type == names.NODESET_SCALE)
+    found = GateSettings.from_props(next(each for each in gates if each["nodeset"] == "each"))
+    assert found.selection == Selection({"pool": "gpu"}, {"podAntiAffinity": {}}, ({"key": "gpu", "operator": "Exists"},))
+    assert found.target == 0
 
 
 # -- the lists -------------------------------------------------------------------------------------------------------------

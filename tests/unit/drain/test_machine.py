@@ -9,6 +9,7 @@ from slinky_iac.drain.protocol import Stop
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
+from tests.made.machines import worker_machine
 from tests.unit.drain.made import OWNER, goal, job, node, nodeset, pod, seen
 
 LOOK = seen(
@@ -37,12 +38,17 @@ def test_without_slurms_answer_nothing_is_claimed():
     assert "asleep" in found.warnings[0]
 
 
-DAEMONS = seen([pod(0), pod(1)], [node(0), node(1)], nodeset=nodeset(2, mode="DaemonSet", on_delete=True))
+DAEMONS = seen(
+    [pod(0), pod(1)],
+    [node(0), node(1)],
+    nodeset=nodeset(2, mode="DaemonSet", on_delete=True),
+    machines=(worker_machine("k-1"),),
+)
 
 
 @pytest.mark.parametrize("target", [1, 2, 3])
-def test_no_number_of_a_nodeset_in_daemonset_mode_is_written(target):
-    """slurm-operator reads none there, so which pods go isn't the gate's to say."""
+def test_no_number_of_a_nodeset_that_somebody_set_to_daemonset_is_written(target):
+    """slurm-operator reads none there."""
     for step in (next_step(DAEMONS, goal(2, target)), roll_step(DAEMONS, goal(2, target, rolls=1))):
         assert isinstance(step, Stop)
         assert "has scalingMode DaemonSet" in step.why

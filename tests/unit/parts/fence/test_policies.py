@@ -81,7 +81,7 @@ def test_pods_are_guarded_against_slurm_operator() -> None:
         "paramKind": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet"},
         "matchConstraints": {
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "slurm"}},
-            "objectSelector": {"matchExpressions": [{"key": "nodeset.slinky.slurm.net/pod-index", "operator": "Exists"}]},
+            "objectSelector": {"matchLabels": {"app.kubernetes.io/name": "slurmd"}},
             "resourceRules": [{"apiGroups": [""], "apiVersions": ["*"], "resources": ["pods"], "operations": ["DELETE"]}],
         },
         "matchConditions": [
@@ -109,7 +109,9 @@ def test_pods_are_guarded_against_slurm_operator() -> None:
         " !variables.states.exists(each, each in ['Undrain', 'Allocated', 'Mixed', 'Completing'])",
         "seen": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
         " params.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
-        " 'scale-to:' + string(params.spec.replicas) + '@' + string(params.metadata.generation - 1)",
+        " 'scale-to:' + string(params.spec.replicas) + '@' + string(params.metadata.generation - 1) ||"
+        " params.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
+        " 'select@' + string(params.metadata.generation - 1)",
         "known": "params.?status.?slurmIdle.orValue(0) + params.?status.?slurmAllocated.orValue(0)"
         " + params.?status.?slurmDown.orValue(0) + params.?status.?slurmDrain.orValue(0)",
         "unregistered": "size(variables.states) == 0 && variables.known > 0 &&"
