@@ -138,7 +138,7 @@ def pod(
         "uid": uid or f"of-{owner}",
         "controller": True,
     }
-    kept = {names.LABEL_NAME: "slurmd", **kept}
+    kept |= {names.LABEL_NAME: "slurmd"} if names.LABEL_POD_INDEX in kept else {}
     meta = {"name": name, "labels": kept, "ownerReferences": [reference]}
     spec: dict[str, Any] = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
     spec |= {"nodeName": machine} if machine else {}
