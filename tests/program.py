@@ -49,6 +49,7 @@ class Registered:
     replace_with: frozenset[str]
     protect: bool
     ignore_changes: tuple[str, ...]
+    replace_on_changes: tuple[str, ...]
     secret_outputs: frozenset[str]
     hooks: frozenset[str]
     provider: str
@@ -145,6 +146,7 @@ def _registered(urn: str, request: Any) -> Registered:
         replace_with=frozenset(request.replace_with),
         protect=bool(request.protect),
         ignore_changes=tuple(request.ignoreChanges),
+        replace_on_changes=tuple(request.replaceOnChanges),
         secret_outputs=frozenset(request.additionalSecretOutputs),
         hooks=frozenset(name for names in bound.values() for name in names),
         provider=request.provider,

@@ -62,7 +62,7 @@ class Stack:
     def run(self, what: str, name: str, ok: bool = True) -> str:
         made = ("slurm-slurm-connection", "slurm-slurm-kubernetes", "hpc", f"hpc-{name}", f"slurm-{resource(name)}-nodeset")
         targets = [word for each in made for word in ("--target", f"**::{each}")]
-        words = ("up", "--yes", "--skip-preview") if what == "up" else (what,)
+        words = (what, "--yes", "--skip-preview") if what in ("up", "refresh") else (what,)
         done = self.project.run(*words, *targets, ok=ok, env=self.env)
         assert ok or done.returncode != 0
         return done.stdout + done.stderr

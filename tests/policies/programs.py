@@ -64,6 +64,7 @@ ANYWHERE: dict[str, dict[str, Any]] = {
     },
     "quota": {"cluster": {"quota": {"pods": 400}, "podSecurity": "privileged", "keepNamespace": True}},
     "nodes": {"nodes": {"prefix": "slurm.example.org", **TOPOLOGY}},
+    "each-node": {"nodesets": {"each": {"scalingMode": "DaemonSet", "pod": PLACED}}},
     "operator-1.0": {"operator": {"version": "1.0.1"}, "logins": LOGINS},
     "operator-1.1": {"operator": {"version": "1.1.1", "webhook": {"enabled": True}}},
     "external": {
