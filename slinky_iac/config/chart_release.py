@@ -181,7 +181,7 @@ def _set(
         notes.append(f"{at}: enabled is false, so it isn't carried over")
         return None
     if str(found.get("scalingMode")).lower() == _A_POD_A_NODE:
-        found.pop("replicas", None)  # the chart doesn't read it then, and only a person knows how many there are
+        found.pop("replicas", None)  # the chart doesn't read it then
     container = "slurmd" if at.startswith("nodesets") else "login"
     return _volumes(at, found, container, left)
 

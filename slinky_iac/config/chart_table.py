@@ -178,19 +178,7 @@ def _nodesets() -> Iterator[Row]:
     )
     for word in ("replicas", "count", "size"):
         yield Row(f"{at}.{word}", f"{here}.replicas", to.number)
-    daemon_set = (
-        "a NodeSet is a number of pods: set `replicas`, which only you know: one for each Kubernetes node with a pod"
-    )
-    yield Row(
-        f"{at}.scalingMode",
-        take=to.only(
-            allowed=(
-                "StatefulSet",
-                "statefulset",
-            ),
-            why=daemon_set,
-        ),
-    )
+    yield Row(f"{at}.scalingMode", f"{here}.scalingMode", to.scaling_mode)
     yield Row(
         f"{at}.slurmd.resources",
         f"{here}.resources",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
+from slinky_iac.selection import DAEMON
 
 _RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
 """What tags of Slinky's images begin with: 25.11-ubuntu24.04."""
@@ -219,6 +220,14 @@ def only(*, allowed: Sequence[object] = (), why: str) -> Take:
         raise Left(why)
 
     return take
+
+
+def scaling_mode(value: object) -> object:
+    """A NodeSet's mode; the one with a number of pods is the default here."""
+    known = {"statefulset": Several(), "daemonset": DAEMON}
+    if str(value).lower() not in known:
+        raise Left("it is StatefulSet or DaemonSet")
+    return known[str(value).lower()]
 
 
 def named(value: object) -> object:

@@ -78,6 +78,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         cluster=stack.cluster,
         releases=frozenset(found[1] for image in stack.images if (found := _IMAGE_RELEASE.search(image))),
         nodesets=tuple(sorted(gates)),
+        selections={name: each.selection for name, each in gates.items() if each.selection is not None},
         hosts=states,
         host_places=places_of_hosts(lines),
         nodeset_places={name: place_of_nodeset(str(spec.get("extraConf") or "")) for name, spec in specs.items()},

@@ -20,8 +20,10 @@ from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.tags import Tag
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.selection import selection_of
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.preflight.check_resources import Promised, differences
+from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.specs.slurm_conf import REQUIRED
@@ -57,6 +59,8 @@ class Expected:
     """What each NodeSet's spec gives its pods."""
     labelled: Labelled = field(default_factory=Labelled)
     """What the node table has set on Kubernetes nodes."""
+    selections: Mapping[str, Selection] = field(default_factory=dict)
+    """Which Kubernetes nodes fit each NodeSet in DaemonSet mode."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,9 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Found:
         if found.nodeset is None:
             yield name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`"
             continue
+        wanted = expected.selections.get(name)
+        if wanted is not None and selection_of(found.nodeset) != wanted:
+            yield name, f"which Kubernetes nodes fit NodeSet {name} is not as the stack wrote it: run `pulumi up`"
         if len(found.pods) < found.wanted:
             yield name, f"NodeSet {name} asks for {found.wanted} pods and has {len(found.pods)}: see its events"
         for pod in found.ready:

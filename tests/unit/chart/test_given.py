@@ -8,6 +8,7 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.import_chart import release_of
+from slinky_iac.config.load import load
 from slinky_iac.errors import ProjectError
 from tests.unit.chart.reading import found, taken
 
@@ -77,14 +78,19 @@ def test_a_namespace_without_objects_of_others_is_the_stack_s() -> None:
     assert "createNamespace" not in settings["cluster"]
 
 
-def test_a_pod_for_each_node_is_no_number_and_stops(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    values, out = tmp_path / "values.yaml", tmp_path / "Pulumi.prod.yaml"
-    values.write_text("nodesets: {gpu: {scalingMode: DaemonSet, replicas: 3}, cpu: {scalingMode: StatefulSet}}\n")
-    assert cli.main(["import-chart", str(values), "--out", str(out)]) == 6
-    told = " ".join(capsys.readouterr().out.split())
-    assert "nodesets.gpu.scalingMode: a NodeSet is a number of pods: set `replicas`" in told
-    assert "error: nodesets.gpu.replicas: is missing" in told
-    assert "nodesets.cpu.replicas" not in told
+def test_a_pod_for_each_node_is_taken_over_without_a_number() -> None:
+    settings, left = taken("nodesets: {gpu: {scalingMode: daemonset, replicas: 3}, cpu: {scalingMode: StatefulSet}}\n")
+    assert settings["nodesets"]["gpu"]["scalingMode"] == "DaemonSet"
+    assert "replicas" not in settings["nodesets"]["gpu"]
+    assert settings["nodesets"]["cpu"]["replicas"] == 1
+    assert "scalingMode" not in settings["nodesets"]["cpu"]
+    assert not {each for each in left if "scalingMode" in each}
+    assert load(settings).nodesets["gpu"].on_each_node
+
+
+def test_another_mode_is_left_out_with_its_reason() -> None:
+    _, left = taken("nodesets: {gpu: {scalingMode: Deployment}}\n")
+    assert left["nodesets.gpu.scalingMode"] == "it is StatefulSet or DaemonSet"
 
 
 def test_keys_of_a_release_that_runs_are_named_with_what_helm_does_to_them() -> None:

@@ -173,7 +173,7 @@ def test_what_can_not_be_said_is_named_with_its_reason() -> None:
         """
     )
     assert set(left) == {
-        "extraObjects", "compute", "nodesets.a.scalingMode", "nodesets.a.pinToNode", "nodesets.a.site",
+        "extraObjects", "compute", "nodesets.a.pinToNode", "nodesets.a.site",
         "restapi.pdb.enabled", "restapi.pdb.minAvailable",
     }  # fmt: skip
     assert "chart 0.x" in left["compute"]

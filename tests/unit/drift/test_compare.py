@@ -17,6 +17,7 @@ from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet,
 from slinky_iac.drain.tags import Tag
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.kube.objects import Pod
+from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from tests.made.nodes import node
@@ -253,3 +254,17 @@ def test_a_partition_that_the_stack_has_no_more_is_told_with_its_jobs_and_the_st
     assert (found.kind, found.subject) == ("partition-left", "old")
     assert "slurm.conf loses partition old with 14 jobs" in found.text
     assert "scontrol update partitionname=old state=drain; squeue --partition=old" in found.text
+
+
+def test_a_selection_that_somebody_wrote_is_drift() -> None:
+    wanted = Selection({"pool": "gpu"})
+    expected = replace(EXPECTED, selections={"gpu": wanted})
+
+    def found(fields: dict[str, object], mode: str = "DaemonSet") -> list[str]:
+        live = nodeset("gpu", 0, mode=mode, template_spec=fields)
+        look = seen(workers={"gpu": Workers(live, (worker_pod("gpu-0"), worker_pod("gpu-1")))})
+        return [each.text for each in drift(expected, look) if "which Kubernetes nodes fit" in each.text]
+
+    assert found(wanted.fields) == []
+    assert len(found({"nodeSelector": {"pool": "cpu"}})) == 1
+    assert len(found(wanted.fields, "StatefulSet")) == 1
