@@ -1,9 +1,8 @@
 """Kubernetes' and slurm-operator's objects as the API server writes them, read straight from its JSON, frozen, by their own
 names (``pod.metadata.name``); what this program derives from them is a property.
 
-Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go`` (node names), ``slurmcontrol.go`` (pod conditions).
-Fields without a default must be there; others not read here are ignored.
-"""
+Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go``, ``slurmcontrol.go`` (pod conditions). Fields without
+a default must be there; others not read here are ignored."""
 
 from __future__ import annotations
 
@@ -199,12 +198,12 @@ class Pod(Wire, frozen=True, dict=True):
     @property
     def slurm_node(self) -> str:
         """The Slurm node that this pod's slurmd registers as (operator's utils.go, GetSlurmNodeName)."""
-        on_each = self.metadata.labels.get(names.LABEL_SCALING_MODE) == "DaemonSet" and self.spec.hostname != ""
-        return self.spec.hostname if on_each else self.spec.host_name(self.name)
+        mode = self.metadata.labels.get(names.LABEL_SCALING_MODE)
+        return (mode == "DaemonSet" and self.spec.hostname) or self.spec.host_name(self.name)
 
     @cached_property
     def ordinal(self) -> int:
-        """Its number in the NodeSet; -1 for one without, as in DaemonSet mode."""
+        """Its number; -1 for one without, as in DaemonSet mode."""
         text = self.metadata.labels.get(names.LABEL_POD_INDEX, self.name.rpartition("-")[2])
         return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
 
@@ -234,8 +233,8 @@ class Pod(Wire, frozen=True, dict=True):
 
     @property
     def _operator_saw(self) -> dict[str, Condition]:
-        prefix, true = names.CONDITION_PREFIX, (each for each in self.status.conditions if each.status == "True")
-        return {each.type.removeprefix(prefix): each for each in true if each.type.startswith(prefix)}
+        prefix, found = names.CONDITION_PREFIX, (each for each in self.status.conditions if each.status == "True")
+        return {each.type.removeprefix(prefix): each for each in found if each.type.startswith(prefix)}
 
     @property
     def revision(self) -> str:
@@ -274,7 +273,7 @@ class Pod(Wire, frozen=True, dict=True):
 
     @property
     def trouble(self) -> str:
-        """Why it doesn't run, in Kubernetes' words: containers that wait or ended in error, or no node."""
+        """Why it doesn't run: containers that wait or ended in error, or no node."""
         found = []
         for each in (*self.status.init_container_statuses, *self.status.container_statuses):
             waiting, ended = each.state.waiting, each.state.terminated
@@ -318,11 +317,11 @@ class _NodeSetSpec(Wire, frozen=True):
 
 class _NodeSetStatus(Wire, frozen=True):
     replicas: int = 0
+    desired: int = 0  # machines that fit, with DaemonSet
     updated_replicas: int = 0
     observed_generation: int = 0
     node_set_hash: str = ""
     selector: str = ""
-    desired: int = 0  # machines that fit, with DaemonSet
 
 
 class NodeSet(Wire, frozen=True):

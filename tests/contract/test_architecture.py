@@ -82,6 +82,7 @@ _PARTS = {
     "node_demand": "",
     "names": "",
     "releases": "",
+    "selection": "",
     "safe_yaml": "",
     "decoders": "",
     "engine": "errors text",
@@ -89,20 +90,20 @@ _PARTS = {
     "errors": "text",
     "hostlist": "errors",
     "keys": "errors names",
-    "kube": "addresses decoders errors names safe_yaml text",
-    "config.base": "errors hostlist keys names releases",
+    "kube": "addresses decoders errors names safe_yaml text selection",
+    "config.base": "errors hostlist keys names releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
-    "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml",
+    "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml selection",
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
-    "cluster": "errors kube names slurmrest",
+    "cluster": "errors kube names slurmrest selection",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
     "parts": "addresses auth_alt preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
-    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml",
-    "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text",
+    "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection",
+    "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
@@ -113,7 +114,7 @@ _PARTS = {
         "auth_alt preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names node_demand "
         "parts releases slurmrest specs"
     ),
-    "ownership": "config errors kube names cluster_access",
+    "ownership": "config errors kube names cluster_access selection",
     "__main__": "commands.cli",
     "commands": "",
     "commands.children": "",
@@ -166,7 +167,7 @@ _PARTS = {
     ),
     "commands.drift": (
         "cluster commands.output commands.status config drain errors keys kube names parts "
-        "node_table preflight slurmrest specs text"
+        "node_table preflight selection slurmrest specs text"
     ),
     "commands.preflight": (
         "blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
