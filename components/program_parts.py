@@ -118,7 +118,7 @@ class NodeSet(_NodeSet):
         name: str,
         *,
         cluster: ClusterConfig | HybridCluster | Mapping[str, Part],
-        replicas: pulumi.Input[int],
+        replicas: pulumi.Input[int] | None = None,
         image: pulumi.Input[str] | None = None,
         resources: Part = None,
         pod: Part = None,
@@ -126,12 +126,12 @@ class NodeSet(_NodeSet):
         **more: Any,  # noqa: ANN401
     ) -> None:
         """``name``: the NodeSet's in Slurm. ``cluster``: the cluster, its configuration, or that one's sections by name.
-        ``more``: further settings of a NodeSet. An Output in ``replicas`` is judged by the gate alone: previews that don't
-        know it say so.
+        ``more``: further settings of a NodeSet; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in
+        ``replicas`` is judged by the gate alone: previews that don't know it say so.
 
         Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything is registered.
         """
-        fixed = replicas if isinstance(replicas, int) else 1
+        fixed = replicas if replicas is None or isinstance(replicas, int) else 1
         own = {"replicas": fixed, "image": image, "resources": resources, "pod": pod, **more}
         sections: dict[str, Any] = {"nodesets": {name: {key: value for key, value in own.items() if value is not None}}}
         joined = cluster.config if isinstance(cluster, HybridCluster) else cluster
@@ -148,7 +148,7 @@ class NodeSet(_NodeSet):
         config = stack if isinstance(joined, Mapping) else joined
         settings = stack.nodesets[name]
         found.digest(nodeset_spec(config, name, settings))
-        asked = None if isinstance(replicas, int) else replicas
+        asked = None if isinstance(replicas, int) else replicas  # None: with scalingMode DaemonSet there is none
         args = NodeSetArgs(cluster=config, name=name, settings=settings, replicas=asked)
         super().__init__(name, args, _filling(opts, found))
 

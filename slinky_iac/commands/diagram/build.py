@@ -182,7 +182,9 @@ def _boxed(own: Mapping[str, Set]) -> tuple[list[tuple[str, Set]], list[tuple[st
 
 def _nodeset_lines(name: str, nodeset: NodeSet) -> tuple[str, ...]:
     pods = "1 pod" if nodeset.replicas == 1 else f"{nodeset.replicas} pods"
-    if nodeset.scaled_by_others:
+    if nodeset.on_each_node:
+        pods = "a pod on each node that fits"
+    elif nodeset.scaled_by_others:
         pods = f"{nodeset.replicas} to {nodeset.max_replicas} pods, autoscaled"
     elif nodeset.replicas:
         pods += f": {compress(f'{name}-{index}' for index in range(nodeset.replicas))}"

@@ -103,6 +103,8 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
         notes.insert(0, seen.nodeset.frozen_in_words)
     if not seen.nodeset.observed:
         notes.append("slurm-operator has not acted on the NodeSet's last change")
+    if settings.selection is not None and not seen.wanted:
+        notes.append("no Kubernetes node fits")
     if settings.scaler == "autoscaler":
         notes.append(f"an autoscaler's, up to {settings.target}")
     ready = sum(pod.ready for pod in pods)

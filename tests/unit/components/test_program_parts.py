@@ -230,6 +230,18 @@ def test_names_of_settings_may_be_python_s_and_names_of_yours_stay() -> None:
     assert spec["template"]["spec"]["nodeSelector"]["a_b"] == "c"
 
 
+def test_a_nodeset_on_each_node_has_no_number_and_its_gate_has_the_selection() -> None:
+    def program() -> None:
+        pod = {"nodeSelector": {"pool": "gpu"}}
+        NodeSet("gpu", cluster={"cluster": {"name": "atlas"}}, pod=pod, scalingMode="DaemonSet")
+
+    recording = made(program)
+    (gate,) = recording.of("NodeSetScale")
+    assert (gate.inputs["scalingMode"], gate.inputs["selection"]["nodeSelector"]) == ("DaemonSet", {"pool": "gpu"})
+    assert "nodeSelector" not in recording.one(f"{CR}NodeSet").inputs["spec"]["template"]["spec"]
+    assert "replicas" in refused(lambda: NodeSet("gpu", cluster={"cluster": {"name": "atlas"}}))
+
+
 def test_a_nodeset_joins_a_cluster_of_the_program_and_takes_its_number_from_a_resource() -> None:
     def program() -> None:
         atlas = HybridCluster("atlas", slurmctld="ctl.example.org", accounting={"enabled": False}, **OUTSIDE)

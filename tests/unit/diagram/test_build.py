@@ -88,6 +88,8 @@ def test_nodesets_say_how_many_and_how_large() -> None:
     assert lines_of(shown, "nodes-cpu") == "8 to 64 pods, autoscaled | 32 CPUs, 128Gi | slurmd :6818"
     none = drawn("controller-outside", nodesets={"burst": {"replicas": 0, "pod": {"hostNetwork": True}}})
     assert lines_of(none, "nodes-burst") == "0 pods | 16 CPUs, 64Gi | host network, slurmd :6818"
+    each = drawn("controller-outside", nodesets={"each": {"scalingMode": "DaemonSet"}})
+    assert lines_of(each, "nodes-each") == "a pod on each node that fits | slurmd :6818"
 
 
 def test_hosts_that_are_held_are_told() -> None:
