@@ -125,7 +125,8 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
         blocks += blocked_nodes(selected)
         warnings += _own_partition(seen.cluster, state, owner)
         warnings += [*warnings_about(selected, ()), *queue_warnings(seen.cluster, selected)]
-    plan = DrainPlan(owner.nodeset, state.spec.replicas, 0, len(seen.pods), selected, known=seen.cluster is not None)
+    number = _number(seen.pods, state)
+    plan = DrainPlan(owner.nodeset, number, 0, len(seen.pods), selected, known=seen.cluster is not None)
     return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
@@ -135,7 +136,8 @@ def plan_machine(seen: Observation, state: NodeSet, owner: Owner, machine: str) 
     pods = tuple(pod for pod in seen.pods if pod.scheduled and pod.spec.node_name == machine)
     if not pods:
         return None
-    plan = DrainPlan(owner.nodeset, state.spec.replicas, state.spec.replicas, len(pods), known=seen.cluster is not None)
+    number = _number(seen.pods, state)
+    plan = DrainPlan(owner.nodeset, number, number, len(pods), known=seen.cluster is not None)
     if seen.cluster is None:
         return replace(plan, warnings=(_unasked(seen),))
     selected = choose(assess(pods, seen.cluster, seen.now, owner), 0)
@@ -303,11 +305,16 @@ def _pods(pods: Sequence[Pod]) -> str:
     return some(pod.name for pod in pods)
 
 
+def _number(pods: Sequence[Pod], state: NodeSet) -> int:
+    """Pods that it asks for; in DaemonSet mode, where the number isn't read, those that it has."""
+    return len(pods) if state.spec.scaling_mode == DAEMON else state.spec.replicas
+
+
 def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[str]:
     """What is waited out before the first drain."""
     if state.rolling(len(pods)):
         yield f"a rolling update of {state.name} is on, and its end is waited for first"
-    if len(pods) > state.spec.replicas:
+    if len(pods) > _number(pods, state):
         yield f"an earlier scale-in of {state.name} isn't over, and its end is waited for first"
 
 

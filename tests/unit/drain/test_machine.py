@@ -4,7 +4,7 @@ NodeSet with a pod on each node, which no gate scales.
 
 import pytest
 
-from slinky_iac.drain.plan import plan_machine, plan_scale_in
+from slinky_iac.drain.plan import plan_machine, plan_scale_in, plan_teardown
 from slinky_iac.drain.protocol import Stop
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.settings import DrainPolicy
@@ -57,6 +57,13 @@ def test_no_number_of_a_nodeset_that_somebody_set_to_daemonset_is_written(target
 def test_a_preview_says_so_first():
     plan = plan_scale_in(DAEMONS, DAEMONS.nodeset, 1, DrainPolicy(), OWNER)
     assert "has scalingMode DaemonSet" in plan.blocks[0]
+
+
+def test_a_plan_of_a_removal_or_a_service_counts_its_pods_and_waits_for_no_earlier_scale_in():
+    found = plan_teardown(DAEMONS, nodeset(0, mode="DaemonSet", on_delete=True), OWNER)
+    assert (found.current, found.target, found.removes, found.warnings) == (2, 0, 2, ())
+    served = plan_machine(DAEMONS, nodeset(0, mode="DaemonSet", on_delete=True), OWNER, "k-1")
+    assert (served.current, served.target) == (2, 2)
 
 
 def test_a_removal_drains_its_pods_as_any_others():
