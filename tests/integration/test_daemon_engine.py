@@ -13,7 +13,7 @@ import pytest
 from lab.charts import crd_dir
 from slinky_iac import names
 from tests.integration.engine import Project
-from tests.integration.kube_api import KubeApi
+from tests.integration.kube_api import KubeApi, served
 from tests.integration.test_older_state import PLURAL, Stack, resource
 from tests.stacks import minimal
 
@@ -26,12 +26,12 @@ POD = {"nodeSelector": {"pool": "gpu"}, "tolerations": [{"key": "gpu", "operator
 
 
 @pytest.fixture(scope="module")
-def api(kube: KubeApi) -> Iterator[KubeApi]:
-    kube.kubectl("create", "namespace", "slurm")
-    kube.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / f"{names.GROUP}_nodesets.yaml"))
-    kube.kubectl("wait", "--for=condition=Established", f"crd/{PLURAL}", "--timeout=30s")
-    yield kube
-    kube.kubectl("delete", "namespace", "slurm", "--wait=false")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
+    with served(tmp_path_factory.mktemp("api")) as made:
+        made.kubectl("create", "namespace", "slurm")
+        made.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / f"{names.GROUP}_nodesets.yaml"))
+        made.kubectl("wait", "--for=condition=Established", f"crd/{PLURAL}", "--timeout=30s")
+        yield made
 
 
 class DaemonStack(Stack):

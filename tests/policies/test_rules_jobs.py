@@ -65,6 +65,12 @@ def test_a_nodeset_in_daemonset_mode_has_no_number_to_take_from_a_gate() -> None
     assert judged(cluster_complete, change).violations == ()
 
 
+def test_a_nodeset_in_daemonset_mode_needs_its_gate_as_any_other() -> None:
+    change = spec("nodeset", scalingMode="DaemonSet", replicas=None)
+    change["resources"]["gate"] = {"properties": {"resource": "slurm-worker-cpu"}}
+    assert "has no NodeSetScale" in messages(judged(cluster_complete, change))
+
+
 def test_two_gates_of_one_nodeset_are_one_too_many() -> None:
     stack = in_memory(plain_stack("inside"))
     gate = next(each for each in stack.resources if each.type == NODESET_SCALE)
