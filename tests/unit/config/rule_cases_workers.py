@@ -7,6 +7,14 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 
 WORKERS = [
     Case(
+        "a pod on each Kubernetes node, with an operator that has no such mode",
+        minimal(nodesets={"gpu": {"scalingMode": "DaemonSet"}}, operator={"version": "1.0.5"}),
+        "error",
+        "nodesets.gpu.scalingMode",
+        ("needs slurm-operator 1.1", "1.0.5"),
+        {"operator": {"version": "1.2.1"}},
+    ),
+    Case(
         "an annotation by which a gate says which pods go",
         nodeset(pod={"annotations": {"nodeset.slinky.slurm.net/pod-deletion-cost": "1"}}),
         "error",
