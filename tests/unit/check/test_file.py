@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
-from slinky_iac.config import stack_file
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import examined, load
 from slinky_iac.config.rules import findings
@@ -336,8 +335,8 @@ def test_what_cannot_be_replaced_ends_no_judgement(more: str) -> None:
 def test_a_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, parsed = tmp_path / "Pulumi.a.yaml", []
     file.write_text(STACK)
-    whole = stack_file.yaml.compose
-    monkeypatch.setattr(stack_file.yaml, "compose", lambda *given: parsed.append(given) or whole(*given))
+    whole = yaml.compose
+    monkeypatch.setattr(yaml, "compose", lambda *given: parsed.append(given) or whole(*given))
     main(["check", str(file)])
     assert len(parsed) == 1
 
