@@ -20,6 +20,7 @@ from slinky_iac.releases import OperatorVersion
 from tests.e2e.slurm import await_same
 from tests.e2e.test_two_stacks import INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings
+from tests.faults.inside_parts import queue_volume
 
 CONTROLLER = "inside-controller-0"
 RELEASE = OperatorVersion.parse(dev_settings()["slinky-iac:operator"]["version"])
@@ -33,6 +34,8 @@ def settings(switches: str, host: str) -> Settings:
     def edit(found: Settings) -> None:
         inside(found)
         rows = [{"hosts": ["metal-1"], "topology": f"topo-switch:{host}"}]
+        if RELEASE.prunes_slurm_conf:  # slurmctld's pod is replaced, and without its state it knows no pod's node
+            found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
         if RELEASE.has_topology:
             rows.append({"names": ["node-[1-3]"], "topology": SWITCH})
         else:
@@ -52,12 +55,13 @@ def settings(switches: str, host: str) -> Settings:
 def stack(world: World) -> Iterator[Stack]:
     """The stack, up."""
     world.vacate()
-    made = world.stack("topology", settings("s[1-2]", "s1"))
-    try:
-        made.up()
-        yield made
-    finally:
-        world.vacate()
+    with queue_volume(world):
+        made = world.stack("topology", settings("s[1-2]", "s1"))
+        try:
+            made.up()
+            yield made
+        finally:
+            world.vacate()
 
 
 def units(world: World) -> set[str]:
