@@ -131,7 +131,8 @@ def test_install_makes_the_virtualenv_that_the_project_names(engine: Engine, pro
     (project.folder / "Pulumi.yaml").write_text("name: probe\nruntime: {name: python, options: {virtualenv: made}}\n")
     (project.folder / "requirements.txt").write_text("# nothing\n")
     project.write(main="")
-    engine.run("install", cwd=project.folder)
+    # The official host also updates pip, for which the network of a lab has no way out.
+    engine.run("install", cwd=project.folder, ok=not HOST.named())
     assert (project.folder / "made" / "bin" / "python").exists()
 
 
@@ -141,7 +142,7 @@ def test_about_lists_interpreter_and_packages(project: Project) -> None:
     assert about["runtime"]["language"] == "python"
     own = not HOST.named()
     assert about["runtime"].get("language-host") == ("slinky-iac lab stand-in" if own else None)
-    assert {d["name"] for d in about["dependencies"]} >= {"pulumi_kubernetes", "ruff"}
+    assert {d["name"].replace("-", "_") for d in about["dependencies"]} >= {"pulumi_kubernetes", "ruff"}
     versions = {p["name"]: p["version"] for p in about["plugins"]}
     assert versions["python"].endswith("+lab-standin") is own
 
