@@ -19,7 +19,7 @@ from slurm_rules.site import SCHEMA, declared, today
 from slurm_rules.whole import whole_faults
 from slurm_rules.world import GATE_TYPES, World, world_of
 
-_ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount")
+_ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount", "policy/PodDisruptionBudget")
 """Kinds that the program doesn't make and that can do no harm with the fields that a check knows."""
 _ANY_NAME: Final = (*_ALSO, "autoscaling/HorizontalPodAutoscaler", "keda.sh/ScaledObject")
 _REFERRED: Final = ("/Secret", "/ConfigMap")

@@ -24,6 +24,7 @@ _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?publi
 _FORCED: Final = re.compile(r"(?i)^allows?ForcePush")
 _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
 _MACHINES: Final = "machines may run programs, let others in, or go with the jobs on them"
+_TOKENS: Final = "tokens of its realm may go to others"
 _WEB: Final = frozenset({80, 443})
 
 
@@ -43,12 +44,15 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
     grants = [may for each, may in _LISTS["grants"].items() if fnmatchcase(kind, each)]
     pools = [may for each, may in _LISTS["pools"].items() if kind in each.split("|")]
-    known = grants or pools or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
+    forms = [may for each, may in _LISTS["forms"].items() if kind == each and not world.provider]
+    known = grants or pools or forms or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
     if package not in _LISTS["providers"] or not known:
         yield Fault("", f"is of {package}, and may run programs, give rights, take machines away or write past the pack")
         return
     if grants:
         yield from _granted(resource, grants[0], world)
+    if forms:
+        yield from listed(resource.props, forms[0], _TOKENS)
     if pools:
         yield from marks(resource.props, "", {"folders": ()})
         yield from listed(resource.props, {**pools[0], **_LISTS["pools"]["*"]}, _MACHINES)

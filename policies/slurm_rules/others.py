@@ -50,10 +50,29 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     elif kind in _LISTS["clusterWide"]:
         for part in ("spec", "parameters"):
             yield from names(resource.get(part), part, world)
-    elif group in _STAY or f"{group}/{kind}" in _STAY:
+    elif (group in _STAY or f"{group}/{kind}" in _STAY) and not _for_all(resource):
         yield from _ordinary(resource, world, options)
     else:
         yield from _acting(resource, world, options)
+
+
+def _for_all(resource: Resource) -> bool:
+    """Whether an object's namespace is the one from which its controller takes what counts in all of them."""
+    key, space = f"{resource.group}/{resource.base_kind}", resource.namespace
+    return any(fnmatchcase(key, each) and fnmatchcase(space, where) for each, where in _LISTS["forAll"].items())
+
+
+def as_kubernetes(value: object, root: str, space: str, world: World) -> Iterator[Fault]:
+    """Pods that run as one of Kubernetes' own controllers; accounts of the stack have the rights that it gives them."""
+    for path, part in mappings(value, root) if space.startswith("kube-") else ():
+        for field in ("serviceAccountName", "serviceAccount"):
+            found = part.get(field)
+            name = str(found.get("name") if isinstance(found, Mapping) else found)
+            if _CONTROLLERS.fullmatch(name) and ("ServiceAccount", space, name) not in world.made:
+                yield Fault(f"{path}.{field}", f"runs as {name}, Kubernetes' own, which the fence lets delete pods")
+
+
+_CONTROLLERS: Final = re.compile(r"[a-z-]{1,200}-(?:controller|collector)")
 
 
 def names(value: object, root: str, world: World, *, client: bool = False) -> Iterator[Fault]:
@@ -169,6 +188,7 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
         if part.get("httpTokens") == "optional":
             yield Fault(f"{path}.httpTokens", "lets each pod of the machine read its credentials (IMDSv1)")
     yield from pods(resource.get("spec"), "spec", options)
+    yield from as_kubernetes(resource.props, "", resource.namespace, world)
     for field in ("spec", "data"):
         client = kind in _CLIENTS or resource.group == _WATCHES
         yield from names(resource.get(field), field, world, client=client)
@@ -243,6 +263,7 @@ def release_faults(release: Resource, world: World, options: Mapping[str, Any]) 
     """Faults of a chart's values, whatever the chart: manifests, rights, pods, and ways to slurmrestd."""
     values = release.get("values") or {}
     yield from _reaching(values, "values", world, options)
+    yield from as_kubernetes(values, "values", release.text("namespace"), world)
     for path, part in mappings(values, "values"):
         if "verbs" in part and "resources" in part:
             for fault in harm(part, world.keys):

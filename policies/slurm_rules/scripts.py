@@ -17,7 +17,10 @@ from typing import Any, Final
 from slurm_rules.made import HARMLESS, MADE
 
 _LISTS: Final[dict[str, Any]] = HARMLESS["scripts"]
-_ROWS: Final = [[re.compile(each.replace("<shared>", _LISTS["shared"])) for each in row[1:]] for row in _LISTS["rows"]]
+_ROWS: Final = [
+    [re.compile(each.replace("<shared>", _LISTS["shared"]).replace("<system>", _LISTS["system"])) for each in row[1:]]
+    for row in _LISTS["rows"]
+]
 _CHOSEN: Final = re.compile(_LISTS["chosen"])
 _UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_LISTS['chosen']})")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")

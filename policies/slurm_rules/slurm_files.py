@@ -13,18 +13,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from slurm_rules.made import MADE
+from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.scripts import script_faults
 from slurm_rules.slurm_conf import Line, lines, split_list
 from slurm_rules.world import World
 
 _URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
+_LOADS: Final = re.compile(HARMLESS["loads"], re.IGNORECASE)
+"""Variables by which what runs in a job, or a daemon, loads another library or file. Source: ld.so(8), bash(1)."""
 _KEYS_AT_ONCE: Final = 2
 _TABLE: Final[Mapping[str, Any]] = MADE.get("conf", {})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./%@:+=,*?-]+")
 _USER_CLAIM: Final = re.compile(
-    r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|userclaimfield=[\w.:/-]{1,64}"
+    r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|userclaimfield="
+    rf"(?!(?:[\w.:/-]{{0,64}}[.:/])?(?i:{'|'.join(HARMLESS['selfService'])})$)[\w.:/-]{{1,64}}"
 )
+"""Claims that people write on their own profile page name no user. Source: OpenID Connect Core 1.0, 5.1 and 5.7."""
 _STORAGE_TLS: Final = re.compile(r"SSL_(CA|CERT|KEY)=/etc/slinky-database-tls/[a-z./]+")
 _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
@@ -81,7 +85,7 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
     if name in ("authaltparameters", "storageparameters"):
         form = _USER_CLAIM if name == "authaltparameters" else _STORAGE_TLS
         if not all(form.fullmatch(part) for part in value.split(",")):
-            yield f"{name} is {value}, and the operator owns it"
+            yield f"{name} is {value}: the operator owns it, and users' names come from no claim that they edit"
     elif name in _TABLE["slurmdbdOwned" if dbd else "owned"]:
         yield f"{name} is the operator's"
     elif name not in _TABLE["slurmdbd" if dbd else "known"] and name not in ("maxnodecount",):
@@ -149,13 +153,14 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
         yield from _libraries(text)
     elif name.endswith((".conf", ".yaml", ".yml")):
         for line in text.splitlines():
+            yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line.split("#", 1)[0]))
             for key, value in _SET.findall(line.split("#", 1)[0]):
                 yield from _line(name, key, value.strip("\"'"))
 
 
 def _libraries(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
-        match = _SPANK.match(line)
+        match = None if _LOADS.search(line) else _SPANK.match(line)
         if line and not line.startswith("#") and (match is None or not _of_image(match[2] or match[3])):
             yield f"loads {line[:60]}, which isn't a library of the image"
 
@@ -174,7 +179,7 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
         yield f"{key} leads to {value[:60]}"
     elif low.endswith("host") or low == "include":
         yield f"{key} of {file} names {value[:60]}"
-    elif row := _TABLE.get(file, {}).get(low):
+    elif row := {**_TABLE.get(file, {}), **HARMLESS["files"].get(file, {})}.get(low):
         yield from _form(key, value, row)
     elif value.startswith("/"):
         runs = low.startswith(tuple(_TABLE["runKeys"])) or low.endswith(tuple(_TABLE["runKeys"]))

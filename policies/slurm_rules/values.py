@@ -259,7 +259,7 @@ def _mount(asked: Asked) -> str | None:
 def _own_mount(asked: Asked) -> str | None:
     """A mount of a daemon that has keys: beside what the image and Slurm have, never over it."""
     path = normpath("/" + str(asked.value.get("mountPath") if isinstance(asked.value, Mapping) else "").lstrip("/"))
-    own = path.split("/")[1] in _LISTS["ownFolders"]
+    own = path.split("/")[1] in _LISTS["ownFolders"] and not _matches(path, _LISTS["ownMounts"])
     return f"covers {path}, where the image, or Slurm, has its files" if own else _mount(asked)
 
 
@@ -270,6 +270,43 @@ def _env(asked: Asked) -> str | None:
     if name == "SLURM_CONF_SERVER":
         return _conf_servers(replace(asked, value=asked.value["value"]))
     return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
+
+
+def _probe(asked: Asked) -> str | None:
+    """A probe of the daemon's own port, by whose failures the kubelet ends a container a minute later at the earliest."""
+    table, ready = _LISTS["probes"], asked.key == "readinessProbe"
+    asks = {
+        each: form.replace("livez", "(?:livez|readyz)" if ready else "livez") for each, form in table[asked.kind].items()
+    }
+    value = dict(asked.value) if isinstance(asked.value, Mapping) else {}
+    said = {each: re.sub(r"[{}' ]|\.0\b", "", str(dict(sorted(value.pop(each).items())))) for each in asks if each in value}
+    if len(said) != 1 or not all(re.fullmatch(asks[each], text) for each, text in said.items()):
+        return f"asks {said or 'nothing'}; the daemon answers one of {asks}"
+    if not value.keys() <= set(table["numbers"]) or not all(isinstance(each, int | float) for each in value.values()):
+        return f"has {', '.join(sorted(value))}; it may have numbers of {', '.join(table['numbers'])}"
+    seconds = value.get("periodSeconds", 10) * value.get("failureThreshold", 6)  # the operator's own, where it says none
+    short = not ready and seconds < table["leastSeconds"]
+    return f"ends the daemon after {seconds:g} s without an answer; at least {table['leastSeconds']}" if short else None
+
+
+def _made_here(asked: Asked) -> str | None:
+    """Prologs and epilogs: of a ConfigMap of this stack, where they are judged. slurmctld's claim: one that was there."""
+    kind, world = ("PersistentVolumeClaim" if asked.key == "existingClaim" else "ConfigMap"), asked.judging.world
+    made = not world.made.isdisjoint((kind, space, asked.value) for space in world.slurm)
+    if kind == "ConfigMap":
+        return None if made else f"is {asked.value}, which this stack doesn't make: root runs what others write there"
+    return f"is {asked.value}, which this stack makes empty: slurmctld would know no job that runs" if made else None
+
+
+def _sized(asked: Asked) -> str | None:
+    """Requests and limits of a container, with limits that it can start with."""
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    asks, limits = value.get("requests") or {}, value.get("limits") or {}
+    short = [key for key, most in limits.items() if (quantity(asks.get(key)) or 0) > (quantity(most) or 0)]
+    faults = [_amount(replace(asked, value=most, key=key)) for key, most in limits.items()]
+    if short or value.keys() - {"requests", "limits"}:
+        return f"has {', '.join(short or value)}: it may have requests, and limits not below them"
+    return next(filter(None, faults), None)
 
 
 def _conf_servers(asked: Asked) -> str | None:
@@ -338,7 +375,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     for check in (
         *(_label, _namespace_label, _not_a_key, _quota, _same_cluster, _stack_address, _note, _offer, _class),
         *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
-        *(_sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
+        *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }
 

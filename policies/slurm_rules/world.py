@@ -17,6 +17,7 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
+_MADE = ("ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -33,6 +34,10 @@ class World:
     referred: frozenset[str]
     priorities: frozenset[str]
     keys: frozenset[str]
+    made: frozenset[tuple[str, str, str]]
+    """Kind, namespace and name of what the stack makes: ConfigMaps with files, claims of no given volume, accounts."""
+    provider: bool
+    """Whether Slurm takes tokens of an identity provider, or its slurm.conf isn't of this stack."""
     reach: Mapping[str, frozenset[str]]
     daemons: frozenset[str]
     """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
@@ -103,6 +108,15 @@ def world_of(stack: Stack) -> World:
         referred=frozenset(name for _, name in fields),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
+        made=frozenset(
+            (each.kind, each.namespace, each.in_cluster_name)
+            for each in stack.resources
+            if each.kind in _MADE and each.is_kubernetes and not each.peek("spec", "volumeName")
+            if each.kind != "ConfigMap" or each.peek("data")
+        ),
+        provider=any(
+            each.peek("spec", "external") is True or "userclaimfield" in str(each.props).lower() for each in (*main, *gates)
+        ),
         daemons=frozenset(each.kind for each in slinky if all(each.peek(*path) in (None, False) for path in _ELSEWHERE)),
         labels=None if foreign else frozenset((slurm | operator | bases | clusters | labels) - {""}),
         cgroups=_any_cgroups([each for each in main if each.kind == "Controller"], stack),

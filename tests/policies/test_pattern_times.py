@@ -77,6 +77,7 @@ AT_RUN_TIME = {
     "made._text_like",  # of made.json, its marks filled in with names of the stack
     "others.leads_in",  # names of the stack
     "secret_text._drawn",  # one letter
+    "values._probe",  # of harmless.json: see _of_tables
     "slurm_files._form",  # of made.json: see _of_tables
     "values.fault_of",  # of made.json and harmless.json: see _of_tables
 }
@@ -155,9 +156,12 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     harmful += tuple(slurm_permitted.IN_FILES.values())
     forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
-    tables = (HARMLESS["clouds"]["pools"], HARMLESS["observers"])
+    tables = (HARMLESS["clouds"]["pools"], HARMLESS["clouds"]["forms"], HARMLESS["observers"])
     said = {form for table in tables for rows in table.values() for form in rows.values()}
+    said |= {form for each in HARMLESS["values"]["probes"].values() if isinstance(each, dict) for form in each.values()}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(said))
+    own = {form for rows in HARMLESS["files"].values() for form, _ in rows.values()}
+    yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(own))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
         while todo:
