@@ -112,7 +112,7 @@ RAW: dict[str, tuple[str, dict[str, Any]]] = {
         {"initContainers": [{"name": "i", "image": "registry.example.org/i:1"}]},
     ),
     "spec.template.spec.runtimeClassName": ("pod", {"runtimeClassName": "kata"}),
-    "spec.slurmctld.args": ("container", {"args": ["-v"]}),
+    "spec.slurmctld.args.0": ("container", {"args": ["-n", "-5"]}),
     "spec.slurmctld.lifecycle": ("container", {"lifecycle": {"postStart": {"exec": {"command": ["sh"]}}}}),
     "spec.slurmctld.securityContext": ("container", {"securityContext": {"runAsUser": 1}}),
     "spec.logfile.securityContext.capabilities.add": (
@@ -130,6 +130,21 @@ def test_what_a_raw_piece_adds_is_named_with_its_place(place: str) -> None:
     field, piece = RAW[place]
     stack = stack_of(recorded("all-in-kubernetes", controller={"raw": {field: piece}}))
     assert place in found(stack)
+
+
+HARMLESS_RAW: dict[str, dict[str, Any]] = {
+    "container": {"args": ["-vv"], "terminationMessagePolicy": "FallbackToLogsOnError"},
+    "pod": {"dnsConfig": {"options": [{"name": "ndots", "value": "2"}]}},
+    "service": {"loadBalancerSourceRanges": ["10.0.0.0/8"], "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
+    "spec": {"logfile": {"terminationMessagePolicy": "FallbackToLogsOnError"}},
+}
+"""Raw pieces that the settings take and that do no harm, by their door."""
+
+
+@pytest.mark.parametrize("door", HARMLESS_RAW)
+def test_a_raw_piece_that_can_do_no_harm_passes(door: str) -> None:
+    stack = stack_of(recorded("all-in-kubernetes", controller={"raw": {door: HARMLESS_RAW[door]}}))
+    assert not found(stack)
 
 
 def entry(what: str, **over: str) -> dict[str, str]:
