@@ -71,6 +71,8 @@ class Selects:
     began: Selection | None
     """The live one from which it set out; None: the NodeSet wasn't in DaemonSet mode yet. Any third one means that somebody
     else writes it."""
+    leaving: frozenset[str] = frozenset()
+    """Pods that it took when the run began. Only of these a policy ends jobs: others' Kubernetes nodes changed since."""
 
 
 def at(found: Any, *path: str) -> Any:  # noqa: ANN401 - a JSON value

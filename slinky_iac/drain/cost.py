@@ -28,12 +28,14 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Final, TypeVar
 
+from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.losses import held_on
 from slinky_iac.drain.ranking import Class, class_of
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import marked_by
 from slinky_iac.kube.objects import Pod
+from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
 
 RESERVATION_HORIZON_S: Final = 24 * 3600
@@ -209,6 +211,8 @@ def _candidate(
     pod: Pod, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner, aliases: Mapping[str, str]
 ) -> Candidate:
     record = cluster.nodes.get(pod.slurm_node)
+    if record is not None and _of_another(pod, record, owner):
+        return Candidate(pod, Kind.LEAVING if pod.terminating else Kind.UNREGISTERED)
     jobs = held_on(pod.slurm_node, cluster)
     reservations = tuple(reserved.get(pod.slurm_node, ()))
     trouble = _trouble(record, jobs, owner)
@@ -231,6 +235,13 @@ def _candidate(
             kind = Kind.NAMED
     endless = end is None
     return Candidate(pod, kind, jobs, end or 0, endless, holder, record, reservations, trouble)
+
+
+def _of_another(pod: Pod, record: Node, owner: Owner) -> bool:
+    """Whether the record is another NodeSet's, or a host's: a pod of DaemonSet mode has its Kubernetes node's name in Slurm
+    from the start, also while it waits for a place there, and then its slurmd has never run."""
+    waits = pod.metadata.labels.get(names.LABEL_SCALING_MODE) == DAEMON and not pod.scheduled
+    return waits and not record.registered_by(owner.nodeset) and not owner.owns(record.reason)
 
 
 def _last(jobs: Sequence[Job]) -> tuple[int | None, int | None]:

@@ -253,20 +253,23 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:
     """What slurm-operator would do to jobs without the gate in this update, each with what to do instead."""
     state = seen.nodeset
-    if state is None or state.on_delete or not seen.pods:
+    if state is None or not seen.pods or (state.on_delete and settings.updates != OPERATORS):
         return ()
+    begins = state.on_delete  # the engine writes RollingUpdate before this gate runs
     before = str(olds.get("operatorVersion") or "")
     after = f"{settings.version}"
     newer = bool(before) and before != after
-    changes = _template_changes(settings, state)
+    changes = _template_changes(settings, state) or (begins and bool(seen.outdated))
     found: list[str] = []
-    if newer and (settings.rolls or changes):
+    if newer and (settings.rolls or changes or begins):
+        does = "changes the pods" if changes else "writes it"
+        does = "writes OnDelete and replaces pods drained" if settings.rolls else does
+        has = "gets" if begins else "has"
         found.append(
-            f"slurm-operator goes from {before} to {after} while {state.name} has the update strategy RollingUpdate: the new"
-            " operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing was"
-            f" changed. Set operator.version back to {before} and run `pulumi up`, which "
-            + ("writes OnDelete and replaces pods drained" if settings.rolls else "changes the pods")
-            + f"; then set {after} and run `pulumi up` again"
+            f"slurm-operator goes from {before} to {after} while {state.name} {has} the update strategy RollingUpdate. The"
+            " new operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing was"
+            f" changed. Set operator.version back to {before} and run `pulumi up`, which {does}; then set {after} and run"
+            " `pulumi up` again"
         )
     jobs = () if seen.cluster is None else (job for pod in seen.pods for job in seen.cluster.jobs(pod.slurm_node))
     still = distinct(job for job in jobs if job.job_state & STANDS_STILL)

@@ -277,9 +277,9 @@ def _select_goal(session: Session, settings: GateSettings, state: NodeSet, wante
     """What this run wants of which Kubernetes nodes fit, from the live NodeSet."""
     pods = session.kube.pods_of(settings.reach.namespace, state)
     look = Observation(session.now(), settings.version, pods, state, machines=session.kube.machines())
-    left = len(pods) - len(going(look, wanted))
+    left = len(pods) - len(leaving := going(look, wanted))
     goal = _goal(session, settings, len(pods), left, f"machines that fit {len(pods)}->{left}")
-    return replace(goal, selects=Selects(wanted, selection_of(state)))
+    return replace(goal, selects=Selects(wanted, selection_of(state), leaving))
 
 
 def roll(session: Session, settings: GateSettings, met: Met | None = None) -> None:
@@ -289,7 +289,7 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
     ``met``: nodes and jobs are added to it.
     """
     state = session.nodeset(settings.resource)
-    if state is None or not settings.rolls or state.spec.replicas > settings.target:
+    if state is None or not settings.rolls or (settings.selection is None and state.spec.replicas > settings.target):
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
     if not session.may_be_outdated(settings.resource):
         return

@@ -5,7 +5,7 @@ At the deadline only what the policy names is done, and only to jobs on held nod
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -151,13 +151,31 @@ class ScaleInState:
         if unseen:
             names = ", ".join(each.name for each in unseen)
             return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
-        registered = self._registered
-        witnesses = [pod for pod in self.retained if pod.healthy and pod.slurm_node in self.cluster.nodes]
-        if not registered and witnesses and not any(pod.slurm_states for pod in witnesses):
-            return (
-                "the operator shows no Slurm state on any pod: it has no Slurm client and would delete pods without draining"
-            )
+        return "" if self._registered else without_client(self.retained, self.cluster)
+
+
+def without_client(retained: Iterable[Pod], cluster: ClusterView) -> str:
+    """Why the operator has no Slurm client, by what it shows of pods that stay; ``""`` where it has one, or none of them can
+    tell."""
+    witnesses = [pod for pod in retained if pod.healthy and pod.slurm_node in cluster.nodes]
+    if not witnesses or any(pod.slurm_states for pod in witnesses):
         return ""
+    return "the operator shows no Slurm state on any pod: it has no Slurm client and would delete pods without draining"
+
+
+def replaced_after(seen: Observation, cluster: ClusterView, going: Collection[str]) -> str:
+    """Why a selection may not be written yet after which the operator replaces the pods that stay: with RollingUpdate it
+    waits for their jobs, but for suspended ones, and for none without a Slurm client. ``""`` where it may."""
+    if seen.nodeset is None or seen.nodeset.on_delete:
+        return ""
+    stay = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
+    for pod in stay:
+        if still := [job for job in cluster.jobs(pod.slurm_node) if job.job_state & STANDS_STILL]:
+            return (
+                f"{pod.name} stays and its template changes, so slurm-operator replaces it (updateStrategy RollingUpdate),"
+                f" and doesn't count its suspended job {still[0].label}"
+            )
+    return without_client(stay, cluster)
 
 
 def judge(seen: Observation, goal: Goal, cluster: ClusterView) -> ScaleInState:
@@ -225,6 +243,8 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
     if each.kind is Kind.BLOCKED:
         return Unknown(each.trouble)
     pod = each.pod
+    if each.record is None and pod.slurm_node in cluster.nodes:
+        return Free("its pod waits for a place, and the Slurm node of that name is another's")
     if each.record is None and pod.healthy and now - (pod.ready_changed or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld at any moment")
     if (

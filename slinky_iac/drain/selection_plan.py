@@ -5,7 +5,7 @@ Which pods go is the operator's rule (:mod:`slinky_iac.drain.daemons`); no choic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +25,9 @@ from slinky_iac.drain.plan import (
     warnings_about,
 )
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.settings import OPERATORS, GateSettings
 from slinky_iac.drain.waiting import over_limits
+from slinky_iac.drain.words import distinct, jobs_in_words, named
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.selection import DAEMON, Selection
 
@@ -73,6 +74,8 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
         blocks += blocked_nodes(selected)
         warnings += [*warnings_about(selected, retained), *queue_warnings(seen.cluster, selected)]
         over = over_limits(limits, seen.now, plan.jobs, len(selected), total)
+    if settings.updates == OPERATORS:
+        warnings += _replaced(seen, leaving)
     coming = daemons.coming(seen, wanted)
     if not coming and total == len(leaving):
         warnings.append("no Kubernetes node fits, so the NodeSet has no pod")
@@ -80,3 +83,16 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
         warnings.append(f"{used}. The update waits until the name is free, and ends with an error where it is not")
     plan = replace(plan, blocks=tuple(blocks), warnings=tuple(warnings), over=tuple(over))
     return Seen(plan_props(plan), plan.over, f"which Kubernetes nodes fit {state.name} is not as asked for")
+
+
+def _replaced(seen: Observation, leaving: Collection[str]) -> Iterable[str]:
+    """What slurm-operator does to the pods that stay, where it replaces pods of an earlier template itself."""
+    stay = {pod.slurm_node for pod in seen.pods if pod.name not in leaving}
+    if not stay:
+        return
+    jobs = () if seen.cluster is None else distinct(job for node in sorted(stay) for job in seen.cluster.jobs(node))
+    busy = f", with {jobs_in_words(jobs)}" if jobs else ""
+    yield (
+        f"the template of the pods that stay changes too, and slurm-operator drains and replaces them by its own rule"
+        f" (updateStrategy RollingUpdate): {named(stay)}{busy}. It counts no suspended job. With Gated this program does it"
+    )

@@ -54,7 +54,16 @@ from slinky_iac.drain.free import Free, names_in_use, names_taken
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import predicted_victims
-from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
+from slinky_iac.drain.scale_in_state import (
+    ScaleInState,
+    another_slurm,
+    deadline_step,
+    judge,
+    late,
+    none_listed,
+    replaced_after,
+    unsettled,
+)
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.selection import Selects
@@ -171,12 +180,13 @@ def _select_step(seen: Observation, goal: Goal, cluster: ClusterView, state: Nod
     if blocks:
         return Stop("; ".join(blocks), "blocked")
     stage = judge(seen, goal, cluster)
-    why = another_slurm(goal, cluster) or (operator_blind(seen, state) if stage.selected else "")
+    blind = bool(stage.selected) or (bool(seen.pods) and not state.on_delete)  # with RollingUpdate it replaces what stays
+    why = another_slurm(goal, cluster) or (operator_blind(seen, state) if blind else "")
     if why:
         return wait(seen, goal, why)
     if not stage.selected:
         step = _release_step(seen, goal, ())
-        return _written(seen, goal, wish, ()) if isinstance(step, Done) else step
+        return _written(seen, goal, cluster, wish, ()) if isinstance(step, Done) else step
     return _over_limits(stage, len(seen.pods)) or _prepare(stage) or _wait_for_jobs(stage) or _select(stage, wish)
 
 
@@ -186,12 +196,12 @@ def _select(stage: ScaleInState, wish: Selects) -> Step:
         return until_seen(stage, unaware)
     selected = tuple(each.name for each in stage.selected)
     step = _cordon(stage) or holds.handed_over(stage, selected)
-    return step or _written(stage.seen, stage.goal, wish, selected)
+    return step or _written(stage.seen, stage.goal, stage.cluster, wish, selected)
 
 
-def _written(seen: Observation, goal: Goal, wish: Selects, pods: tuple[str, ...]) -> Step:
-    used = names_taken(seen, goal.owner, daemons.coming(seen, wish.wanted))
-    return wait(seen, goal, used) if used else daemons.SetSelection(wish.wanted, pods)
+def _written(seen: Observation, goal: Goal, cluster: ClusterView, wish: Selects, pods: tuple[str, ...]) -> Step:
+    why = names_taken(seen, goal.owner, daemons.coming(seen, wish.wanted)) or replaced_after(seen, cluster, pods)
+    return wait(seen, goal, why) if why else daemons.SetSelection(wish.wanted, pods)
 
 
 def _over_limits(stage: ScaleInState, current: int) -> Step | None:
@@ -313,11 +323,21 @@ def _wait_for_jobs(stage: ScaleInState) -> Step | None:
         why = none_listed(stage.seen, stage.goal, stage.cluster)
         return wait(stage.seen, stage.goal, why) if why else None
     if stage.seen.now >= stage.goal.deadline_at:
-        return deadline_step(stage)
+        return _unforeseen(stage) or deadline_step(stage)
     goal = stage.goal
     then = f"replicas go from {goal.current} to {goal.target}" if goal.selects is None else "their machines no longer fit"
     then = "the NodeSet is deleted" if goal.teardown else then
     return holds.noted(stage) or Wait(stage.waiting(then), stage.progress())
+
+
+def _unforeseen(stage: ScaleInState) -> Step | None:
+    """The end of a run without the policy's act where pods are selected whose Kubernetes nodes still fitted when it began: a
+    kubelet that is lost for a minute has a taint, too. No plan named their jobs."""
+    goal = stage.goal
+    since = [] if goal.selects is None else [each.name for each in stage.unfree if each.name not in goal.selects.leaving]
+    if not since:
+        return None
+    return late(goal, f"jobs are on {', '.join(since)}, of which the Kubernetes nodes no longer fit since", stage.progress())
 
 
 def _hand_over(stage: ScaleInState) -> Step:
