@@ -295,7 +295,18 @@ def finish(session: Session, settings: ConfSettings, ends: Literal["first", "las
 
 def end(session: Session, settings: ConfSettings) -> None:
     """The end of a slurmctld in Kubernetes, and of the record of what was closed: in a namespace that stays nothing of it is
-    left. An outside slurmctld lives on. Raises as :func:`settle` does."""
+    left. An outside slurmctld lives on. Raises as :func:`settle` does, and DrainBlocked where a NodeSet in DaemonSet mode is
+    there: for want of the Controller slurm-operator takes no Kubernetes node for one that fits, has no Slurm client either,
+    and deletes all pods at once (1.1.0 to 1.2.1, ``NodeShouldRunDaemonPod``, ``IsNodeDrained``)."""
+    found = [session.nodeset(name) for name in settings.on_each_node]
+    there = [each for each in found if each is not None and not each.deleting]
+    if there:
+        raise DrainBlocked(
+            f"Controller {settings.controller} was to be deleted while {', '.join(each.name for each in there)} with"
+            " scalingMode DaemonSet is there: slurm-operator would delete all its pods at once, with the jobs on them."
+            " Nothing was changed. Run `pulumi up` without `--replace`; or remove the NodeSet from the stack first, which"
+            " drains it"
+        )
     if not settings.outside:
         finish(session, settings, "last")
         Record(session, settings).remove()

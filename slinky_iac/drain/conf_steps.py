@@ -56,6 +56,8 @@ class ConfSettings(Settings):
     """Each change of the text restarts a slurmctld that keeps no state: it forgets all jobs."""
     outside: bool = False
     """An admin writes slurm.conf, so this program only tells what leaves it."""
+    on_each_node: tuple[str, ...] = ()
+    """Names of the resources of NodeSets in DaemonSet mode."""
 
     @property
     def by_hand(self) -> str:
@@ -81,6 +83,7 @@ class ConfSettings(Settings):
             volume=props.get("volume") is True,
             forgets=props.get("forgets") is True,
             outside=props.get("outside") is True,
+            on_each_node=tuple(str(name) for name in props.get("onEachNode") or ()),
         )
 
 

@@ -267,9 +267,9 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
         has = "gets" if begins else "has"
         found.append(
             f"slurm-operator goes from {before} to {after} while {state.name} {has} the update strategy RollingUpdate. The"
-            " new operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing was"
-            f" changed. Set operator.version back to {before} and run `pulumi up`, which {does}; then set {after} and run"
-            " `pulumi up` again"
+            " new operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing"
+            f" was changed. Set operator.version back to {before} and run `pulumi up`, which {does}; then set {after} and"
+            " run `pulumi up` again"
         )
     jobs = () if seen.cluster is None else (job for pod in seen.pods for job in seen.cluster.jobs(pod.slurm_node))
     still = distinct(job for job in jobs if job.job_state & STANDS_STILL)

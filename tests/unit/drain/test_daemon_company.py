@@ -7,17 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain import scale
+from slinky_iac.drain import conf_run, scale
 from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.protocol import DeleteNodeSet, DeletePods, Drain, Replaced, SetCosts, Signal, Stop, Wait
 from slinky_iac.drain.rollout import refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
+from slinky_iac.errors import DrainBlocked
 from slinky_iac.selection import Selects
 from tests.made.machines import worker_machine
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, nodeset, pod
 from tests.unit.drain.model_session import settings
+from tests.unit.drain.test_conf_run import BOTH
+from tests.unit.drain.test_conf_run import session as conf_session
+from tests.unit.drain.test_conf_run import settings as conf_settings
 from tests.unit.drain.test_daemons import ALL, MACHINES, OLDS, ONE, daemon, looked, shown, state, wish
 
 
@@ -161,3 +165,16 @@ def test_jobs_of_a_machine_that_the_run_began_with_are_ended_as_the_policy_says(
 def test_a_newer_operator_is_refused_where_the_same_update_lets_it_replace_pods():
     (text,) = refusals(settings(0, selection=ALL, updates="RollingUpdate"), looked(), {"operatorVersion": "1.0.1"})
     assert "gets the update strategy RollingUpdate" in text
+
+
+# -- the end of the Controller ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("outside", [True, False])
+def test_the_controller_stays_while_a_nodeset_with_a_pod_on_each_node_is_there(outside):
+    """`pulumi up --replace`, without the fence: the operator has no client then, and no Kubernetes node fits any more."""
+    found = conf_session(extra_conf="")
+    mine = replace(conf_settings(BOTH, outside=outside, keeps_queue=True), on_each_node=("hpc-worker-gpu", "gone"))
+    found.nodeset = {"hpc-worker-gpu": state()}.get
+    with pytest.raises(DrainBlocked, match="hpc-worker-gpu with scalingMode DaemonSet is there"):
+        conf_run.end(found, mine)
+    found.nodeset = {"hpc-worker-gpu": state(deleting=True)}.get
+    conf_run.end(found, mine)
