@@ -49,6 +49,17 @@ def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:
     return tuple(each for name, each in _machines(seen).items() if name not in there and fits(selection, each)[0])
 
 
+def last_ones(seen: Observation, wanted: Selection | None = None) -> frozenset[str]:
+    """Pods that stay on their Kubernetes nodes, and to which none would come after them. ``wanted``: the selection that is
+    written before; by default the live one."""
+    selection = wanted if wanted is not None and seen.machines is not None else live_selection(seen)
+    if selection is None:
+        return frozenset()
+    judged = {name: fits(selection, each) for name, each in _machines(seen).items()}
+    last = {name for name, (should, stays) in judged.items() if stays and not should}
+    return frozenset(pod.name for pod in seen.pods if machine_of(pod) in last and not pod.terminating)
+
+
 def removed(seen: Observation) -> frozenset[str]:
     """Pods that the operator deletes as the NodeSet stands, or may delete."""
     if seen.nodeset is None:

@@ -77,12 +77,12 @@ class NodeSetScaleProvider(ClusterGate):
         return UpdateResult({**outputs(_news), **({LAST_DRAIN: told} if told else {})})
 
     def read(self, id_: str, props: Props) -> ReadResult:
-        """The state as refresh finds it, with the live number."""
+        """The state as refresh finds it, with the live number where there is one."""
         settings = GateSettings.from_props(props)
         with at_work(settings) as session:
             state = session.nodeset(settings.resource)
         own = outputs(props)
-        if state is None or settings.scaler == "autoscaler":
+        if state is None or settings.scaler == "autoscaler" or settings.selection is not None:
             return ReadResult(id_, own)
         return ReadResult(id_, {**own, "replicas": state.spec.replicas})
 

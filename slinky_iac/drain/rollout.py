@@ -38,11 +38,14 @@ from slinky_iac.drain.words import distinct, jobs_in_words, named, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.selection import selection_of
 from slinky_iac.names import SLURM_USER
+from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.concurrent_calls import AT_ONCE
 from slinky_iac.slurmrest.objects import STANDS_STILL, Job
 
 CONDEMNED: Final = "pending termination"
 """In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""
+
+LAST: Final = "on a Kubernetes node that takes no new pod now (a taint with NoSchedule, or a cordon)"
 
 RESERVED: Final = frozenset({"RESERVED", "MAINTENANCE"})
 """States of a node in a reservation that is active, whose record slurmctld doesn't delete."""
@@ -65,11 +68,16 @@ def at_once(most: int | str, replicas: int) -> int:
     return max(most, 1)
 
 
-def members(seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[Pod]) -> Members:
-    """``pods`` as candidates, by whose they are to replace."""
+def members(
+    seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[Pod], wanted: Selection | None = None
+) -> Members:
+    """``pods`` as candidates, by whose they are to replace. ``wanted``: the selection that is written before."""
     found = assess(pods, cluster, seen.now, owner)
-    held = tuple(each for each in found if _held(each))
-    return Members(tuple(each for each in found if each not in held), held)
+    last = daemons.last_ones(seen, wanted)
+    held = {
+        each.name: each if _held(each) else replace(each, trouble=LAST) for each in found if _held(each) or each.name in last
+    }
+    return Members(tuple(each for each in found if each.name not in held), tuple(held.values()))
 
 
 def roll_step(seen: Observation, goal: Goal) -> Step:
@@ -233,7 +241,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
         unasked = f"Slurm could not be asked whose jobs are waited for: {seen.problem}"
         return Seen({**plan_props(replace(plan, warnings=(unasked,), known=False)), "rolls": rolls})
-    found = members(seen, settings.owner, seen.cluster, old)
+    found = members(seen, settings.owner, seen.cluster, old, settings.selection)
     if not found.ours:
         return None
     names = [each.name for each in found.ours]

@@ -3,19 +3,21 @@ slurm-operator's own rollout of what stays."""
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain import conf_run, scale
+from slinky_iac.drain import conf_run, gates, scale
 from slinky_iac.drain.daemons import SetSelection
-from slinky_iac.drain.protocol import DeleteNodeSet, DeletePods, Drain, Replaced, SetCosts, Signal, Stop, Wait
+from slinky_iac.drain.gates import NodeSetScaleProvider
+from slinky_iac.drain.protocol import DeleteNodeSet, DeletePods, Done, Drain, Replaced, SetCosts, Signal, Stop, Wait
 from slinky_iac.drain.rollout import refusals, roll_step
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.errors import DrainBlocked
-from slinky_iac.selection import Selects
+from slinky_iac.selection import Selection, Selects
 from tests.made.machines import worker_machine
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, nodeset, pod
 from tests.unit.drain.model_session import settings
@@ -23,6 +25,7 @@ from tests.unit.drain.test_conf_run import BOTH
 from tests.unit.drain.test_conf_run import session as conf_session
 from tests.unit.drain.test_conf_run import settings as conf_settings
 from tests.unit.drain.test_daemons import ALL, MACHINES, OLDS, ONE, daemon, looked, shown, state, wish
+from tests.unit.drain.test_recorded import PROPS
 
 
 # -- slurm-operator replaces what stays ---------------------------------------------------------------------------------
@@ -178,3 +181,29 @@ def test_the_controller_stays_while_a_nodeset_with_a_pod_on_each_node_is_there(o
         conf_run.end(found, mine)
     found.nodeset = {"hpc-worker-gpu": state(deleting=True)}.get
     conf_run.end(found, mine)
+
+
+# -- a machine that takes no new pod ---------------------------------------------------------------------------------------
+def test_a_rollout_leaves_a_pod_whose_machine_takes_no_new_one_and_says_so():
+    """Kubernetes sets NoSchedule for a full disk, too: the pod that is there stays, and a deleted one doesn't come back."""
+    full = worker_machine("gpu-1", {"pool": "gpu", "n": "1"}, ("node.kubernetes.io/disk-pressure", "NoSchedule"))
+    old = [daemon(pod, n, revision="old") for n in range(2)]
+    look = looked(old, nodeset=state(revision="new"), machines=(MACHINES[0], full))
+    found, _ = shown(look, ALL, updates="Gated")
+    assert found.plan["rolls"]["pods"] == ["hpc-worker-gpu-0"]
+    assert "takes no new pod" in found.plan["rolls"]["held"][0]
+    tolerant = Selection(ALL.node_selector, {}, ({"operator": "Exists"},))
+    assert len(shown(look, tolerant, updates="Gated")[0].plan["rolls"]["pods"]) == 2, "by what is written before"
+    gone = replace(look, pods=look.pods[1:])
+    assert roll_step(gone, wish(ALL, ALL, rolls=2)) == Done()
+
+
+def test_a_number_that_somebody_wrote_is_no_difference_of_the_gate(monkeypatch):
+    """A refresh would find it again after each update."""
+
+    class Reads:
+        nodeset = staticmethod(lambda _name: nodeset(3, mode="DaemonSet", template_spec=ALL.fields))
+
+    monkeypatch.setattr(gates, "at_work", lambda _settings: nullcontext(Reads()))
+    own = {**PROPS, "replicas": 0, "scalingMode": "DaemonSet", "selection": ALL.fields}
+    assert NodeSetScaleProvider().read("x", own).outs["replicas"] == 0
