@@ -82,6 +82,13 @@ def at(found: Any, *path: str) -> Any:  # noqa: ANN401 - a JSON value
     return found
 
 
+def listed(found: Any) -> Sequence[Any]:  # noqa: ANN401 - a JSON value
+    """A list, and none for what isn't there. What is there and is no list has one member, which nothing takes for sound."""
+    if found is None:
+        return ()
+    return found if isinstance(found, list | tuple) else (None,)
+
+
 def whole(text: str) -> int | None:
     """The 64-bit number that a text is; None for another text."""
     number = int(text) if len(text) < 21 and _INTEGER.fullmatch(text) else None
@@ -130,7 +137,7 @@ def faults(selection: Selection) -> Iterable[str]:
         yield f"{where}: needs a term, or no Kubernetes node fits"
         return
     for place, term in enumerate(terms):
-        found = [(at(term, key) or (), key) for key in ("matchExpressions", "matchFields")]
+        found = [(listed(at(term, key)), key) for key in ("matchExpressions", "matchFields")]
         if not any(each for each, _ in found):
             yield f"{where}.{place}: an empty term fits no Kubernetes node"
         for requirements, key in found:

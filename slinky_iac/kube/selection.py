@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.kube.objects import NodeSet, ObjectMeta, Pod, Wire
-from slinky_iac.selection import DAEMON, REQUIRED, Selection, at, fault_of_requirement, whole
+from slinky_iac.selection import DAEMON, REQUIRED, Selection, at, fault_of_requirement, listed, whole
 
 HOSTNAME_OVERRIDE: Final = "nodeset.slinky.slurm.net/hostname-override"
 _WORKERS_OWN: Final[Mapping[str, Any]] = {
@@ -85,12 +85,12 @@ def _labelled(selection: Selection, machine: Machine) -> bool:
     if required is None:
         return True
     terms = required.get("nodeSelectorTerms") if isinstance(required, Mapping) else None
-    return any(_term(each, machine) for each in terms or () if isinstance(each, Mapping))
+    return any(_term(each, machine) for each in listed(terms) if isinstance(each, Mapping))
 
 
 def _term(term: Mapping[str, Any], machine: Machine) -> bool:
     """One of ``nodeSelectorTerms``: all that it asks for, and an empty one asks for a node that there isn't."""
-    expressions, named = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    expressions, named = listed(term.get("matchExpressions")), listed(term.get("matchFields"))
     if not expressions and not named:
         return False
     if any(fault_of_requirement(each, by_field=False) for each in expressions):
@@ -134,7 +134,7 @@ def machine_of(pod: Pod) -> str:
         return pod.spec.node_name
     terms = at(pod.spec.affinity, *REQUIRED, "nodeSelectorTerms")
     for term in terms if isinstance(terms, list) else ():
-        for each in (at(term, "matchFields") or ()) if isinstance(term, Mapping) else ():
+        for each in listed(at(term, "matchFields")):
             if not fault_of_requirement(each, by_field=True) and each["operator"] == "In":
                 return str(each["values"][0])
     return ""

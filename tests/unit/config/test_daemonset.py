@@ -134,3 +134,10 @@ def test_kubernetes_nodes_are_listed_by_who_applies() -> None:
 def test_its_partition_gets_a_smoke_job() -> None:
     sections = stack() | {"smoke": {"enabled": True, "user": "alice"}}
     assert "smoke-gpu" in smoke_jobs(load(sections))
+
+
+@pytest.mark.parametrize("terms", [[{"matchExpressions": 5}], [{"matchFields": True}], [7], 7, "ab"])
+def test_terms_of_another_shape_are_errors_with_their_place(terms: object) -> None:
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    found = errors(stack(pod={"affinity": affinity}))
+    assert any("nodeSelectorTerms" in path for path in found), found

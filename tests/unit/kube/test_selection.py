@@ -200,3 +200,10 @@ def test_numbers_that_pulumis_wire_made_floats_are_whole_again_and_no_null_is_le
 def test_another_shape_is_refused(spec: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be mappings"):
         Selection.of(spec)
+
+
+@pytest.mark.parametrize("terms", [[{"matchExpressions": 5}], [{"matchFields": True}], [7], 7, "ab", None])
+def test_terms_of_another_shape_fit_no_machine(terms):
+    """The API server checks no template of a NodeSet: somebody may have written this."""
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    assert fits(Selection({}, affinity), worker_machine("a")) == (False, False)
