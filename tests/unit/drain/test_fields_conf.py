@@ -166,6 +166,7 @@ OF_CONF = COMMON | {
     "volume": (True, {"volume"}),
     "forgets": (True, {"forgets"}),
     "outside": (True, {"outside"}),
+    "onEachNode": (["slurm-worker-gpu"], {"on_each_node"}),
 }
 REACHED: dict[str, tuple[object, str, object]] = {
     "namespace": ("other", "namespace", "other"),
