@@ -253,6 +253,12 @@ def test_a_program_gives_each_prop_from_the_setting_of_its_name() -> None:
     assert conf.cluster == hosts.cluster
 
 
+def test_a_program_names_the_nodesets_that_end_with_the_controller() -> None:
+    each = {"nodesets": {"each": {"scalingMode": "DaemonSet"}}, "operator": {"version": "1.2.1"}}
+    assert made("ControllerGate", "all-outside", **each)["onEachNode"] == ["slurm-worker-each"]
+    assert "onEachNode" not in made("ControllerGate", "all-outside"), "a state without such a NodeSet doesn't change"
+
+
 def test_a_program_says_where_slurmctld_is_and_what_outlives_it() -> None:
     assert made("OutsideHosts", "all-outside", external=METAL)["inside"] is False
     assert made("ControllerGate", "all-outside")["outside"] is True
