@@ -172,6 +172,7 @@ def _grace(asked: Asked) -> str | None:
 
 
 _LEAST_GRACE: Final = 1
+_KUBERNETES_OWN = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _LEAST_TOLERATED: Final = 300
 """Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
 
@@ -191,10 +192,8 @@ def _amount(asked: Asked) -> str | None:
 
 def _toleration(asked: Asked) -> str | None:
     value = asked.value if isinstance(asked.value, Mapping) else {}
-    if not value.get("key") or str(value["key"]).startswith("node-role.kubernetes.io/"):
-        return (
-            f"brings jobs to nodes of {value.get('key') or 'any taint'}, those of Kubernetes itself among them; name a key"
-        )
+    if not value.get("key") or str(value["key"]) in _KUBERNETES_OWN:
+        return f"reaches nodes of {value.get('key') or 'any taint'}, those of Kubernetes itself among them; name another key"
     seconds = value.get("tolerationSeconds")
     short = isinstance(seconds, int | float) and seconds < _LEAST_TOLERATED
     return f"ends pods {seconds:g} s after their node was late; at least {_LEAST_TOLERATED}" if short else None

@@ -36,8 +36,7 @@ from slinky_iac.hostlist import expand
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 
-_LEAST_MEMORY: Final = 64 << 20
-"""Bytes below which no slurmd starts: a number without a unit was meant in another one."""
+_LEAST_MEMORY: Final = 64 << 20  # bytes below which no slurmd starts: a number without a unit was meant in another one
 _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
