@@ -52,7 +52,8 @@ class Recipe:
 
     def key(self) -> str:
         """Twelve hex digits, the same for the same recipe on every machine."""
-        return hashlib.sha256((repr(self) + self.given).encode()).hexdigest()[:12]
+        exchanged = self.given + EXCHANGE if self.given else ""
+        return hashlib.sha256((repr(self) + exchanged).encode()).hexdigest()[:12]
 
 
 RECIPE = Recipe()
@@ -133,12 +134,12 @@ def ensure(recipe: Recipe | None = None, *, say: Say = tell, faults: Callable[[P
     return ready
 
 
-# Debian's Slurm goes, so that no plugin of another release is left to be loaded.
+# Debian's Slurm goes, so that no plugin of another release is left to be loaded; its systemd units stay.
 EXCHANGE = r"""set -eu
 cp -a "$1/." "$2"
 chroot "$2" sh -eu -s <<'END'
 dpkg-query -W -f '${db:Status-Status} ${Package}\n' 'slurm*' sackd | sed -n 's/^installed //p' |
-    xargs dpkg-query -L | grep -E '^/usr/(s?bin|lib)/' |
+    xargs dpkg-query -L | grep -E '^/usr/(s?bin|lib/[^/]*-linux-gnu)/' |
     while read -r path; do if [ -L "$path" ] || [ -f "$path" ]; then rm -f "$path"; fi; done
 END
 cp -a --remove-destination "$3/usr/." "$2/usr"  # Debian's daemons are links to alternatives
