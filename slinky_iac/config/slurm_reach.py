@@ -47,7 +47,8 @@ FILE_FOLDERS: Final = (
 """Where daemons may write: the system's folders for it, and what sites call the local disks of their nodes."""
 FILES: Final = {
     **dict.fromkeys(_words("slurmctldpidfile slurmdpidfile slurmdspooldir pidfile"), _OWN_FOLDERS),
-    **dict.fromkeys(_words("slurmctldlogfile slurmdlogfile slurmschedlogfile logfile jobcomploc"), FILE_FOLDERS),
+    **dict.fromkeys(_words("slurmctldlogfile slurmschedlogfile logfile jobcomploc"), FILE_FOLDERS),
+    "slurmdlogfile": ("/var/log", "/var/spool", "/run", "/var/run", "/var/lib/slurm", "/dev/null"),  # slurmd is root
     "archivedir": ("/var/log", "/var/spool", "/var/lib/slurm", "/scratch", "/mnt", "/data", "/archive"),
 }
 """Parameters whose value is a file or folder that a daemon writes, and below which folders it may be: what a daemon later
