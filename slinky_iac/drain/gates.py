@@ -31,6 +31,7 @@ from slinky_iac.engine.provider import Gate, Props, own_inputs
 if TYPE_CHECKING:
     from slinky_iac.drain.plan import Seen
     from slinky_iac.drain.session import Session
+    from slinky_iac.kube.objects import NodeSet
 
 LAST_DRAIN = "lastDrain"
 """Output of a NodeSetScale whose last drain has ended: what slurmdbd says became of the jobs. Absent before the first."""
@@ -77,14 +78,10 @@ class NodeSetScaleProvider(ClusterGate):
         return UpdateResult({**outputs(_news), **({LAST_DRAIN: told} if told else {})})
 
     def read(self, id_: str, props: Props) -> ReadResult:
-        """The state as refresh finds it, with the live number where there is one."""
+        """The state as refresh finds it."""
         settings = GateSettings.from_props(props)
         with at_work(settings) as session:
-            state = session.nodeset(settings.resource)
-        own = outputs(props)
-        if state is None or settings.scaler == "autoscaler" or settings.selection is not None:
-            return ReadResult(id_, own)
-        return ReadResult(id_, {**own, "replicas": state.spec.replicas})
+            return ReadResult(id_, refreshed(settings, props, session.nodeset(settings.resource)))
 
     def delete(self, _id: str, _props: Props) -> None:
         """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""
@@ -300,6 +297,14 @@ def _identity(props: Props) -> str:
 def outputs(props: Props) -> Props:
     """A gate's outputs: its inputs without those that only one update needs."""
     return {key: value for key, value in provider.outputs(props).items() if key != LEAVING}
+
+
+def refreshed(settings: GateSettings, props: Props, state: NodeSet | None) -> Props:
+    """A gate's outputs with the live number, where that is the stack's to write. ``state``: the NodeSet; None where there is
+    none."""
+    if state is None or settings.scaler == "autoscaler" or settings.selection is not None:
+        return outputs(props)
+    return {**outputs(props), "replicas": state.spec.replicas}
 
 
 def with_leaving(olds: Props, news: Props) -> Props:

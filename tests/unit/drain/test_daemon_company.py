@@ -3,17 +3,16 @@ slurm-operator's own rollout of what stays."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain import conf_run, gates, scale
+from slinky_iac.drain import conf_run, scale
 from slinky_iac.drain.daemons import SetSelection
-from slinky_iac.drain.gates import NodeSetScaleProvider
+from slinky_iac.drain.gates import refreshed
 from slinky_iac.drain.protocol import DeleteNodeSet, DeletePods, Done, Drain, Replaced, SetCosts, Signal, Stop, Wait
 from slinky_iac.drain.rollout import refusals, roll_step
-from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.settings import DrainPolicy, GateSettings
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.errors import DrainBlocked
@@ -198,12 +197,10 @@ def test_a_rollout_leaves_a_pod_whose_machine_takes_no_new_one_and_says_so():
     assert roll_step(gone, wish(ALL, ALL, rolls=2)) == Done()
 
 
-def test_a_number_that_somebody_wrote_is_no_difference_of_the_gate(monkeypatch):
+def test_a_number_that_somebody_wrote_is_no_difference_of_the_gate():
     """A refresh would find it again after each update."""
-
-    class Reads:
-        nodeset = staticmethod(lambda _name: nodeset(3, mode="DaemonSet", template_spec=ALL.fields))
-
-    monkeypatch.setattr(gates, "at_work", lambda _settings: nullcontext(Reads()))
     own = {**PROPS, "replicas": 0, "scalingMode": "DaemonSet", "selection": ALL.fields}
-    assert NodeSetScaleProvider().read("x", own).outs["replicas"] == 0
+    live = nodeset(3, mode="DaemonSet", template_spec=ALL.fields)
+    assert refreshed(GateSettings.from_props(own), own, live)["replicas"] == 0
+    numbered = {**PROPS, "replicas": 2}
+    assert refreshed(GateSettings.from_props(numbered), numbered, nodeset(3))["replicas"] == 3
