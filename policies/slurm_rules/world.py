@@ -111,8 +111,8 @@ def world_of(stack: Stack) -> World:
         made=frozenset(
             (each.kind, each.namespace, each.in_cluster_name)
             for each in stack.resources
-            if each.kind in _MADE and each.is_kubernetes and not each.peek("spec", "volumeName")
-            if each.kind != "ConfigMap" or each.peek("data")
+            if each.kind in _MADE and each.is_kubernetes and not _there(each.peek("spec", "volumeName"))
+            if each.kind != "ConfigMap" or _there(each.peek("data"))
         ),
         provider=any(
             each.peek("spec", "external") is True or "userclaimfield" in str(each.props).lower() for each in (*main, *gates)
@@ -123,6 +123,11 @@ def world_of(stack: Stack) -> World:
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
+
+
+def _there(value: object) -> bool:
+    """Whether something is there, hidden or not."""
+    return isinstance(value, Hidden) or bool(value)
 
 
 def _any_cgroups(controllers: list[Resource], stack: Stack) -> bool:
