@@ -110,26 +110,28 @@ def ensure(recipe: Recipe | None = None, *, say: Say = tell, faults: Callable[[P
     not what is needed: `faults` says what is missing in a root file system."""
     recipe = recipe or wanted()
     folder = paths.CACHE / "rootfs"
-    if recipe.given:
-        return _with_given(recipe, ensure(replace(recipe, given=""), say=say, faults=faults), say=say, faults=faults)
     ready = folder / recipe.key()
     if ready.is_dir():
         return ready
+    base = ensure(replace(recipe, given=""), say=say, faults=faults) if recipe.given else None
     folder.mkdir(parents=True, exist_ok=True)
     with alone(folder / "lock"):
         if ready.is_dir():
             return ready
         for leftover in folder.glob("*.part"):
             shutil.rmtree(leftover)
-        part = folder / f"{recipe.key()}.part"
-        say(f"slurm: Debian {recipe.suite} with Slurm for the lab's hosts is being installed (about 3 minutes, 700 MB)")
-        _build(recipe, part, folder / f"{recipe.key()}.log")
-        found = faults(part)
-        if found:
-            raise LabError(
-                f"Debian {recipe.suite} has not what the lab needs: {'; '.join(found)}. It was built in {part}; "
-                "take a mirror (or a snapshot of it) that has, in this machine's apt configuration, and try again"
-            )
+        part, log = folder / f"{recipe.key()}.part", folder / f"{recipe.key()}.log"
+        if base is None:
+            say(f"slurm: Debian {recipe.suite} with Slurm for the lab's hosts is being installed (about 3 minutes, 700 MB)")
+            _build(recipe, part, log)
+        else:
+            say(f"slurm: the hosts get Slurm {given_slurm.release()} from {given_slurm.folder()} (half a minute, 800 MB)")
+            part.mkdir()
+            sealed(["sh", "-c", EXCHANGE, "exchange", str(base), str(part), str(given_slurm.folder())], log)
+        if found := faults(part):
+            whose = f"Debian {recipe.suite} has not what the lab needs" if base is None else given_slurm.FOLDER.variable
+            mirrors = "; take a mirror (or a snapshot of it) that has, in this machine's apt configuration, and try again"
+            raise LabError(f"{whose}: {'; '.join(found)}. It was built in {part}{mirrors if base is None else ''}")
         part.rename(ready)
     return ready
 
@@ -145,23 +147,6 @@ END
 cp -a --remove-destination "$3/usr/." "$2/usr"  # Debian's daemons are links to alternatives
 chroot "$2" ldconfig
 """
-
-
-def _with_given(recipe: Recipe, base: Path, *, say: Say, faults: Callable[[Path], list[str]]) -> Path:
-    """Debian's root file system with the Slurm that the user names in place of Debian's."""
-    folder = base.parent
-    ready, part = folder / recipe.key(), folder / f"{recipe.key()}.part"
-    with alone(folder / "lock"):
-        if not ready.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            say(f"slurm: the hosts get Slurm {given_slurm.release()} from {given_slurm.folder()} (half a minute, 800 MB)")
-            script = ["sh", "-c", EXCHANGE, "exchange", str(base), str(part), str(given_slurm.folder())]
-            sealed(script, folder / f"{recipe.key()}.log")
-            if found := faults(part):
-                raise LabError(f"{given_slurm.FOLDER.variable}: {'; '.join(found)}. It was put together in {part}")
-            part.rename(ready)
-    return ready
 
 
 def _build(recipe: Recipe, root: Path, log: Path) -> None:

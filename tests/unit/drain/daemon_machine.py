@@ -65,24 +65,12 @@ class DaemonWorld(World):
 
     def _view(self, each: Pod):
         place = {"key": "metadata.name", "operator": "In", "values": [each.node]}
-        return made_pod(
-            each.name,
-            slurm_node=each.node,
+        return self._shown(
+            each,
+            made_pod,  # an affinity has no hash
             machine=each.node,
             mode="DaemonSet",
             affinity={REQUIRED[0]: {REQUIRED[1]: {"nodeSelectorTerms": [{"matchFields": [place]}]}}},
-            scheduled=each.scheduled,
-            phase="Running" if each.running else "Pending",
-            ready=each.ready,
-            terminating=each.terminating,
-            cost_text=each.annotations.get("pod-deletion-cost"),
-            deadline=each.deadline,
-            cordon=each.cordon,
-            gate=each.annotations.get("gate", ""),
-            ready_changed=each.ready_changed,
-            created=each.created,
-            slurm_states=frozenset(each.conditions),
-            slurm_reason=each.condition_reason,
             revision="v1",
         )
 

@@ -5,6 +5,7 @@ The hands check, whatever decided a step, that it touches nothing of a person's,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -90,9 +91,12 @@ class World(Machinery):
         )
 
     def _view(self, each: Pod) -> kube.Pod:
-        return _pod(
+        return self._shown(each, ordinal=each.ordinal, revision=f"v{each.template}")
+
+    @staticmethod
+    def _shown(each: Pod, make: Callable[..., kube.Pod] = _pod, **of_its_mode: object) -> kube.Pod:
+        return make(
             each.name,
-            ordinal=each.ordinal,
             slurm_node=each.node,
             scheduled=each.scheduled,
             phase="Running" if each.running else "Pending",
@@ -106,7 +110,7 @@ class World(Machinery):
             created=each.created,
             slurm_states=frozenset(each.conditions),
             slurm_reason=each.condition_reason,
-            revision=f"v{each.template}",
+            **of_its_mode,
         )
 
     # -- hands ---------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def rolls_itself(selection=ALL):
 
 
 def test_a_suspended_job_on_a_node_that_stays_holds_up_a_write_after_which_the_operator_replaces_its_pod():
-    """The preview refused it, but a job may be suspended while the gate waits for others, or nobody answered the preview."""
+    """The preview refuses this too. But a user can suspend a job after the preview, and a preview may get no answer."""
     suspended = job(7, 0, state="SUSPENDED")
     ready = [daemon(pod, 0), daemon(given_up, 1)], [node(0), held(1)], [suspended]
     step = next_step(looked(*ready, nodeset=rolls_itself()), wish())
