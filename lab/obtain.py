@@ -157,8 +157,8 @@ def _built(tool: Tool, say: Say) -> dict[str, Path]:
     part = _fresh(tool)
     source = part / "src"
     shutil.copytree(tool.lock, source)
-    _embed(tool, source, compiler)
     _trim(tool, source, compiler)
+    _embed(tool, source, compiler)
     argv = [
         "setpriv", "--pdeathsig", "KILL", "nice", str(compiler), "build", "-v", "-buildvcs=false", "-mod=readonly",
         "-ldflags", tool.ldflags, "-o", f"{part}/", *tool.packages,
@@ -195,15 +195,19 @@ def _embed(tool: Tool, source: Path, compiler: Path) -> None:
     if tool.module_files is None:
         return
     module, folder, names = tool.module_files
-    argv = [str(compiler), "mod", "download", "-json", module]
-    done = subprocess.run(argv, cwd=source, env=go.environment(), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError(f"{tool.name}: {module} could not be downloaded: {(done.stdout + done.stderr).strip()[-500:]}")
-    origin = Path(json.loads(done.stdout)["Dir"]) / folder
+    origin = (source / "module" if tool.trimmed is not None else _module(tool, source, compiler, module)) / folder
     for name in names:
         shutil.copyfile(origin / name, source / name)
     schema = json.loads((source / "schema.json").read_text())
     (source / "schema.json").write_text(json.dumps({**schema, "version": tool.version}))
+
+
+def _module(tool: Tool, source: Path, compiler: Path, module: str) -> Path:
+    argv = [str(compiler), "mod", "download", "-json", module]
+    done = subprocess.run(argv, cwd=source, env=go.environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"{tool.name}: {module} could not be downloaded: {(done.stdout + done.stderr).strip()[-500:]}")
+    return Path(json.loads(done.stdout)["Dir"])
 
 
 def _trim(tool: Tool, source: Path, compiler: Path) -> None:
