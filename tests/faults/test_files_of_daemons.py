@@ -55,12 +55,12 @@ def test_slurmctld_and_slurmdbd_take_their_files(inside: Inside) -> None:
 
 
 def test_slurmctlds_own_sentence_tells_what_it_would_end_over(inside: Inside) -> None:
-    """A value that no table of ours knows of."""
+    """A plugin that Slurm has and the image lacks, which no table can know."""
     before = inside.uids()
-    inside.write(settings("one", Licenses="matlab:many"))
+    inside.write(settings("one", SwitchType="switch/hpe_slingshot"))
     found = tried(inside)["files of slurmctld"]
     assert found["verdict"] == "problem"
-    assert "fatal: Invalid configured licenses: matlab:many" in found["got"]
+    assert "fatal: failed to initialize switch plugin" in found["got"], found
     assert inside.uids() == before
 
 

@@ -52,9 +52,13 @@ def srun_in(inside: Inside, pod: str) -> Iterator[str]:
     ) as srun:
         try:
             await_true("srun has its job", lambda: srun.poll() is not None or inside.slurm("squeue", "-h", "-t", "R"), 60)
+            await_true("its step runs", lambda: srun.poll() is not None or inside.slurm("squeue", "-h", "-s"), 60)
             assert srun.poll() is None, srun.stdout and srun.stdout.read()
             (number,) = inside.slurm("squeue", "-h", "-o", "%i").split()
             yield number
+        except AssertionError as failed:
+            failed.add_note("srun had ended" if srun.poll() is not None else "srun was there")
+            raise
         finally:
             srun.kill()
 
