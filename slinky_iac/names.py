@@ -129,6 +129,8 @@ DAEMON_PODS: Final = f"{LABEL_NAME} in (slurmctld,slurmdbd,slurmrestd,slurmd,log
 """Selects the pods of all daemons (operator, ``labels.go``)."""
 LABEL_POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
 """NOTE: set by the operator on NodeSet pods: the ordinal."""
+LABEL_POD_HOSTNAME = "nodeset.slinky.slurm.net/pod-hostname"
+"""NOTE: set by the operator on NodeSet pods: the Slurm node's name."""
 LABEL_SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
 """NOTE: set on worker pods by operators from 1.1.0 on, which take a pod without it for another mode's (syncNodeSet)."""
 

@@ -140,6 +140,11 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def reads_hostname_override(self) -> bool:
+        """Whether a Kubernetes node's annotation names its pod of DaemonSet mode (1.2.0 on, ``GetDaemonSetPodHostname``)."""
+        return self.minor >= 2
+
+    @property
     def has_topology(self) -> bool:
         """Whether it reads the topology annotation of Kubernetes nodes (1.1.0 on)."""
         return self.minor >= 1

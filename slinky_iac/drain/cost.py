@@ -35,6 +35,7 @@ from slinky_iac.drain.ranking import Class, class_of
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import marked_by
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.selection import HOSTNAME_OVERRIDE
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
 
@@ -222,6 +223,8 @@ def _candidate(
     end, holder = _last(jobs)
     if pod.terminating:
         kind = Kind.LEAVING
+    elif why := _named_by_annotation(pod):
+        kind, trouble = Kind.BLOCKED, why
     elif owner.holds(record):
         kind = Kind.OURS
     elif trouble:
@@ -293,6 +296,21 @@ def _named_otherwise(node: str, record: str) -> str:
     return (
         f"slurmctld has no record of {node}, and one of {record}, which may be the same host: jobs there would not be seen."
         " Kubernetes node names must be those of `hostname -s`"
+    )
+
+
+def _named_by_annotation(pod: Pod) -> str:
+    """Why nothing is known of a pod in the host's network whose Kubernetes node has the annotation that names pods of
+    DaemonSet mode: the operator goes by that name, and slurmd registers by `hostname -s`. ``""`` for another pod."""
+    spec = pod.spec
+    daemon = spec.host_network and spec.node_name and pod.metadata.labels.get(names.LABEL_SCALING_MODE) == DAEMON
+    if not daemon or not spec.hostname or _alias(spec.hostname) == _alias(spec.node_name):
+        return ""
+    return (
+        f"its pod is in the network of Kubernetes node {spec.node_name}, where slurmd registers under that node's name, and"
+        f" slurm-operator calls it {spec.hostname}, by an annotation of the Kubernetes node: jobs there would not be seen."
+        f" Drain {spec.node_name} in Slurm, wait for its jobs, and remove the annotation (`kubectl annotate node"
+        f" {spec.node_name} {HOSTNAME_OVERRIDE}-`)"
     )
 
 

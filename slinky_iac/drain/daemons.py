@@ -13,6 +13,7 @@ from slinky_iac.drain.protocol import Observation, Step
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import Pod
 from slinky_iac.kube.selection import Machine, fits, machine_of, selection_of
+from slinky_iac.names import LABEL_POD_HOSTNAME
 from slinky_iac.selection import Selection
 
 
@@ -37,15 +38,35 @@ def live_selection(seen: Observation) -> Selection | None:
 
 def going(seen: Observation, selection: Selection, pods: Iterable[Pod] | None = None) -> frozenset[str]:
     """Pods that the operator deletes where this is the selection. A pod whose Kubernetes node is unknown is one of them: it
-    may come back without fitting."""
-    machines = _machines(seen)
+    may come back without fitting. So is one under an earlier name of its Kubernetes node (:func:`renamed`)."""
+    machines, every = _machines(seen), tuple(seen.pods if pods is None else pods)
     stays = {name for name, each in machines.items() if fits(selection, each)[1]}
-    return frozenset(pod.name for pod in (seen.pods if pods is None else pods) if machine_of(pod) not in stays)
+    return frozenset(pod.name for pod in every if machine_of(pod) not in stays) | {pod.name for pod in renamed(seen, every)}
+
+
+def renamed(seen: Observation, pods: Iterable[Pod] | None = None) -> tuple[Pod, ...]:
+    """Pods whose Kubernetes nodes ask for another name in Slurm, by an annotation that somebody changed: the operator drains
+    and deletes them by its own rule, from 1.2 on, and makes others under that name (``podsShouldBeOnNode``)."""
+    if not seen.version.reads_hostname_override:
+        return ()
+    machines = _machines(seen)
+    there = ((pod, machines.get(machine_of(pod))) for pod in (seen.pods if pods is None else pods) if not pod.terminating)
+    return tuple(
+        pod
+        for pod, machine in there
+        if machine is not None and pod.metadata.labels.get(LABEL_POD_HOSTNAME, "") != machine.host_name(seen.version)
+    )
+
+
+def names_of(seen: Observation, machine: Machine) -> tuple[str, ...]:
+    """Names that a new pod on it may have in Slurm."""
+    on_host = seen.nodeset is not None and seen.nodeset.on_host_network
+    return machine.slurm_names(seen.version, on_host=on_host)
 
 
 def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:
-    """Kubernetes nodes that get a pod where this is the selection: they fit, and have none that stays."""
-    there = {machine_of(pod) for pod in seen.pods if not pod.terminating}
+    """Kubernetes nodes that get a pod where this is the selection: they fit, and have none that stays as it is called."""
+    there = {machine_of(pod) for pod in seen.pods if not pod.terminating} - {machine_of(pod) for pod in renamed(seen)}
     return tuple(each for name, each in _machines(seen).items() if name not in there and fits(selection, each)[0])
 
 
@@ -72,14 +93,14 @@ def removed(seen: Observation) -> frozenset[str]:
 
 
 def asked(seen: Observation) -> int:
-    """Pods that the NodeSet is to have as it stands."""
+    """Pods that the NodeSet is to have as it stands, besides those that the operator removes."""
     if seen.nodeset is None:
         return 0
     selection = selection_of(seen.nodeset)
     if selection is None:
         return seen.nodeset.spec.replicas
-    there = {machine_of(pod) for pod in seen.pods}
-    judged = ((name, fits(selection, each)) for name, each in _machines(seen).items())
+    there, last = {machine_of(pod) for pod in seen.pods}, {machine_of(pod) for pod in renamed(seen)}
+    judged = ((name, fits(selection, each)) for name, each in _machines(seen).items() if name not in last)
     return sum(1 for name, (should, stays) in judged if should or (stays and name in there))
 
 

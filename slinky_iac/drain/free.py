@@ -21,6 +21,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain import daemons
 from slinky_iac.drain.losses import Change, held_on, losers, named_by
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
@@ -288,7 +289,7 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
     if seen.cluster is None:
         return ""
     own = {pod.slurm_node for pod in seen.pods}
-    coming = sorted({name for each in machines for name in each.slurm_names} - own)
+    coming = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
     used = [name for name in coming if _in_use(seen.cluster, name, owner)]
     if not used:
         return ""

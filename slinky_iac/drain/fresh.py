@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain.daemons import coming, going
+from slinky_iac.drain.daemons import coming, going, names_of
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import NodeSet, Pod
@@ -38,7 +38,7 @@ def selects_as_seen(
     if seen.nodeset is None or _nodeset(seen.nodeset) != _nodeset(state) or _pods(seen.pods) != _pods(pods):
         return False
     now = replace(seen, pods=pods, machines=machines)
-    names = [{each.slurm_names for each in coming(look, selection)} for look in (seen, now)]
+    names = [{names_of(look, each) for each in coming(look, selection)} for look in (seen, now)]
     return going(seen, selection) == going(now, selection) and names[0] == names[1]
 
 

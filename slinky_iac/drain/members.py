@@ -32,7 +32,9 @@ from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
+from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.selection import HOSTNAME_OVERRIDE, machine_of
 from slinky_iac.slurmrest.objects import Node
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
@@ -276,9 +278,26 @@ def left_to_others(seen: Observation, owner: Owner) -> tuple[Pod, ...]:
 def told_of_fit(seen: Observation, settings: GateSettings) -> Iterator[str]:
     """What the end of a wait for pods of DaemonSet mode doesn't show."""
     for each in left_to_others(seen, settings.owner):
-        yield f"the Kubernetes node of {each.name} no longer fits: slurm-operator drains and removes it; not waited for"
+        yield f"{_removed_by_operator(each, seen)}; not waited for"
     if settings.selection is not None and not daemons.asked(seen):
         yield f"no Kubernetes node fits {settings.resource}, so it has no pod"
+
+
+def _removed_by_operator(pod: Pod, seen: Observation) -> str:
+    """Why the operator removes a pod of DaemonSet mode without this gate, and whose jobs are there."""
+    name, machines = machine_of(pod), {each.name: each for each in seen.machines or ()}
+    jobs = () if seen.cluster is None else seen.cluster.jobs(pod.slurm_node)
+    busy = f", with {jobs_in_words(jobs)}" if jobs else ""
+    if name not in machines:
+        how = "Kubernetes removes it" if pod.scheduled else f"`kubectl delete pod {pod.name}` removes it"
+        return f"Kubernetes has no node {name or 'of its name'} for {pod.name} any more: {how}{busy}"
+    if pod not in daemons.renamed(seen):
+        return f"the Kubernetes node of {pod.name} no longer fits: slurm-operator drains and removes it{busy}"
+    return (
+        f"Kubernetes node {name} is to be called {machines[name].host_name(seen.version)} in Slurm, and {pod.name} is"
+        f" {pod.slurm_node} (annotation {HOSTNAME_OVERRIDE}): slurm-operator drains and replaces it, by its own rule, which"
+        f" counts no suspended job{busy}"
+    )
 
 
 def _count_faults(seen: Observation, others: int) -> list[str]:

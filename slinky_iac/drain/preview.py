@@ -23,7 +23,7 @@ from slinky_iac.drain.conf_steps import ConfGoal, ConfLook, ConfSettings
 from slinky_iac.drain.conf_text import kept_back, leaving
 from slinky_iac.drain.free import named_in_words, names_in_use
 from slinky_iac.drain.losses import Change, losers
-from slinky_iac.drain.members import undo_steps
+from slinky_iac.drain.members import told_of_fit, undo_steps
 from slinky_iac.drain.observe import PREVIEW_S, conf_look
 from slinky_iac.drain.plan import (
     SCHEMA,
@@ -79,6 +79,8 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
         return Seen(kept, due=why)
     for each in frozen(seen.nodeset):
         session.report(each, severity="warning", keep=True)
+    for text in told_of_fit(seen, settings) if seen.pods and settings.selection is not None else ():
+        session.report(text, severity="warning", keep=True)
     if selection_plan.changes_mode(settings, olds):
         found = selection_plan.plan_of_mode(settings, olds, seen, seen.nodeset)
         session.report(found.due, severity="warning", keep=True)

@@ -94,7 +94,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     stale = stale_records(seen, goal.owner)
     if first := holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None):
         return first
-    leaving = frozenset() if goal.selects is None else daemons.removed(seen)  # these come back to no machine
+    leaving = frozenset() if goal.selects is None else daemons.removed(seen)  # the operator's to end
     outdated = seen.outdated - leaving
     old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in outdated))
     return _replace(seen, goal, cluster, old) if old.ours else _end(old)
@@ -141,9 +141,10 @@ def _end(old: Members) -> Step:
 
 
 def _replace(seen: Observation, goal: Goal, cluster: ClusterView, old: Members) -> Step:
-    away = _away(seen, goal)
+    leaving = frozenset() if goal.selects is None else daemons.removed(seen)  # not of those that are asked for
+    away = _away(seen, goal, leaving)
     number = daemons.asked(seen)
-    room = goal.rolls - (number - len(seen.pods)) - len(away)
+    room = goal.rolls - (number - len(seen.pods) + len(leaving)) - len(away)
     failed = [fault for pod, fault in away if seen.now - pod.created > goal.policy.register_deadline_s]
     if failed and room <= 0:
         told = "; ".join(failed[:4])
@@ -182,9 +183,9 @@ def _jobs(old: Members) -> Iterable[Job]:
     return (job for each in old.ours for job in each.jobs)
 
 
-def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
-    """Pods of the newest template that are not in service, and why."""
-    new = (pod for pod in seen.pods if pod.name not in seen.outdated)
+def _away(seen: Observation, goal: Goal, leaving: Collection[str]) -> list[tuple[Pod, str]]:
+    """Pods of the newest template that are not in service, and why; but for those that the operator removes."""
+    new = (pod for pod in seen.pods if pod.name not in seen.outdated and pod.name not in leaving)
     judged = ((pod, "is being deleted" if pod.terminating else fault_of(pod, seen, goal.owner)) for pod in new)
     return [(pod, fault) for pod, fault in judged if fault]
 
@@ -230,7 +231,8 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     if state is None or not settings.rolls:
         return None
     every = _template_changes(settings, state)
-    old = tuple(pod for pod in seen.pods if pod.name not in going and (every or pod.name in seen.outdated))
+    leaving = frozenset() if settings.selection is None else daemons.going(seen, settings.selection)  # by the operator
+    old = tuple(pod for pod in seen.pods if pod.name not in {*going, *leaving} and (every or pod.name in seen.outdated))
     if not old:
         return None
     number = daemons.asked(seen)

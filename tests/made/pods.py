@@ -36,8 +36,9 @@ def pod(
     host_network: bool = False,
     mode: str = "",
     affinity: Mapping[str, Any] | None = None,
+    host_name: str | None = None,
 ) -> Pod:
-    """A pod of a NodeSet, from what it is to look like."""
+    """A pod of a NodeSet, from what it is to look like. ``host_name``: the operator's label with it, where another."""
     cost = cost_text if cost_text is not None or deletion_cost is None else str(deletion_cost)
     written = {
         names.ANNOTATION_DELETION_COST: cost,
@@ -64,6 +65,7 @@ def pod(
             labels={
                 **({names.LABEL_SCALING_MODE: mode} if mode else {}),
                 **({} if mode == "DaemonSet" else {names.LABEL_POD_INDEX: str(ordinal)}),
+                **({names.LABEL_POD_HOSTNAME: slurm_node if host_name is None else host_name} if mode == "DaemonSet" else {}),
                 **({REVISION_LABEL: revision} if revision else {}),
             },
             annotations={key: text for key, text in written.items() if text is not None},

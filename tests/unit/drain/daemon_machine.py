@@ -1,8 +1,8 @@
 """The machine of a scale-in with a NodeSet in DaemonSet mode: six Kubernetes nodes, and a selection that grows and shrinks.
 
 The operator's part is ``podsShouldBeOnNode`` and ``doPodScale`` of 1.1.0 to 1.2.1, written from their documented behaviour:
-a pod on each node that fits, and one that no longer fits is drained and deleted. 1.1 returns the pods that go, before it
-drains them: one that it has drained itself it never deletes. It goes by the set of nodes here, and by no rule of ours.
+a pod on each node that fits, and one that no longer fits is drained and deleted. 1.1.0 returns the pods that go, before it
+drains them: one that it has drained itself it never deletes (mended in 1.1.1, ``ExcludePods``). It goes by the set of nodes here, and by no rule of ours.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tests.unit.drain.wider_machine import Wider
 
 MACHINES = 6
 VERSIONS = ("1.1.0", "1.1.2", "1.2.0", "1.2.1")
+FIXED = OperatorVersion(1, 1, 1)
 _LISTED = tuple(worker_machine(f"gpu-{number}", {"n": str(number)}) for number in range(MACHINES))
 
 
@@ -87,7 +88,7 @@ class DaemonWorld(World):
                 self._sync_uncordon(pod)
             return
         for pod in self.pods.values():
-            if self.version.minor == 1 or pod not in going:
+            if self.version < FIXED or pod not in going:
                 self._sync_uncordon(pod)
         for number in missing:
             self.pods[number] = Pod(number, created=self.now, ready_changed=self.now, machine=f"gpu-{number}")
@@ -165,9 +166,9 @@ class Daemons(Wider):
             self.w.select(self.w.selected | {number % MACHINES})
 
     def settle(self):
-        """With 1.1, a person deletes the pods that the operator drains and returns for ever."""
+        """With 1.1.0, a person deletes the pods that the operator drains and returns for ever."""
         super().settle()
-        for pod in [pod for pod in self.w.pods.values() if self.w.version.minor == 1 and pod.name in self.doomed()]:
+        for pod in [pod for pod in self.w.pods.values() if self.w.version < FIXED and pod.name in self.doomed()]:
             record = self.w.nodes.get(pod.node)
             if record is not None and record.reason.startswith(OPERATOR) and not self.w.jobs_on(pod.node):
                 self.w.delete(pod)

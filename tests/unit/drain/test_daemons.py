@@ -146,12 +146,6 @@ def test_a_machine_whose_name_is_in_use_in_slurm_gets_no_pod():
     assert "gpu-1 is in use in Slurm without a pod of this NodeSet" in step.why
 
 
-def test_a_machine_is_also_known_by_the_name_that_its_annotation_gives():
-    named = worker_machine("gpu-1", {"pool": "gpu"}, annotations={"nodeset.slinky.slurm.net/hostname-override": "metal-7"})
-    taken = looked([daemon(pod, 0)], [node(0), made_node("metal-7", "IDLE")], selection=ONE, machines=(MACHINES[0], named))
-    assert "metal-7 is in use" in next_step(taken, wish(ALL, ONE)).why
-
-
 def test_a_pod_on_a_machine_that_nobody_knows_is_drained_too():
     """Its Kubernetes node may come back, without fitting."""
     assert daemons.going(looked(machines=MACHINES[:1]), ALL) == {"hpc-worker-gpu-1"}

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.kube.selection import fits, machine_of, tolerates
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import REQUIRED, Selection, faults
 from tests.made.machines import worker_machine
 from tests.made.pods import pod
@@ -183,10 +184,23 @@ def test_a_pod_without_a_place_is_for_the_machine_that_the_operator_has_named() 
     assert machine_of(pod("p", scheduled=False)) == ""
 
 
-@pytest.mark.parametrize(("override", "found"), [("", ("k-1",)), ("gpu7", ("gpu7", "k-1")), ("k-1", ("k-1",))])
-def test_a_machines_names_in_slurm_are_its_first_label_and_an_annotations(override: str, found: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("override", "version", "on_host", "found"),
+    [
+        ("", "1.2.1", False, ("k-1",)),
+        ("gpu7", "1.2.1", False, ("gpu7",)),
+        ("gpu7", "1.2.1", True, ("gpu7", "k-1")),
+        ("gpu7", "1.1.2", False, ("k-1",)),
+        ("gpu7", "1.1.2", True, ("k-1",)),
+        ("k-1", "1.2.1", True, ("k-1",)),
+    ],
+)
+def test_a_machines_name_in_slurm_is_its_annotations_from_1_2_on_else_its_first_label(
+    override: str, version: str, on_host: bool, found: tuple[str, ...]
+) -> None:
     given = {"nodeset.slinky.slurm.net/hostname-override": override} if override else {}
-    assert worker_machine("k-1.site.example", annotations=given).slurm_names == found
+    machine = worker_machine("k-1.site.example", annotations=given)
+    assert machine.slurm_names(OperatorVersion.parse(version), on_host=on_host) == found
 
 
 def test_numbers_that_pulumis_wire_made_floats_are_whole_again_and_no_null_is_left() -> None:
