@@ -25,6 +25,8 @@ class SetSelection(Step):
     selection: Selection
     pods: tuple[str, ...] = ()
     """Pods that the operator will delete."""
+    records: tuple[str, ...] = ()
+    """Slurm's records that other NodeSets have left of nodes that come: they go first."""
 
     @property
     def words(self) -> str:
@@ -54,14 +56,20 @@ def renamed(seen: Observation, pods: Iterable[Pod] | None = None) -> tuple[Pod, 
     return tuple(
         pod
         for pod, machine in there
-        if machine is not None and pod.metadata.labels.get(LABEL_POD_HOSTNAME, "") != machine.host_name(seen.version)
+        if machine is not None and pod.metadata.labels.get(LABEL_POD_HOSTNAME, "") != machine.host_name(by_annotation=True)
     )
 
 
 def names_of(seen: Observation, machine: Machine) -> tuple[str, ...]:
     """Names that a new pod on it may have in Slurm."""
     on_host = seen.nodeset is not None and seen.nodeset.on_host_network
-    return machine.slurm_names(seen.version, on_host=on_host)
+    return machine.slurm_names(by_annotation=seen.version.reads_hostname_override, on_host=on_host)
+
+
+def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
+    """Names in Slurm of the pods that come where this is the selection, but for those of pods that are there."""
+    own = {pod.slurm_node for pod in seen.pods}
+    return frozenset(name for each in coming(seen, selection) for name in names_of(seen, each)) - own
 
 
 def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:

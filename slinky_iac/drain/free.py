@@ -290,7 +290,16 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
         return ""
     own = {pod.slurm_node for pod in seen.pods}
     coming = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
+    if others := [name for name in coming if name in seen.neighbours]:
+        return of_neighbours(seen, others)
     used = [name for name in coming if _in_use(seen.cluster, name, owner)]
+    for record in (seen.cluster.nodes[name] for name in coming if name in seen.cluster.nodes):
+        if record.name not in used and _of_another(record, owner) and not _deletable(record, owner):
+            return (
+                f"Slurm's record of {record.name} is of another NodeSet ({', '.join(record.features)}), and somebody gave it"
+                f" the reason {record.reason!r}: a pod that comes under that name would keep its features. Once that is"
+                f" mended, `scontrol delete nodename={record.name}`"
+            )
     if not used:
         return ""
     return (
@@ -299,6 +308,56 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
         " `scontrol show node` shows where it is (NodeAddr). End the other slurmd first, or leave the Kubernetes node out by"
         " pod.nodeSelector"
     )
+
+
+def of_neighbours(seen: Observation, held: Sequence[str]) -> str:
+    """That other NodeSets have pods under the names of those that come."""
+    owners = sorted({seen.neighbours[name] for name in held})
+    them = " and ".join(owners)
+    one = len(held) == 1
+    it = "it" if one else "they"
+    return (
+        f"{', '.join(held[:8])} {'has a pod' if one else 'have pods'} of NodeSet {them}: {it} {'comes' if one else 'come'}"
+        " here once that one has let go. Its gate does so in this update, drained, where its own selection changes. If it"
+        " leaves the stack, Pulumi deletes it last: remove it in an update of its own first. If it still fits"
+        f" {'this Kubernetes node' if one else 'these Kubernetes nodes'}, leave {'it' if one else 'them'} out of one of the"
+        " two (pod.nodeSelector, pod.affinity)"
+    )
+
+
+def exchanged(seen: Observation, going: Sequence[str]) -> str:
+    """Why nodes that another NodeSet has may not come while these go, ``""`` where they may: two gates that have drained
+    their nodes and wait for each other's would wait until the deadline, in each run."""
+    if not going or not seen.neighbours:
+        return ""
+    them, owners = ", ".join(sorted(seen.neighbours)[:8]), " and ".join(sorted({*seen.neighbours.values()}))
+    return (
+        f"{them} would come from NodeSet {owners} while {', '.join(sorted(going)[:8])} would go: that takes two updates,"
+        " since two gates that wait for each other's nodes would do so with their own drained. First run `pulumi up` with"
+        f" {them} left out of this NodeSet (in each term of pod.affinity a requirement in matchFields for each: key"
+        " metadata.name, operator NotIn), and with what goes from here left out of the other one. Then take these"
+        " requirements away, and run `pulumi up` again"
+    )
+
+
+def left_records(seen: Observation, owner: Owner, machines: Iterable[Machine]) -> tuple[str, ...]:
+    """Records that other NodeSets have left of nodes that come in DaemonSet mode, by name. slurmctld takes features, GRES,
+    CPUs and memory only from a registration that makes the record: the new node would be one of the other's partitions."""
+    records = {} if seen.cluster is None else seen.cluster.nodes
+    own = {pod.slurm_node for pod in seen.pods}
+    names = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
+    return tuple(name for name in names if name in records and _of_another(records[name], owner))
+
+
+def _of_another(record: Node, owner: Owner) -> bool:
+    """Whether another NodeSet's pod has registered it."""
+    return "DYNAMIC_NORM" in record.state and not record.registered_by(owner.nodeset)
+
+
+def _deletable(record: Node, owner: Owner) -> bool:
+    """Whether neither a person's words nor another stack's are on it."""
+    ours = f"{names.REASON_PREFIX}{owner.stack}/"
+    return not record.reason or record.reason.startswith((*LEFT_BEHIND, ours, "Not responding"))
 
 
 def _next_names(nodeset: NodeSet | None, staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:

@@ -294,7 +294,7 @@ def _removed_by_operator(pod: Pod, seen: Observation) -> str:
     if pod not in daemons.renamed(seen):
         return f"the Kubernetes node of {pod.name} no longer fits: slurm-operator drains and removes it{busy}"
     return (
-        f"Kubernetes node {name} is to be called {machines[name].host_name(seen.version)} in Slurm, and {pod.name} is"
+        f"Kubernetes node {name} is to be called {machines[name].host_name(by_annotation=True)} in Slurm, and {pod.name} is"
         f" {pod.slurm_node} (annotation {HOSTNAME_OVERRIDE}): slurm-operator drains and replaces it, by its own rule, which"
         f" counts no suspended job{busy}"
     )

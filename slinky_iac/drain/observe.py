@@ -9,6 +9,7 @@ from typing import Final
 
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
+from slinky_iac.drain import daemons
 from slinky_iac.drain.conf_steps import ConfLook
 from slinky_iac.drain.cost import undecided
 from slinky_iac.drain.members import taken_back
@@ -17,7 +18,7 @@ from slinky_iac.drain.settings import GateSettings, Settings, pseudonym
 from slinky_iac.errors import KubeForbidden, SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.machines import names_for_new_pods
+from slinky_iac.kube.machines import names_for_new_pods, names_of_others
 from slinky_iac.kube.scalers import rivals
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.selection import DAEMON
@@ -123,6 +124,10 @@ def completed(
     state, space = seen.nodeset, settings.reach.namespace
     if state is not None and (settings.selection is not None or state.spec.scaling_mode == DAEMON):
         seen = replace(seen, machines=kube.machines())
+        if settings.selection is not None and seen.cluster is not None:
+            coming = daemons.names_coming(seen, settings.selection) & seen.cluster.nodes.keys()
+            others = names_of_others(kube, space, state) if coming else {}
+            seen = replace(seen, neighbours={name: others[name] for name in sorted(coming & others.keys())})
     staying = sum(1 for pod in seen.pods if not pod.terminating)
     by_number = seen.machines is None
     if by_number and state is not None and state.on_host_network and (settings.target > staying or seen.outdated):

@@ -142,6 +142,10 @@ def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
     if seen.nodeset is not None and settings.selection is not None and seen.pods:
         return selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
+    if settings.selection is not None:
+        for text in selection_plan.told_first(session, settings, seen, settings.selection):
+            session.report(text, severity="warning", keep=True)
+        return Seen({})
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
         return Seen({})

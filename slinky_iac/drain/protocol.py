@@ -1,5 +1,4 @@
-"""The values of the protocol: what one look shows, what a run wants, and the steps, which a gate carries out one at a time,
-looking again after each.
+"""The values of the protocol: what one look shows, what a run wants, and the steps, which a gate carries out one at a time.
 
 Each step is idempotent and may be cut short at any point: the next look finds what is done."""
 
@@ -40,6 +39,8 @@ class Observation:
     """Kubernetes nodes for new pods of a NodeSet on the host network; None where that wasn't asked for, or may not be."""
     machines: tuple[Machine, ...] | None = None
     """All Kubernetes nodes; None where they weren't asked for, without DaemonSet mode."""
+    neighbours: Mapping[str, str] = field(default_factory=dict)
+    """NodeSets of pods whose Slurm nodes' names a new pod of this one would take in DaemonSet mode, by these names."""
     cordoned: frozenset[str] = frozenset()
     """Pods that slurm-operator has cordoned to remove them, and that it is to keep again since."""
 
@@ -111,7 +112,7 @@ class Goal(Patience):
 
 
 WITHOUT_SLURMRESTD: Final = (
-    "`slinky docs operations 'Without slurmrestd'` says how to remove NodeSets while Slurm is unreachable"
+    "`slinky docs operations 'Without slurmrestd'` says how to remove NodeSets without Slurm's answer"
 )
 NEXT_STEP: Final = "`pulumi up` again continues where this run ended; `slinky drain cancel` undoes it."
 
@@ -204,8 +205,7 @@ class RenewHold(OnNodes):
 
 @dataclass(frozen=True)
 class ClearHold(Step):
-    """Take our hold from under other people's drains, which stay with reason and user; then set ``marks`` (that there is
-    none any more), in this order."""
+    """Take our hold from under other people's drains, which stay; then set ``marks`` (that there is none any more)."""
 
     doing = "clearing our hold under other people's drains of"
     ends: Mapping[str, int]
@@ -326,8 +326,8 @@ class Replaced:
 
 @dataclass(frozen=True)
 class DeletePods(Step):
-    """Delete pods, each if it is still the one of this look (its uid and resourceVersion are the condition). Only as many as
-    are asked for at once, so that none waits for its turn while what the look proved grows old."""
+    """Delete pods, each if it is still the one of this look (its uid and resourceVersion are the condition): as many as are
+    asked for at once, since what the look proved grows old."""
 
     doing = "deleting, so that the operator makes new ones"
     pods: tuple[Replaced, ...]
@@ -386,7 +386,7 @@ class Done(Step):
     """Everything asked for is so, by this very look."""
 
     pods: tuple[str, ...] = ()
-    """Pods that were selected for removal and are drained, or are being deleted."""
+    """Selected pods that are drained, or are being deleted."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.drain import conf_run, protocol, scaler
 from slinky_iac.drain.closed import Record
-from slinky_iac.drain.daemons import SetSelection, asked, going
+from slinky_iac.drain.daemons import SetSelection, asked, going, names_coming
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import records_without_pods
 from slinky_iac.drain.members import members_step, not_in_service, told_of_fit, undo_steps, unreturnable
@@ -27,6 +27,7 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.words import counted, iso, named, touched
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
+from slinky_iac.kube.machines import names_of_others
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.selection import selection_of
 from slinky_iac.selection import Selection, Selects
@@ -270,15 +271,17 @@ def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, fir
     by_stack = by_stack or still
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
     current = current if current != target else target + session.surplus_pods(state, target)
-    return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
+    return replace(_goal(session, settings, current, target, f"scale-in {current}->{target}"), writes=by_stack)
 
 
 def _select_goal(session: Session, settings: GateSettings, state: NodeSet, wanted: Selection) -> Goal:
     """What this run wants of which Kubernetes nodes fit, from the live NodeSet."""
     pods = session.kube.pods_of(settings.reach.namespace, state)
     look = Observation(session.now(), settings.version, pods, state, machines=session.kube.machines())
-    left = len(pods) - len(leaving := going(look, wanted))
+    left, comes = len(pods) - len(leaving := going(look, wanted)), names_coming(look, wanted)
     goal = _goal(session, settings, len(pods), left, f"machines that fit {len(pods)}->{left}")
+    if comes and comes & names_of_others(session.kube, settings.reach.namespace, state).keys():
+        goal = replace(goal, deadline_at=session.now() + settings.policy.deadline_s)  # their gates wait for jobs
     return replace(goal, selects=Selects(wanted, selection_of(state), leaving))
 
 
@@ -372,16 +375,7 @@ def await_members(session: Session, settings: GateSettings) -> Observation:
     return seen
 
 
-def _goal(
-    session: Session,
-    settings: GateSettings,
-    current: int,
-    target: int,
-    why: str,
-    *,
-    teardown: bool = False,
-    writes: bool = True,
-) -> Goal:
+def _goal(session: Session, settings: GateSettings, current: int, target: int, why: str, *, teardown: bool = False) -> Goal:
     # Where no node is selected, there are no jobs to wait for: only an answer, and nodes that are given back.
     patience = settings.policy.deadline_s if teardown or target < current else settings.policy.register_deadline_s
     return Goal(
@@ -392,7 +386,6 @@ def _goal(
         deadline_at=session.now() + patience,
         why=why,
         teardown=teardown,
-        writes=writes,
         run=session.run,
         by=session.asked_by,
         cluster=settings.cluster,

@@ -16,6 +16,7 @@ from slinky_iac.drain.free import Free, NotHeld, Unknown, Verdict, said, verdict
 from slinky_iac.drain.losses import Change
 from slinky_iac.drain.protocol import NEXT_STEP, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import overrides_reasons
+from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.waiting import last_resort
 from slinky_iac.drain.words import iso, touched, waiting_line
 from slinky_iac.kube.objects import Pod
@@ -40,6 +41,12 @@ class ScaleInState:
     retained: tuple[Pod, ...]
     verdicts: Mapping[str, Verdict]
     """How far each selected pod's node is, by pod name."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether a drain or a mark of ours is on a selected node."""
+        owner = self.goal.owner
+        return any(each.kind is Kind.OURS or tag_of(each.pod, owner) is not None for each in self.selected)
 
     @property
     def unfree(self) -> tuple[Candidate, ...]:

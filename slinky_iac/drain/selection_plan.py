@@ -11,7 +11,7 @@ from typing import Any
 
 from slinky_iac.drain import daemons
 from slinky_iac.drain.cost import assess, choose
-from slinky_iac.drain.free import names_taken
+from slinky_iac.drain.free import exchanged, names_taken, of_neighbours
 from slinky_iac.drain.plan import (
     DrainPlan,
     Seen,
@@ -25,9 +25,12 @@ from slinky_iac.drain.plan import (
     warnings_about,
 )
 from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OPERATORS, GateSettings
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, jobs_in_words, named
+from slinky_iac.errors import SlinkyError
+from slinky_iac.kube.machines import names_of_others
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.selection import DAEMON, Selection
 
@@ -80,9 +83,26 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
     if not coming and total == len(leaving):
         warnings.append("no Kubernetes node fits, so the NodeSet has no pod")
     if used := names_taken(seen, settings.owner, coming):
-        warnings.append(f"{used}. The update waits until the name is free, and ends with an error where it is not")
-    plan = replace(plan, blocks=tuple(blocks), warnings=tuple(warnings), over=tuple(over))
-    return Seen(plan_props(plan), plan.over, f"which Kubernetes nodes fit {state.name} is not as asked for")
+        policy = settings.policy
+        most = policy.deadline_s if seen.neighbours else policy.register_deadline_s
+        warnings.append(f"{used}. The update waits for it up to {most} s, and then ends with an error")
+    refused = [why] if (why := exchanged(seen, [each.node for each in plan.selected])) else []
+    plan = replace(plan, blocks=(*blocks, *refused), warnings=tuple(warnings), over=tuple(over))
+    return Seen(plan_props(plan), (*plan.over, *refused), f"which Kubernetes nodes fit {state.name} is not as asked for")
+
+
+def told_first(session: Session, settings: GateSettings, seen: Observation, wanted: Selection) -> Iterable[str]:
+    """What a preview says of a NodeSet that is not there yet: of which others the Kubernetes nodes are, if any answers."""
+    try:
+        look = replace(seen, machines=session.kube.machines())
+        coming = daemons.names_coming(look, wanted)
+        others = names_of_others(session.kube, settings.reach.namespace, look.nodeset) if coming else {}
+    except SlinkyError as error:
+        yield f"it is unknown whether other NodeSets have pods where {settings.resource} fits: {error}"
+        return
+    if held := sorted(coming & others.keys()):
+        look = replace(look, neighbours={name: others[name] for name in held})
+        yield f"{of_neighbours(look, held)}. The update waits for it up to {settings.policy.deadline_s} s"
 
 
 def _replaced(seen: Observation, leaving: Collection[str]) -> Iterable[str]:

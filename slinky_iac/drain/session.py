@@ -116,11 +116,8 @@ class Session(Connection):
     def may_be_outdated(self, name: str) -> bool:
         """Whether a pod is of an earlier template, or the operator has not said so yet; asks Kubernetes only."""
         state = self.nodeset(name)
-        if state is None:
-            return False
-        pods = self.kube.pods_of(self.reach.namespace, state)
-        unseen = not state.observed
-        return bool(pods) and (unseen or any(pod.revision != state.revision for pod in pods))
+        pods = () if state is None else self.kube.pods_of(self.reach.namespace, state)
+        return state is not None and any(not state.observed or pod.revision != state.revision for pod in pods)
 
     def observe(self, settings: GateSettings, *, queue: bool = False) -> Observation:
         """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of it; Kubernetes' is an error.
@@ -262,18 +259,20 @@ class Session(Connection):
         namespace = self.reach.namespace
         if isinstance(step, protocol.RevokePermit):
             self._permit(state, None)
-            return
-        if isinstance(step, protocol.DeleteNodeSet):
+        elif isinstance(step, protocol.DeleteNodeSet):
             state = self._permit(state, names.permit_to_delete(state.metadata.generation))
             with suppress(KubeNotFound):
                 self.kube.delete_nodeset(namespace, state)
-            return
-        if isinstance(step, SetSelection):
+        elif isinstance(step, SetSelection):
+            if named := self._named(step.records):
+                raise DrainBlocked(f"no pod comes under the record of another NodeSet's node: {', '.join(sorted(named))}")
+            for each in step.records:
+                self.slurm.delete_node(each)
             self.kube.set_selection(namespace, state, step.selection)
-            return
-        if step.replicas < state.spec.replicas:
-            state = self._permit(state, names.permit_to_scale(step.replicas, state.metadata.generation))
-        self.kube.set_replicas(namespace, state, step.replicas)
+        else:
+            if step.replicas < state.spec.replicas:
+                state = self._permit(state, names.permit_to_scale(step.replicas, state.metadata.generation))
+            self.kube.set_replicas(namespace, state, step.replicas)
 
     def _permit(self, state: NodeSet, text: str | None) -> NodeSet:
         """Write on the NodeSet what the fence in the API server lets through next; None takes it back."""

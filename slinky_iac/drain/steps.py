@@ -50,7 +50,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import daemons, holds, members, protocol, tags
 from slinky_iac.drain.cost import Candidate, Kind
-from slinky_iac.drain.free import Free, names_in_use, names_taken
+from slinky_iac.drain.free import Free, exchanged, left_records, names_in_use, names_taken
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
 from slinky_iac.drain.ranking import predicted_victims
@@ -187,6 +187,8 @@ def _select_step(seen: Observation, goal: Goal, cluster: ClusterView, state: Nod
     if not stage.selected:
         step = _release_step(seen, goal, ())
         return _written(seen, goal, cluster, wish, ()) if isinstance(step, Done) else step
+    if not stage.begun and (why := exchanged(seen, [each.node for each in stage.selected])):
+        return Stop(f"{why}. Nothing was drained", "blocked")
     return _over_limits(stage, len(seen.pods)) or _prepare(stage) or _wait_for_jobs(stage) or _select(stage, wish)
 
 
@@ -200,17 +202,17 @@ def _select(stage: ScaleInState, wish: Selects) -> Step:
 
 
 def _written(seen: Observation, goal: Goal, cluster: ClusterView, wish: Selects, pods: tuple[str, ...]) -> Step:
-    why = names_taken(seen, goal.owner, daemons.coming(seen, wish.wanted)) or replaced_after(seen, cluster, pods)
-    return wait(seen, goal, why) if why else daemons.SetSelection(wish.wanted, pods)
+    coming = daemons.coming(seen, wish.wanted)
+    why = names_taken(seen, goal.owner, coming) or replaced_after(seen, cluster, pods)
+    left = left_records(seen, goal.owner, coming)
+    return wait(seen, goal, why) if why else daemons.SetSelection(wish.wanted, pods, left)
 
 
 def _over_limits(stage: ScaleInState, current: int) -> Step | None:
-    """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
-
-    Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues.
-    """
+    """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit. Judged
+    before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues."""
     goal = stage.goal
-    if any(each.kind is Kind.OURS or tags.tag_of(each.pod, goal.owner) is not None for each in stage.selected):
+    if stage.begun:
         return None
     jobs = (job for each in stage.selected for job in each.jobs)
     found = over_limits(goal.policy.limits, stage.seen.now, jobs, len(stage.selected), current)

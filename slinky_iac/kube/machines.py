@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.client import KubeClient, controlled
 from slinky_iac.kube.marks import METADATA_OF_ALL
 from slinky_iac.kube.objects import Listed, ManagedFields, NodeSet, ObjectMeta, Wire
 from slinky_iac.kube.requests import label_of
+from slinky_iac.names import LABEL_INSTANCE
 
 PARTS: Final = ("labels", "annotations")
 
@@ -73,6 +74,14 @@ def names_for_new_pods(kube: KubeClient, namespace: str, nodeset: NodeSet) -> fr
     wanted = (nodeset.spec.template.spec.node_selector or {}).items()
     taken = {pod.spec.node_name for pod in kube.worker_pods(namespace)}
     return frozenset(name for name, each in machines(kube).items() if wanted <= each.metadata.labels.items()) - taken
+
+
+def names_of_others(kube: KubeClient, namespace: str, nodeset: NodeSet | None) -> dict[str, str]:
+    """Slurm nodes of the pods of the other NodeSets of a namespace, with their NodeSets; None: this one isn't there yet.
+    Raises what the client raises."""
+    every = kube.worker_pods(namespace)
+    own = set() if nodeset is None else {pod.metadata.uid for pod in controlled(nodeset, every)}
+    return {pod.slurm_node: pod.metadata.labels.get(LABEL_INSTANCE, "") for pod in every if pod.metadata.uid not in own}
 
 
 def kubelet_config(kube: KubeClient, node: str) -> KubeletConfig:

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.kube.objects import NodeSet, ObjectMeta, Pod, Wire
-from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON, REQUIRED, Selection, at, fault_of_requirement, listed, whole
 
 HOSTNAME_OVERRIDE: Final = "nodeset.slinky.slurm.net/hostname-override"
@@ -65,16 +64,16 @@ class Machine(Wire, frozen=True):
         """The first label of its name: what a slurmd in its own network is called."""
         return self.name.partition(".")[0]
 
-    def host_name(self, version: OperatorVersion) -> str:
-        """Host name of a new pod on it (``GetDaemonSetPodHostname``): an annotation's, which operators from 1.2 on read, or
-        the first label of its own name."""
-        given = self.metadata.annotations.get(HOSTNAME_OVERRIDE, "") if version.reads_hostname_override else ""
+    def host_name(self, *, by_annotation: bool) -> str:
+        """Host name of a new pod on it (``GetDaemonSetPodHostname``): the first label of its own name, or an annotation's,
+        which operators from 1.2 on read."""
+        given = self.metadata.annotations.get(HOSTNAME_OVERRIDE, "") if by_annotation else ""
         return given or self.label
 
-    def slurm_names(self, version: OperatorVersion, *, on_host: bool) -> tuple[str, ...]:
+    def slurm_names(self, *, by_annotation: bool, on_host: bool) -> tuple[str, ...]:
         """Names that a new pod on it may have in Slurm. ``on_host``: it is on the host network, where slurmd has the
         machine's own name, whatever the operator takes it for."""
-        found = self.host_name(version)
+        found = self.host_name(by_annotation=by_annotation)
         return (found, self.label) if on_host and found != self.label else (found,)
 
 

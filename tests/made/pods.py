@@ -65,7 +65,9 @@ def pod(
             labels={
                 **({names.LABEL_SCALING_MODE: mode} if mode else {}),
                 **({} if mode == "DaemonSet" else {names.LABEL_POD_INDEX: str(ordinal)}),
-                **({names.LABEL_POD_HOSTNAME: slurm_node if host_name is None else host_name} if mode == "DaemonSet" else {}),
+                **(
+                    {names.LABEL_POD_HOSTNAME: slurm_node if host_name is None else host_name} if mode == "DaemonSet" else {}
+                ),
                 **({REVISION_LABEL: revision} if revision else {}),
             },
             annotations={key: text for key, text in written.items() if text is not None},

@@ -2,7 +2,8 @@
 
 The operator's part is ``podsShouldBeOnNode`` and ``doPodScale`` of 1.1.0 to 1.2.1, written from their documented behaviour:
 a pod on each node that fits, and one that no longer fits is drained and deleted. 1.1.0 returns the pods that go, before it
-drains them: one that it has drained itself it never deletes (mended in 1.1.1, ``ExcludePods``). It goes by the set of nodes here, and by no rule of ours.
+drains them: one that it has drained itself it never deletes (mended in 1.1.1, ``ExcludePods``). It goes by the set of nodes
+here, and by no rule of ours.
 """
 
 from __future__ import annotations

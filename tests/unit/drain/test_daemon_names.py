@@ -1,5 +1,5 @@
-"""What Slurm calls the nodes of a NodeSet in DaemonSet mode: a Kubernetes node's annotation may name another, and a pod under
-an earlier name is replaced by slurm-operator from 1.2 on (``podsShouldBeOnNode``)."""
+"""What Slurm calls the nodes of a NodeSet in DaemonSet mode: a Kubernetes node's annotation may name another, and a pod
+under an earlier name is replaced by slurm-operator from 1.2 on (``podsShouldBeOnNode``)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pytest
 from slinky_iac.drain import daemons
 from slinky_iac.drain.cost import Kind, assess
 from slinky_iac.drain.daemons import SetSelection
-from slinky_iac.drain.free import names_taken
+from slinky_iac.drain.free import Free, names_taken
 from slinky_iac.drain.fresh import selects_as_seen
 from slinky_iac.drain.members import absent, stale_records, taken_back, told_of_fit
 from slinky_iac.drain.protocol import DeletePods, Done, Drain, SetCosts, Wait
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.scale_in_state import judge
-from slinky_iac.drain.free import Free
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
 from tests.made.machines import worker_machine

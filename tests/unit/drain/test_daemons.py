@@ -29,7 +29,6 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.kube.client import merge_patch
 from slinky_iac.selection import Selection, Selects
 from tests.made.machines import worker_machine
-from tests.made.nodes import node as made_node
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.made import marked as made_marked
 from tests.unit.drain.model_session import settings

@@ -73,6 +73,8 @@ ON_EACH = seen(
     machines=(worker_machine("k-1", {"pool": "gpu"}),),
 )
 """A pod on k-1, which fits."""
+COMES = replace(ON_EACH, machines=(*(ON_EACH.machines or ()), worker_machine("k-2", {"pool": "gpu"})))
+"""The same, and k-2 is to have one."""
 OBSERVED: dict[str, Difference] = {
     "now": (BUSY, replace(BUSY, now=NOW + 4000), lowers, Wait, Stop, "deadline"),
     "version": (
@@ -112,6 +114,14 @@ OBSERVED: dict[str, Difference] = {
         SetCosts,
         "",
     ),
+    "neighbours": (
+        COMES,
+        replace(COMES, neighbours={"k-2": "hpc-worker-cpu"}),
+        lambda look: next_step(look, goal(1, 1, selects=Selects(GPUS, Selection()))),
+        SetSelection,
+        Wait,
+        "a pod of NodeSet hpc-worker-cpu",
+    ),
     "cordoned": (SETTLED, replace(SETTLED, cordoned=frozenset({pod(1).name})), members, Done, Release, ""),
 }
 
@@ -150,7 +160,7 @@ class Kube:
         return self.answers["pods"]
 
     def worker_pods(self, _namespace: str) -> Any:
-        return self.answers["pods"]
+        return self.answers.get("workers", self.answers["pods"])
 
     def listed(self, path: str, kind: Any, _what: str, *, headers: Any) -> Any:
         """Kubernetes nodes, by name with their labels."""
@@ -176,7 +186,8 @@ def looked(up: bool = True, at: int = NOW, version: OperatorVersion = V110, **an
     kube = Kube(**answers)
     cordon = "slurm-operator: Pod (hpc-worker-gpu-1) was cordoned"
     slurm = fake.FakeSlurm().add(slurm_rows.node("gpu-0"), slurm_rows.node("gpu-1", "IDLE", "DRAIN", reason=cordon))
-    found = settings(2, version=version, scaler="autoscaler" if answers.get("makers") else "stack", updates="Gated")
+    scaler = "autoscaler" if answers.get("makers") else "stack"
+    found = settings(2, version=version, scaler=scaler, updates="Gated", selection=answers.get("selects"))
     with slurm.client() as client:
 
         def reached() -> Any:
@@ -207,6 +218,17 @@ ANSWERS: dict[str, tuple[dict[str, Any], object, object]] = {
         (worker_machine("k-1", {"pool": "gpu"}),),
     ),
     "free_machines": (GROWS, None, frozenset({"k-2"})),
+    "neighbours": (
+        {
+            "state": nodeset(0, mode="DaemonSet"),
+            "machines": {"gpu-0": {"pool": "gpu"}},
+            "pods": (),
+            "workers": (pod(0),),
+            "selects": GPUS,
+        },
+        {},
+        {"gpu-0": ""},
+    ),
     "cordoned": ({"makers": True, "pods": (pod(0), pod(1, cordon=True))}, frozenset(), frozenset({pod(1).name})),
 }
 

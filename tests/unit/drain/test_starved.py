@@ -185,6 +185,7 @@ def test_every_field_of_a_look_that_a_write_rests_on_was_thought_of():
         "restapi_ready": "only what the operator sees next depends on it",
         "problem": "words",
         "cordoned": "derived of pods",
+        "neighbours": "of names that come: a pod that is there since keeps the machine, and ours waits for a place",
         "machines": "compared by `selects_as_seen`, for the write that rests on them",
         "free_machines": "R5: a machine that joins Kubernetes after the look may have a slurmd in Slurm already",
     }

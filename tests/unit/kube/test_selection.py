@@ -200,7 +200,9 @@ def test_a_machines_name_in_slurm_is_its_annotations_from_1_2_on_else_its_first_
 ) -> None:
     given = {"nodeset.slinky.slurm.net/hostname-override": override} if override else {}
     machine = worker_machine("k-1.site.example", annotations=given)
-    assert machine.slurm_names(OperatorVersion.parse(version), on_host=on_host) == found
+    assert (
+        machine.slurm_names(by_annotation=OperatorVersion.parse(version).reads_hostname_override, on_host=on_host) == found
+    )
 
 
 def test_numbers_that_pulumis_wire_made_floats_are_whole_again_and_no_null_is_left() -> None:
