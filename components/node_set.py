@@ -66,7 +66,8 @@ class NodeSet(Component):
         there = f"{cluster.cluster.namespace}/{kube}"
         kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", made.logical
         mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
-        hooks.before_create = first_look(kube, cluster, newer(cluster, kube), mends).before_create
+        replaces = args.settings.scaling_mode if pulumi.runtime.is_dry_run() else ""
+        hooks.before_create = first_look(kube, cluster, newer(cluster, kube, replaces=replaces), mends).before_create
         ignored = [f"spec.{field}" for field in gated]
         options = child(self, ignore_changes=ignored, replace_on_changes=[MODE], hooks=hooks)
         self.resource = custom_resource(cluster, made, options, noted)

@@ -134,12 +134,18 @@ def frozen(config: ClusterConfig, nodeset: str) -> Question:
     return ask
 
 
-def newer(config: ClusterConfig, nodeset: str) -> Question:
+def newer(config: ClusterConfig, nodeset: str, *, replaces: str = "") -> Question:
     """A NodeSet that an update is about to create, by its name in Kubernetes. One that this stack's gate has scaled is newer
-    than the state: its creation would write 0 replicas. In the refusal ``{}`` is the command that takes it up."""
+    than the state: its creation would write 0 replicas. In the refusal ``{}`` is the command that takes it up.
+
+    ``replaces``: in a preview, the mode that the program sets. One of the other mode is replaced, and there until then; the
+    update asks once its gate has deleted it.
+    """
 
     def ask(kube: KubeClient) -> str | None:
         found = kube.nodeset(config.cluster.namespace, nodeset)
+        if replaces and found.spec.scaling_mode != replaces:
+            return None
         replicas, labels = found.spec.replicas, found.metadata.labels
         if found.spec.scaling_mode == DAEMON:
             replicas = found.status.replicas
@@ -149,7 +155,8 @@ def newer(config: ClusterConfig, nodeset: str) -> Question:
             f"NodeSet {config.cluster.namespace}/{nodeset} is there already with {replicas} replicas. This program made it"
             " for this cluster, and this stack's state has none: the state is older than the NodeSet (`pulumi stack import`"
             " of an earlier export, a restored backend). A creation would write 0 replicas. It was left as it is, with its"
-            " pods and jobs. Take it into the state, then run the command again:\n{}"
+            " pods and jobs. If this run was to replace it (--replace), it is gone by then: run the command with"
+            " --skip-preview. Otherwise take it into the state, then run the command again:\n{}"
         )
 
     return ask

@@ -140,10 +140,11 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
 
 def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
-    if seen.nodeset is not None and settings.selection is not None and seen.pods:
+    wanted = settings.selection
+    if seen.nodeset is not None and wanted is not None and seen.pods and wanted != daemons.live_selection(seen):
         return selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
-    if settings.selection is not None:
-        for text in selection_plan.told_first(session, settings, seen, settings.selection):
+    if wanted is not None:
+        for text in selection_plan.told_first(session, settings, seen, wanted) if not seen.pods else ():
             session.report(text, severity="warning", keep=True)
         return Seen({})
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:

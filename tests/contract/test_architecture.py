@@ -133,7 +133,7 @@ _PARTS = {
     "commands.import_chart": "commands.check commands.output commands.whole_file config errors releases safe_yaml",
     "commands.adopt": (
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
-        "releases specs"
+        "releases selection specs"
     ),
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",

@@ -49,6 +49,13 @@ class DaemonStack(Stack):
         found = minimal(nodesets={self.name: settings}, operator={"version": "1.1.0"})
         (self.project.folder / "stack.json").write_text(json.dumps(found))
 
+    def has_pods(self, count: int) -> None:
+        """The operator counts so many."""
+        status = json.dumps({"status": {"replicas": count, "selector": "app=x", "nodeSetHash": "1"}})
+        self.api.kubectl(
+            "patch", PLURAL, resource(self.name), "-n", "slurm", "--subresource=status", "--type=merge", "-p", status
+        )
+
     def live(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.api.kubectl("get", PLURAL, resource(NAME), "-n", "slurm", "-o", "json"))
         return found
@@ -90,8 +97,11 @@ def test_what_the_gate_wrote_stays_and_a_change_of_the_mode_replaces(project: Pr
     assert stack.fits() == WRITTEN, "after a refresh"
     assert stack.live()["spec"]["slurmd"]["image"] == "registry.example/slurmd:fourth"
 
+    stack.has_pods(3)
     stack.has_number(2)
-    assert "replace" in stack.run("preview", NAME)
+    said = stack.run("preview", NAME)
+    assert "replace" in said
+    assert "older than the NodeSet" not in said, "that it has pods is what the plan is about"
 
 
 def test_a_nodeset_with_a_number_is_replaced_too_and_another_number_replaces_nothing(project: Project, api: KubeApi) -> None:
@@ -101,5 +111,8 @@ def test_a_nodeset_with_a_number_is_replaced_too_and_another_number_replaces_not
     stack.run("up", stack.name)
     stack.has_number(3)
     assert "replace" not in stack.run("preview", stack.name)
+    stack.gate_writes(stack.name, 3)
     stack.sets(pod=POD)
-    assert "replace" in stack.run("preview", stack.name)
+    said = stack.run("preview", stack.name)
+    assert "replace" in said
+    assert "older than the NodeSet" not in said

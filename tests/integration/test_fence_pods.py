@@ -128,6 +128,7 @@ def pod(
     labels: Mapping[str, str] | None = None,
     uid: str = "",
     machine: str = "",
+    hostname: str = "",
 ) -> None:
     """A worker pod as kubelet and the operator leave it; ``states``: of its Slurm node, ``uid``: of its NodeSet."""
     kept = {names.LABEL_POD_INDEX: "0", names.LABEL_SCALING_MODE: "StatefulSet"} if labels is None else dict(labels)
@@ -141,7 +142,7 @@ def pod(
     kept |= {names.LABEL_NAME: "slurmd"} if names.LABEL_POD_INDEX in kept else {}
     meta = {"name": name, "labels": kept, "ownerReferences": [reference]}
     spec: dict[str, Any] = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
-    spec |= {"nodeName": machine} if machine else {}
+    spec |= {key: value for key, value in (("nodeName", machine), ("hostname", hostname)) if value}
     done(call(api, "POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
     now = "2026-01-01T00:00:00Z"
     state: dict[str, Any] = {"running": {"startedAt": now}} if runs else {"waiting": {"reason": "CrashLoopBackOff"}}

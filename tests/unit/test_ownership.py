@@ -228,6 +228,10 @@ def test_a_nodeset_that_is_newer_than_the_state_is_refused_once_its_gate_has_sca
 
     found = ownership.newer(form("all-in-kubernetes"), "slurm-worker-gpu")(Kube())
     assert (found is not None) is refused
+    same = ownership.newer(form("all-in-kubernetes"), "slurm-worker-gpu", replaces="StatefulSet")(Kube())
+    assert same == found
+    other = ownership.newer(form("all-in-kubernetes"), "slurm-worker-gpu", replaces="DaemonSet")(Kube())
+    assert other is None, "a preview of another mode: its gate deletes it first"
     assert found is None or ("3 replicas" in found and found.endswith("run the command again:\n{}"))
 
 

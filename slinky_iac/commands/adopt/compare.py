@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from slinky_iac.blueprint.objects import objects
+from slinky_iac.commands.adopt import modes
 from slinky_iac.commands.adopt.model import Live, Release
 from slinky_iac.commands.adopt.writers import writers
 from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
@@ -52,9 +53,6 @@ _NODESET_PODS: Final = frozenset(
     {"template", "slurmd", "extraConf", "logfile", "ssh", "ordinalPadding", "oversubscribeNode"}
 )
 _NO_PODS: Final = frozenset({"service", "replicas", "strategy"})
-_BY_GATES: Final[Mapping[str, object]] = {"scalingMode": "StatefulSet", "pinToNode": False, "oversubscribeNode": False}
-"""Fields of a NodeSet that gates go by, and what they need: with another value the operator would remove other pods than
-those whose nodes a gate has drained. It is also slurm-operator's default."""
 _POINTERS: Final = frozenset({"affinity", "securityContext"})
 """Fields whose empty value isn't the same as none to slurm-operator: pointers in Kubernetes' own types."""
 
@@ -147,6 +145,7 @@ def _carry(own: dict[str, Any], cluster: str, living: Sequence[Live], notes: lis
     for name, part in own.get("nodesets", {}).items():
         if found := live.get(("NodeSet", nodeset_resource(cluster, name))):
             _set(f"nodesets.{name}", part, found, "slurmd", notes)
+            modes.carry(part, found)
             if padding := found.spec.get("ordinalPadding"):
                 left[:] = [row for row in left if row[0] != f"nodesets.{name}.ordinalPadding"]
                 notes.append(
@@ -256,25 +255,17 @@ def verdict(config: StackConfig, living: Sequence[Live], stopped: Collection[str
             if own is not None and own.uid != live[key].uid:
                 missing.append(adopted_lost(" ".join(key), config.cluster.namespace, live[key].uid))
             differences += _differences(config, live[key], made)
+            gated = modes.gated(config, live[key])
             fields = [".".join(path) for path in _only(_clean(live[key].spec), _clean(made.body["spec"]))]
+            fields = [each for each in fields if not each.startswith(gated)]
             kept += [f"{key[0]} {key[1]}: {', '.join(fields)}"] if fields else []
     return Verdict(
         writers(config, living, stopped),
         tuple(missing),
         tuple(differences),
         tuple(kept),
-        tuple(_unfit(living)),
+        tuple(modes.unfit(config, living)),
     )
-
-
-def _unfit(living: Sequence[Live]) -> Iterator[str]:
-    for each in living:
-        for field, needed in _BY_GATES.items() if each.kind == "NodeSet" else ():
-            if (found := each.spec.get(field, needed)) != needed:
-                yield (
-                    f"NodeSet {each.name} has {field}: {found}. Gates know {needed} alone, and would drain other nodes than"
-                    " slurm-operator removes. Leave it to the chart, in a release of its own, or change it there first"
-                )
 
 
 def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Difference]:
@@ -285,6 +276,8 @@ def _differences(config: StackConfig, live: Live, made: Object) -> Iterator[Diff
     for key, value in {} if own is not None and LABELS in own.keep else {**labels(config), **made.labels}.items():
         if live.labels.get(key) != value:
             yield Difference(called, f"metadata.labels.{key}", live.labels.get(key, NONE), value, reach_pods, LABELS)
+    for field, there, ours in modes.selects_otherwise(config, live):
+        yield Difference(called, f"spec.template.spec.{field}", there, ours, restarts=True)
     for path, there, ours in _changed(_clean(live.spec), _clean(made.body["spec"])):
         # A NodeSet is registered with 0: its gate writes the number, which the settings have from the living one.
         if (live.kind, path) == ("NodeSet", ("replicas",)):

@@ -17,11 +17,12 @@ from slinky_iac.commands.adopt.compare import Verdict, rendered, settings, taken
 from slinky_iac.commands.adopt.model import Live, Release, release_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import ProjectError
+from slinky_iac.selection import Selection
 from slinky_iac.specs.shared import labels
 from tests.api_server import ApiServer
 from tests.made.scalers import target
 from tests.stacks import read_yaml
-from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served, uid
+from tests.unit.adopt.chart_objects import HELM, VALUES, command, living, record, served, template, uid
 
 
 def release(values: dict[str, Any] | None = None) -> Release:
@@ -257,14 +258,65 @@ def with_nodeset(**fields: Any) -> tuple[Live, ...]:
     return tuple(replace(each, spec={**each.spec, **fields}) if each.kind == "NodeSet" else each for each in living())
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("scalingMode", "DaemonSet"), ("pinToNode", True), ("oversubscribeNode", True)]
-)
+@pytest.mark.parametrize(("field", "value"), [("pinToNode", True), ("oversubscribeNode", True)])
 def test_a_nodeset_that_gates_do_not_know_is_not_taken_over(field: str, value: object) -> None:
     (row,) = judged(with_nodeset(**{field: value})).unfit
     assert row.startswith(f"NodeSet slurm-worker-gpu has {field}: {value}. ")
     assert judged(with_nodeset(**{field: value})).in_the_way
     assert judged(living()).unfit == ()
+
+
+ON_EACH = {
+    "nodeSelector": {"pool": "gpu"},
+    "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "site", "operator": "In", "values": ["a"]}]}]}}},
+    "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+}  # fmt: skip
+MODES = {**VALUES, "nodesets": {"gpu": {"scalingMode": "DaemonSet", **VALUES["nodesets"]["gpu"]}}}
+
+
+def on_each(**selects: Any) -> tuple[Live, ...]:
+    """The NodeSet in DaemonSet mode. ``selects``: the fields that say which Kubernetes nodes fit."""
+    return with_nodeset(scalingMode="DaemonSet", template=template(hostname="gpu-", **{"nodeSelector": {}, **selects}))
+
+
+def test_a_nodeset_with_a_pod_on_each_node_is_taken_over_with_the_living_selection() -> None:
+    """Whatever the values say: which Kubernetes nodes fit is what runs."""
+    for values in (VALUES, MODES, {**MODES, "nodesets": {"gpu": {**MODES["nodesets"]["gpu"], "podSpec": {
+            "nodeSelector": {"pool": "old"}, "tolerations": [{"operator": "Exists"}]}}}}):  # fmt: skip
+        for selects in (ON_EACH, {"nodeSelector": {"pool": "gpu"}}, {}):
+            live = on_each(**selects)
+            own = settings(release(values), live).taken.settings
+            assert "replicas" not in own["nodesets"]["gpu"]
+            found = load(own).nodesets["gpu"]
+            assert found.on_each_node
+            assert found.pod.selection == Selection.of(selects)
+            judged_now = verdict(load(own), live)
+            assert judged_now.unfit == ()
+            rows = [each for each in judged_now.differences if each.of == "NodeSet slurm-worker-gpu"]
+            assert [each.field for each in rows if each.restarts] == []
+            (kept,) = (each for each in judged_now.kept if each.startswith("NodeSet ")) if judged_now.kept else ("",)
+            assert not {"scalingMode", "template.spec.nodeSelector"} & {*kept.partition(": ")[2].split(", ")}
+
+
+def test_a_nodeset_with_a_number_stays_one_though_the_values_say_otherwise() -> None:
+    own = settings(release(MODES), living()).taken.settings
+    assert load(own).nodesets["gpu"].replicas == 2
+    assert not load(own).nodesets["gpu"].on_each_node
+
+
+def test_a_file_with_another_mode_or_selection_than_runs_is_in_the_way() -> None:
+    own = settings(release(MODES), on_each(**ON_EACH)).taken.settings
+    other = {**own, "nodesets": {"gpu": {**own["nodesets"]["gpu"], "scalingMode": "StatefulSet", "replicas": 2}}}
+    (row,) = verdict(load(other), on_each(**ON_EACH)).unfit
+    assert "deletes all its pods" in row
+    assert "scalingMode: DaemonSet" in row
+    (row,) = verdict(load(own), living()).unfit
+    assert "scalingMode: StatefulSet" in row
+    rows = verdict(load(own), on_each(nodeSelector={"pool": "cpu"})).differences
+    rows = [each for each in rows if each.of.startswith("NodeSet ") and each.restarts]
+    assert [each.field for each in rows] == [f"spec.template.spec.{field}" for field in ON_EACH]
+    assert {each.place for each in rows} == {""}, "it can't be kept: it is the gate's"
 
 
 def test_zeros_in_names_of_nodes_stay() -> None:

@@ -319,6 +319,11 @@ def test_a_preview_of_what_is_so_already_is_empty():
     assert shown(looked(), ALL)[0] == preview.Seen({})
 
 
+def test_a_first_preview_of_a_nodeset_that_is_taken_over_as_it_is_is_empty_too():
+    assert shown(looked(), ALL, {})[0] == preview.Seen({})
+    assert shown(looked(), ONE, {})[0].plan["nodes"][0]["node"] == "gpu-1"
+
+
 @pytest.mark.parametrize(
     ("wanted", "before", "after"), [(ALL, "StatefulSet", "DaemonSet"), (None, "DaemonSet", "StatefulSet")]
 )
