@@ -142,7 +142,7 @@ def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
     wanted = settings.selection
     if seen.nodeset is not None and wanted is not None and seen.pods and wanted != daemons.live_selection(seen):
-        return selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
+        return selection_plan.plan_of_selection(settings, seen, seen.nodeset, wanted)
     if wanted is not None:
         for text in selection_plan.told_first(session, settings, seen, wanted) if not seen.pods else ():
             session.report(text, severity="warning", keep=True)

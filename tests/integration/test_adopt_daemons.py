@@ -104,12 +104,15 @@ def test_a_nodeset_with_a_pod_on_each_node_is_taken_over_as_it_is(api: KubeApi, 
     gpu = other["config"]["slinky-iac:nodesets"]["gpu"]
     gpu |= {"scalingMode": "StatefulSet", "replicas": 2}
     file.write_text(json.dumps(other))
-    said = stack.preview(ok=False)
-    assert said.returncode != 0
+    said = stack.preview()
     assert "resources that still specify an ID may not be replaced" in said.stdout + said.stderr
+    said = stack.run("up", "--yes", "--skip-preview", ok=False)
+    assert said.returncode != 0
+    assert "please remove the `import` declaration" in said.stdout + said.stderr
+    assert pods_follow(api) == before, "nothing is drained or deleted"
     made["config"].pop("slinky-iac:adopted")
     file.write_text(json.dumps(made))
     assert previewed(stack).keys() <= {"same", "update", "create"}, "the section may go, and nothing is replaced"
     stack.up()
     assert pods_follow(api) == before | {"template": pods_follow(api)["template"]}
-    assert {"pool": "gpu"} == pods_follow(api)["template"]["spec"]["nodeSelector"]
+    assert pods_follow(api)["template"]["spec"]["nodeSelector"] == {"pool": "gpu"}

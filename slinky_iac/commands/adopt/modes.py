@@ -74,8 +74,8 @@ def unfit(config: StackConfig, living: Sequence[Live]) -> Iterator[str]:
         if own is not None and own.scaling_mode != mode:
             yield (
                 f"NodeSet {each.name} has scalingMode: {mode}, and the file {own.scaling_mode}: slurm-operator deletes all"
-                f" its pods for that. Set scalingMode: {mode} in the file. Once the stack has it and the section `adopted` is"
-                " gone, a change of the mode drains all its nodes first"
+                f" its pods for that. Set scalingMode: {mode} in the file. Once the stack has it and the section `adopted`"
+                " is gone, a change of the mode drains all its nodes first"
             )
         for field, needed in _BY_GATES.items() if each.kind == "NodeSet" else ():
             if (found := each.spec.get(field, needed)) != needed:
