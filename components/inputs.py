@@ -11,15 +11,16 @@ import re
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, get_args, get_origin
 
 import pulumi
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from slinky_iac.config.fields import DnsLabel, Host, Image, is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import field_of, model_in
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.selection import LABEL, REQUIRED
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 
@@ -39,6 +40,7 @@ def address(value: pulumi.Input[str]) -> Address:
 _HOST: Final = "host"
 _NAME: Final = "host name"
 _ADDRESS: Final = "address"
+_LABEL: Final = "value of a label"
 _TAKES: Final[Mapping[str, str]] = {
     "controller.external.host": _HOST,
     "controller.external.backups.*": _HOST,
@@ -49,6 +51,8 @@ _TAKES: Final[Mapping[str, str]] = {
     "logins.*.image": "image",
     "controller.persistence.existingClaim": "name",
     "controller.persistence.storageClass": "name",
+    "nodesets.*.pod.nodeSelector.**": _LABEL,
+    f"nodesets.*.pod.affinity.{'.'.join(REQUIRED)}.nodeSelectorTerms.*.matchExpressions.*.values.*": _LABEL,
     "nodesets.*.volumes.*.source.**": "text",
     "logins.*.volumes.*.source.**": "text",
     "logins.*.sssdConfFrom.secret": "name",
@@ -57,6 +61,7 @@ _TAKES: Final[Mapping[str, str]] = {
 """Settings that an Output can give, and their kinds."""
 _FORMS: Final = {
     "name": "slinky-output-{:02}",
+    _LABEL: "slinky-output-{:02}",
     "text": "slinky-output-{:02}-text",
     _HOST: "slinky-output-{:02}.invalid",
     _NAME: "slinky-output-{:02}.invalid",
@@ -73,6 +78,7 @@ _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
     _ADDRESS: TypeAdapter(Host),
     "image": TypeAdapter(Image),
     "text": TypeAdapter(str),
+    _LABEL: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=f"^({LABEL.pattern})$")]),
 }
 
 
@@ -225,7 +231,7 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
 
 
 def _fits(pattern: list[str], path: list[str]) -> bool:
-    if pattern[-1] == "**":
+    if pattern[-1] == "**" and len(path) >= len(pattern):
         pattern, path = pattern[:-1], path[: len(pattern) - 1]
     return len(pattern) == len(path) and all(want in ("*", got) for want, got in zip(pattern, path, strict=True))
 

@@ -21,7 +21,8 @@ REQUIRED: Final = ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecuti
 FIELDS: Final = ("nodeSelector", "affinity", "tolerations")
 """Fields of a pod template that :class:`Selection` has."""
 _NAME_FIELD: Final = "metadata.name"
-_LABEL: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+LABEL: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+"""A value of a label."""
 _KEY: Final = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -114,7 +115,7 @@ def _fault_of_values(operator: object, values: Sequence[str]) -> str:
     """The same of the values of one of ``matchExpressions``."""
     match operator:
         case "In" | "NotIn":
-            return "" if values and all(_LABEL.fullmatch(each) for each in values) else f"{operator} needs values of labels"
+            return "" if values and all(LABEL.fullmatch(each) for each in values) else f"{operator} needs values of labels"
         case "Exists" | "DoesNotExist":
             return f"{operator} takes no values" if values else ""
         case "Gt" | "Lt":

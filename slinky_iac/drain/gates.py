@@ -27,6 +27,7 @@ from slinky_iac.drain.settings import KUBERNETES, LEAVING, GateSettings, Outside
 from slinky_iac.engine import provider
 from slinky_iac.engine.plugin_process import prepare
 from slinky_iac.engine.provider import Gate, Props, own_inputs
+from slinky_iac.selection import faults
 
 if TYPE_CHECKING:
     from slinky_iac.drain.plan import Seen
@@ -63,7 +64,7 @@ class NodeSetScaleProvider(ClusterGate):
         from slinky_iac.drain import preview
 
         news = with_leaving(olds, news)
-        return checked(news, GateSettings.from_props, lambda settings: preview.nodeset_scale(settings, olds), "replicas")
+        return checked(news, sound, lambda settings: preview.nodeset_scale(settings, olds), "replicas")
 
     def create(self, props: Props) -> CreateResult:
         """Write the number and wait until the nodes are registered with slurmctld; drain first where there are more.
@@ -222,6 +223,16 @@ def checked(news: Props, read: Callable[[Props], Found], plan: Callable[[Found],
     seen = plan(settings)
     added = {"plan": seen.plan, **({"due": seen.due} if seen.due else {})}
     return CheckResult({**news, **added}, [CheckFailure(about, text) for text in seen.failures])
+
+
+def sound(props: Props) -> GateSettings:
+    """The settings that a program gives. Raises ValueError also where slurm-operator would read which Kubernetes nodes fit
+    in another way than meant: an Output is judged here first, and a NodeSet of a program's own by no rule before."""
+    settings = GateSettings.from_props(props)
+    wrong = [] if settings.selection is None else [f"pod.{each}" for each in faults(settings.selection)]
+    if wrong:
+        raise ValueError(f"{settings.owner.nodeset}: {'; '.join(wrong)}. No node was drained")
+    return settings
 
 
 @contextmanager
