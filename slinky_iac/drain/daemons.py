@@ -66,6 +66,16 @@ def names_of(seen: Observation, machine: Machine) -> tuple[str, ...]:
     return machine.slurm_names(by_annotation=seen.version.reads_hostname_override, on_host=on_host)
 
 
+def of_one_name(seen: Observation, machines: Iterable[Machine]) -> dict[str, list[str]]:
+    """Names in Slurm that a pod would have on more than one Kubernetes node, if pods came to these; with these. Kubernetes
+    tells ``a.site1`` from ``a.site2``, and Slurm has their first label."""
+    arriving = {(name, machine.name) for machine in machines for name in names_of(seen, machine)}
+    found: dict[str, list[str]] = {}
+    for name, on in sorted(arriving | {(pod.slurm_node, machine_of(pod)) for pod in seen.pods}):
+        found.setdefault(name, []).append(on)
+    return {name: found[name] for name, _ in arriving if len(found[name]) > 1}
+
+
 def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
     """Names in Slurm of the pods that come where this is the selection, but for those of pods that are there."""
     own = {pod.slurm_node for pod in seen.pods}

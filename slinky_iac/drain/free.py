@@ -27,7 +27,7 @@ from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.words import iso, jobs_in_words, whose
 from slinky_iac.kube.objects import NodeSet, Pod
-from slinky_iac.kube.selection import Machine
+from slinky_iac.kube.selection import HOSTNAME_OVERRIDE, Machine
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
@@ -288,7 +288,13 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
     where none is: a slurmd of the machine's own, say, from before it was in Kubernetes."""
     if seen.cluster is None:
         return ""
-    own = {pod.slurm_node for pod in seen.pods}
+    own, machines = {pod.slurm_node for pod in seen.pods}, tuple(machines)
+    for name, on in sorted(daemons.of_one_name(seen, machines).items()):
+        return (
+            f"Kubernetes nodes {' and '.join(on)} would both be {name} in Slurm: the second slurmd takes that node over,"
+            " and slurmctld ends the jobs there. Leave one out by pod.nodeSelector, or name one for Slurm (operator 1.2 and"
+            f" newer: `kubectl annotate node {on[-1]} {HOSTNAME_OVERRIDE}=NAME`)"
+        )
     coming = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
     if others := [name for name in coming if name in seen.neighbours]:
         return of_neighbours(seen, others)
@@ -296,9 +302,9 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
     for record in (seen.cluster.nodes[name] for name in coming if name in seen.cluster.nodes):
         if record.name not in used and _of_another(record, owner) and not _deletable(record, owner):
             return (
-                f"Slurm's record of {record.name} is of another NodeSet ({', '.join(record.features)}), and somebody gave it"
-                f" the reason {record.reason!r}: a pod that comes under that name would keep its features. Once that is"
-                f" mended, `scontrol delete nodename={record.name}`"
+                f"Slurm's record of {record.name} is of another NodeSet ({', '.join(record.features)}), which may come back:"
+                f" its state is {record.state_text}, its reason {record.reason!r}. A pod that comes under that name would"
+                f" keep these features. If that node is gone for good, `scontrol delete nodename={record.name}`"
             )
     if not used:
         return ""
@@ -355,9 +361,8 @@ def _of_another(record: Node, owner: Owner) -> bool:
 
 
 def _deletable(record: Node, owner: Owner) -> bool:
-    """Whether neither a person's words nor another stack's are on it."""
-    ours = f"{names.REASON_PREFIX}{owner.stack}/"
-    return not record.reason or record.reason.startswith((*LEFT_BEHIND, ours, "Not responding"))
+    """Whether its pod was ended. A machine that only starts again doesn't answer, and comes back under that record."""
+    return record.reason.startswith((*LEFT_BEHIND, f"{names.REASON_PREFIX}{owner.stack}/"))
 
 
 def _next_names(nodeset: NodeSet | None, staying: Sequence[Pod], owner: Owner, target: int) -> list[str]:

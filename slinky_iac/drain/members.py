@@ -268,11 +268,13 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 def left_to_others(seen: Observation, owner: Owner) -> tuple[Pod, ...]:
     """Pods of DaemonSet mode that the operator drains and removes since their Kubernetes nodes no longer fit (a label that
-    somebody took away), and not for a write of this gate. This run doesn't wait for them."""
+    somebody took away), and not for a write of this gate; and such as wait for one that Kubernetes has no more, which it
+    never looks at. This run doesn't wait for them."""
     if daemons.live_selection(seen) is None:
         return ()
-    leaving = daemons.removed(seen)
-    return tuple(pod for pod in seen.pods if pod.name in leaving and tag_of(pod, owner) is None and not pod.terminating)
+    leaving, known = daemons.removed(seen), {each.name for each in seen.machines or ()}
+    there = (pod for pod in seen.pods if pod.name in leaving and not pod.terminating)
+    return tuple(pod for pod in there if tag_of(pod, owner) is None or not (pod.scheduled or machine_of(pod) in known))
 
 
 def told_of_fit(seen: Observation, settings: GateSettings) -> Iterator[str]:

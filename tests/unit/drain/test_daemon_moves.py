@@ -12,8 +12,10 @@ from slinky_iac.drain import preview, scale
 from slinky_iac.drain.daemons import SetSelection
 from slinky_iac.drain.observe import completed
 from slinky_iac.drain.protocol import SetCosts, Stop, Wait
+from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
+from slinky_iac.errors import DrainBlocked
 from slinky_iac.kube.objects import Pod
 from slinky_iac.names import LABEL_INSTANCE
 from slinky_iac.selection import Selection
@@ -48,7 +50,7 @@ def test_it_waits_also_while_the_first_ones_pod_is_ending_though_its_record_is_d
     assert isinstance(next_step(comes(down), wish(ALL, ONE)), Wait)
 
 
-@pytest.mark.parametrize("reason", [GONE, "slinky-iac:dev/cpu: machines that fit 2->1", "Not responding", ""])
+@pytest.mark.parametrize("reason", [GONE, "slinky-iac:dev/cpu: machines that fit 2->1"])
 def test_the_record_that_the_first_one_leaves_goes_before_the_pod_comes(reason):
     """slurmctld takes features only from a registration that makes the record (1.2 leaves it)."""
     down = node(1, "DOWN+DRAIN+DYNAMIC_NORM", reason=reason, features=["cpu"])
@@ -62,8 +64,9 @@ def test_a_record_of_its_own_and_one_of_slurm_conf_stay(state, features):
     assert next_step(comes(down, neighbours={}), wish(ALL, ONE)) == SetSelection(ALL, ())
 
 
-@pytest.mark.parametrize("reason", ["bad fan", "slinky-iac:prod/cpu: rollout"])
+@pytest.mark.parametrize("reason", ["bad fan", "slinky-iac:prod/cpu: rollout", "Not responding", ""])
 def test_a_record_with_a_persons_or_another_stacks_reason_is_not_deleted(reason):
+    """Nor of a machine that starts again: its pod may be in another namespace, or another Kubernetes."""
     down = node(1, "DOWN+DYNAMIC_NORM", reason=reason, features=["cpu"])
     step = next_step(comes(down, neighbours={}), wish(ALL, ONE))
     assert isinstance(step, Wait)
@@ -176,3 +179,23 @@ def test_the_wait_for_another_nodeset_is_as_long_as_that_ones_drain():
 def test_a_removal_is_not_held_up_by_a_neighbour():
     look = looked([daemon(given_up, 0)], [held(0), node(1, "MIXED+DYNAMIC_NORM", features=["cpu"])], neighbours=HELD)
     assert not isinstance(next_step(look, goal(1, 0, teardown=True)), Stop)
+
+
+# -- the write -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("named", [set(), {"gpu-1"}])
+def test_the_record_goes_before_the_selection_is_written_and_stays_with_it_where_a_job_names_it(named):
+    """slurmctld would end that job at its next start; under the record the pod would be another NodeSet's node."""
+    did: list[str] = []
+    hands = SimpleNamespace(
+        reach=SimpleNamespace(namespace="slurm"),
+        _named=lambda records: named & {*records},
+        slurm=SimpleNamespace(delete_node=lambda name: did.append(f"delete {name}")),
+        kube=SimpleNamespace(set_selection=lambda *_: did.append("select")),
+    )
+    step = SetSelection(ALL, (), ("gpu-1",))
+    if named:
+        with pytest.raises(DrainBlocked, match="record of another NodeSet's node: gpu-1"):
+            Session._write_on(hands, state(ONE), step)
+    else:
+        Session._write_on(hands, state(ONE), step)
+    assert did == ([] if named else ["delete gpu-1", "select"])

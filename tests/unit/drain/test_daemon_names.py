@@ -59,6 +59,28 @@ def test_a_name_that_changes_during_the_look_is_looked_at_again():
     assert not selects_as_seen(look, look.nodeset, look.pods, MACHINES, ALL)
 
 
+TWIN = worker_machine("gpu-0.b.example", {"pool": "gpu", "n": "1"})
+
+
+@pytest.mark.parametrize("pods", [(0,), ()])
+def test_two_machines_of_one_name_get_no_two_pods(pods):
+    """The second slurmd would take the first one's Slurm node over, and slurmctld end its jobs."""
+    here = [daemon(pod, number) for number in pods]
+    look = looked(here, [node(0)] if pods else [], machines=(MACHINES[0], TWIN), selection=ONE, version=V121)
+    step = next_step(look, wish(ALL, ONE))
+    assert isinstance(step, Wait)
+    assert "gpu-0" in step.why
+    assert "gpu-0.b.example" in step.why
+    named = worker_machine("gpu-0.b.example", {"pool": "gpu"},
+                           annotations={"nodeset.slinky.slurm.net/hostname-override": "gpu-b"})  # fmt: skip
+    assert isinstance(next_step(replace(look, machines=(MACHINES[0], named)), wish(ALL, ONE)), SetSelection)
+
+
+def test_a_machine_whose_own_pod_is_ending_is_no_second_one():
+    ending = looked([daemon(pod, 0, terminating=True)], [node(0)], selection=ONE, machines=MACHINES)
+    assert isinstance(next_step(ending, wish(ALL, ONE)), SetSelection)
+
+
 # -- pods under an earlier name --------------------------------------------------------------------------------------------
 def test_the_operator_replaces_a_pod_whose_machine_has_got_another_name():
     assert daemons.going(renamed(), ALL) == {"hpc-worker-gpu-1"}
@@ -105,6 +127,21 @@ def test_an_update_waits_neither_for_its_jobs_nor_for_the_pod_after_it_and_says_
     found, said = shown(busy, ALL)
     assert found.due == "", "no difference that an update would mend"
     assert any("metal-7" in each and "job" in each for each in said)
+
+
+# -- a machine that is gone ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("gate", ["", Tag("dev/gpu", BASE_COST).text()])
+def test_a_pod_that_waits_for_a_machine_that_kubernetes_has_no_more_is_not_waited_for(gate):
+    """slurm-operator looks at pods by Kubernetes nodes, and so never at this one; no job was ever on it."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": ["gone-7"]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchFields": fields}]}}}  # fmt: skip
+    orphan = daemon(pod, 7, name="hpc-worker-gpu-x", scheduled=False, phase="Pending", ready=False, slurm_states=(),
+                    affinity=affinity, slurm_node="gone-7", gate=gate)  # fmt: skip
+    look = looked([daemon(pod, 0), daemon(pod, 1), orphan])
+    assert absent(look, MINE) == ()
+    (text,) = told_of_fit(look, MINE)
+    assert "`kubectl delete pod hpc-worker-gpu-x` removes it" in text
 
 
 # -- the host network ------------------------------------------------------------------------------------------------------
