@@ -7,9 +7,11 @@ Source: slurm-operator 1.1.0 to 1.2.1, ``nodeset_sync.go`` (``syncNodeSetPods``)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import faults
 
 
@@ -22,6 +24,13 @@ def on_each_node(config: StackConfig, _secrets: frozenset[str]) -> Iterator[Find
         if not config.operator_version.has_scaling_mode:
             yield at(f"{path}.scalingMode").error(
                 f"DaemonSet needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}"
+            )
+        if config.operator_version == _RETURNS:
+            yield at(f"{path}.scalingMode").warning(
+                "slurm-operator 1.1.0 returns a Slurm node in the same moment in which it drains it because its Kubernetes"
+                " node no longer fits (a label that somebody took away, a taint), and never deletes that pod. Gates aren't"
+                " concerned. Set operator.version 1.1.1 or newer",
+                id="daemonset-operator-1-1-0",
             )
         wrong = {"owner": nodeset.scaled_by_others, "autoscale": nodeset.autoscale is not None}
         for field in (each for each, given in wrong.items() if given):
@@ -36,4 +45,6 @@ def on_each_node(config: StackConfig, _secrets: frozenset[str]) -> Iterator[Find
             )
 
 
+_RETURNS: Final = OperatorVersion(1, 1, 0)
+"""``doPodScale`` keeps the pods that it deletes; mended in 1.1.1 (``ExcludePods``)."""
 RULES = (on_each_node,)

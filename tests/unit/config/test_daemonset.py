@@ -55,6 +55,14 @@ def test_how_many_machines_may_fit_counts_against_maxnodecount() -> None:
     assert "50 pods" in errors(sections)["nodesets"]
 
 
+@pytest.mark.parametrize(("operator", "told"), [("1.1.0", 1), ("1.1.1", 0), ("1.1.2", 0), ("1.2.1", 0)])
+def test_an_operator_that_never_ends_what_it_drains_itself_is_named(operator: str, told: int) -> None:
+    found = [each for each in findings(load(stack(operator)), SECRETS) if each.id == "daemonset-operator-1-1-0"]
+    assert [each.level for each in found] == ["warning"] * told
+    numbered = load(minimal(nodesets={"gpu": {"replicas": 1}}, operator={"version": operator}))
+    assert not [each for each in findings(numbered, SECRETS) if each.id == "daemonset-operator-1-1-0"]
+
+
 def affinity(**requirement: Any) -> dict[str, Any]:
     terms = {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}
     return {"pod": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}}
