@@ -9,10 +9,11 @@ here, and by no rule of ours.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from slinky_iac.drain.daemons import SetSelection
-from slinky_iac.drain.protocol import Goal, Observation
+from slinky_iac.drain.protocol import Goal, Observation, Resume, Undrain
+from slinky_iac.kube.selection import Machine
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import REQUIRED, Selection, Selects
 from tests.made.machines import worker_machine
@@ -25,7 +26,13 @@ from tests.unit.drain.wider_machine import Wider
 MACHINES = 6
 VERSIONS = ("1.1.0", "1.1.2", "1.2.0", "1.2.1")
 FIXED = OperatorVersion(1, 1, 1)
-_LISTED = tuple(worker_machine(f"gpu-{number}", {"n": str(number)}) for number in range(MACHINES))
+OVERRIDE = "nodeset.slinky.slurm.net/hostname-override"
+
+
+def listed(renamed: set[int]) -> tuple[Machine, ...]:
+    """The Kubernetes nodes, some of which ask for another name in Slurm than their pods have."""
+    named = {number: {OVERRIDE: f"other-{number}"} for number in renamed}
+    return tuple(worker_machine(f"gpu-{n}", {"n": str(n)}, annotations=named.get(n)) for n in range(MACHINES))
 
 
 def selection(numbers: frozenset[int]) -> Selection:
@@ -45,6 +52,8 @@ class DaemonWorld(World):
     """A NodeSet with a pod on each machine that is selected. ``replicas`` is how many these are."""
 
     selected: frozenset[int] = frozenset()
+    renamed: set[int] = field(default_factory=set)
+    """Machines whose annotation somebody changed: the operator replaces their pods. It is taken back once they are gone."""
 
     def select(self, numbers: frozenset[int]) -> None:
         self.selected, self.replicas = numbers, len(numbers)
@@ -63,7 +72,7 @@ class DaemonWorld(World):
             mode="DaemonSet",
             template_spec=selection(self.selected).fields,
         )
-        return replace(super().observe(), nodeset=state, machines=_LISTED)
+        return replace(super().observe(), nodeset=state, machines=listed(self.renamed))
 
     def _view(self, each: Pod):
         place = {"key": "metadata.name", "operator": "In", "values": [each.node]}
@@ -82,7 +91,11 @@ class DaemonWorld(World):
         return {f"gpu-{number}" for number in self.selected - there}
 
     def _scale(self) -> None:
-        going = [pod for pod in self.pods.values() if pod.ordinal not in self.selected]
+        self.renamed &= {pod.ordinal for pod in self.pods.values() if not pod.terminating}
+        kept = self.selected - self.renamed
+        going = [
+            pod for pod in self.pods.values() if pod.ordinal not in kept and not (pod.terminating and pod.ordinal in kept)
+        ]
         missing = self.selected - self.pods.keys()
         if not going and not missing:
             for pod in () if self.on_delete else self.pods.values():
@@ -100,6 +113,9 @@ class DaemonWorld(World):
         return sorted(self.pods.values(), key=lambda pod: pod.ordinal in self.selected)
 
     def act(self, step: object, share: float = 1.0) -> None:
+        if isinstance(step, Undrain | Resume):
+            ending = {pod.node for pod in self.pods.values() if pod.ordinal in self.renamed and not pod.terminating}
+            assert ending.isdisjoint(step.nodes), "returned to work under the operator's hand"
         if not isinstance(step, SetSelection):
             super().act(step, share)
         elif share > 0:
@@ -107,7 +123,10 @@ class DaemonWorld(World):
             self.select(_numbers(step.selection))
             used = {name for name in self.names_coming(0) - before if self.in_use(name)}
             assert not used, f"pods come to machines whose names are in use: {used}"
-            going = {pod.name for pod in self.pods.values() if pod.ordinal not in self.selected}
+            kept = self.selected - {
+                pod.ordinal for pod in self.pods.values() if pod.ordinal in self.renamed and not pod.terminating
+            }
+            going = {pod.name for pod in self.pods.values() if pod.ordinal not in kept}
             assert going == set(step.pods), "others go than those that were drained"
 
     def _delete_nodeset(self, step, share):
@@ -163,6 +182,8 @@ class Daemons(Wider):
         """A person adds a machine to the selection; taking one away is the operator's own, unguarded removal."""
         if what != "scales":
             super().somebody(number, what)
+        elif number % 2 and self.w.version.reads_hostname_override:
+            self.w.renamed |= {pod.ordinal for pod in self.w.pods.values() if pod.ordinal == number % MACHINES}
         elif not self.doomed() and not self.w.in_use(f"gpu-{number % MACHINES}"):
             self.w.select(self.w.selected | {number % MACHINES})
 
@@ -175,4 +196,11 @@ class Daemons(Wider):
                 self.w.delete(pod)
 
     def doomed(self) -> set[str]:
-        return {pod.name for pod in self.w.pods.values() if pod.ordinal not in self.w.selected}
+        kept = self.w.selected - self.w.renamed
+        return {pod.name for pod in self.w.pods.values() if pod.ordinal not in kept}
+
+    def open_case(self, pod, job) -> str:
+        """The operator's own removal of a renamed machine's pod, without a gate: it counts no suspended job."""
+        alone = pod.ordinal in self.w.renamed and pod.ordinal in self.w.selected
+        unseen = job.suspended or not self.w.client or pod.node not in self.w.cache
+        return "the operator's own" if alone and unseen else super().open_case(pod, job)
