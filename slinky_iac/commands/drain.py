@@ -19,7 +19,7 @@ from slinky_iac.cluster.which import require_recorded
 from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.plan import DrainPlan, plan_machine, plan_props, plan_teardown
+from slinky_iac.drain.plan import DrainPlan, plan_machine, plan_teardown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.removals import Removal
 from slinky_iac.drain.session import Session, open_session
@@ -28,6 +28,7 @@ from slinky_iac.drain.settings import GateSettings, Settings, gates
 from slinky_iac.drain.status import NodeStatus, status_of
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.words import bar, counted, iso, last_job, whose
+from slinky_iac.drain.written_plan import Plans
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
 from slinky_iac.slurmrest.objects import Job
@@ -220,13 +221,13 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan" and arguments.node is not None:
         found = machine_plans(arguments.node, chosen, opened)
-        data = {"plans": [plan_props(plan) for plan in found]}
+        data = Plans(plans=tuple(plan.written for plan in found)).props
         unknown = [plan.nodeset for plan in found if not plan.known]
         text = [*(line for plan in found for line in _plan(plan)), _in_all(plain(arguments.node), found)]
     elif arguments.act == "plan":
         found = plans(chosen, opened)
         hosts = [] if arguments.nodeset else session_plans(sessions.in_state(state), opened)
-        data = {"plans": [*(plan_props(plan) for plan in found), *(each.plan for each in hosts)]}
+        data = Plans(plans=(*(plan.written for plan in found), *(each.plan for each in hosts))).props
         unknown = [plan.nodeset for plan in found if not plan.known]
         text = [*(line for plan in found for line in _plan(plan)), *(f"{each.name}: {each.text}" for each in hosts)]
         text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]

@@ -36,7 +36,7 @@ class ControllerGateProvider(ClusterGate):
         def read(props: Props) -> ConfSettings:
             return _settings(props, _olds)
 
-        return checked(news, read, lambda settings: preview.slurm_conf(settings, _olds), "partitions")
+        return checked(_olds, news, read, preview.slurm_conf, "partitions")
 
     def create(self, props: Props) -> CreateResult:
         """The stack's first gate of this kind: compare with the Controller that is there."""

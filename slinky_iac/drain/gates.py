@@ -64,7 +64,7 @@ class NodeSetScaleProvider(ClusterGate):
         from slinky_iac.drain import preview
 
         news = with_leaving(olds, news)
-        return checked(news, sound, lambda settings: preview.nodeset_scale(settings, olds), "replicas")
+        return checked(olds, news, sound, preview.nodeset_scale, "replicas")
 
     def create(self, props: Props) -> CreateResult:
         """Write the number and wait until the nodes are registered with slurmctld; drain first where there are more.
@@ -107,7 +107,7 @@ class OutsideHostsProvider(ClusterGate):
         def read(props: Props) -> OutsideSettings:
             return OutsideSettings.from_props(props, _olds)
 
-        return checked(news, read, lambda settings: preview.outside_hosts(settings, _olds), "hosts")
+        return checked(_olds, news, read, preview.outside_hosts, "hosts")
 
     def create(self, props: Props) -> CreateResult:
         """Bring the hosts into the state that is asked for. Where that fails, those that are held are returned by this gate
@@ -186,7 +186,7 @@ class RemovalsProvider(Gate):
             seen, pending = removals.plan(news, leaving)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
-        added = {"plan": seen.plan, removals.PENDING: pending} if pending else {}
+        added = {"plan": seen.props(olds), removals.PENDING: pending}
         return CheckResult({**news, **added}, [CheckFailure(removals.STANDS, text) for text in seen.failures])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
@@ -214,14 +214,16 @@ class RemovalsProvider(Gate):
 Found = TypeVar("Found")
 
 
-def checked(news: Props, read: Callable[[Props], Found], plan: Callable[[Found], Seen], about: str) -> CheckResult:
+def checked(
+    olds: Props, news: Props, read: Callable[[Props], Found], plan: Callable[[Found, Props], Seen], about: str
+) -> CheckResult:
     """The inputs with what ``plan`` adds to them, and what must stop the preview, which is ``about`` this input."""
     try:
         settings = read(news)
     except ValueError as fault:
         return CheckResult(news, [CheckFailure("policy", str(fault))])
-    seen = plan(settings)
-    added = {"plan": seen.plan, **({"due": seen.due} if seen.due else {})}
+    seen = plan(settings, olds)
+    added = {"plan": seen.props(olds), **({"due": seen.due} if seen.due else {})}
     return CheckResult({**news, **added}, [CheckFailure(about, text) for text in seen.failures])
 
 

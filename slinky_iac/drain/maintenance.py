@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.closed import Record
@@ -20,12 +19,13 @@ from slinky_iac.drain.free import registered_wrongly, why_not_free
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.members import wrongly
 from slinky_iac.drain.observe import cluster_view, require_cluster
-from slinky_iac.drain.plan import job_props
+from slinky_iac.drain.plan import planned_job
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.words import distinct, marked_by, named, waiting_line
+from slinky_iac.drain.written_plan import SCHEMA, Plan
 from slinky_iac.errors import (
     DrainDeadline,
     KubeNotFound,
@@ -191,22 +191,21 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
         prove(session, settings, task.met)
 
 
-def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
-    """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
+def plan(session: Session, settings: OutsideSettings) -> Plan | None:
+    """Which hosts will be drained and returned, and whose jobs are waited for; None where nothing is to do."""
     cluster = _look(session, settings)
     found = _decided(session, settings, cluster)
     refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
     if not found.drains and not found.returns and not refused:
-        return {}
-    jobs = distinct(job for host in found.drains for job in cluster.jobs(host))
-    return {
-        "schema": 1,
-        "drains": list(found.drains),
-        "returns": list(found.returns),
-        "jobs": [job_props(job) for job in jobs],
-        "refused": list(refused),
-        "notices": list(found.notices),
-    }
+        return None
+    return Plan(
+        schema=SCHEMA,
+        drains=found.drains,
+        returns=found.returns,
+        jobs=tuple(map(planned_job, distinct(job for host in found.drains for job in cluster.jobs(host)))),
+        refused=refused,
+        notices=found.notices,
+    )
 
 
 def release(session: Session, settings: OutsideSettings) -> None:

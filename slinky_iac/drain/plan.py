@@ -7,9 +7,11 @@ choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the ope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import UNSET, UnsetType
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
@@ -22,29 +24,30 @@ from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.tags import NO_COST_BELOW, cost_below, foreign_tags
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, iso, jobs_in_words, marked_by, some
+from slinky_iac.drain.written_plan import SCHEMA, Plan, PlannedJob, PlannedNode
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import Job
-
-SCHEMA = 1
 
 MAX_JOBS = 200
 """Jobs listed by name. A plan is in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
 MAX_JOBS_OF_A_NODE = 16
 
 
-Props = dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Seen:
     """What a preview adds to a gate's inputs, and what must stop it."""
 
-    plan: Props
+    plan: Plan | None = None
+    """None: nothing is to do, so the state's stays, and a second preview is empty."""
     failures: tuple[str, ...] = ()
     due: str = ""
     """Why the update must run even if the configuration has not changed; ``""`` where there is nothing to do."""
+
+    def props(self, olds: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan as an input. ``olds``: inputs of the state."""
+        return dict(olds.get("plan") or {}) if self.plan is None else self.plan.props
 
     def because(self, why: str) -> Seen:
         """The same with another reason to run."""
@@ -86,6 +89,24 @@ class DrainPlan:
         """When all selected nodes are expected to be free: None when that is unknown, 0 when they are now."""
         return None if self.unforeseen else max((candidate.end for candidate in self.selected), default=0)
 
+    @property
+    def written(self) -> Plan:
+        """What is selected, whose jobs are waited for, until when, and what blocks it."""
+        jobs = self.jobs
+        return Plan(
+            schema=SCHEMA,
+            nodeset=self.nodeset,
+            current=self.current,
+            target=self.target,
+            known=self.known,
+            nodes=tuple(map(_planned_node, self.selected)),
+            jobs=tuple(map(planned_job, jobs[:MAX_JOBS])),
+            jobs_total=len(jobs),
+            free_at=when(self.free_at if self.known else None),
+            blocks=(*self.blocks, *self.over),
+            warnings=self.warnings,
+        )
+
 
 def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
@@ -95,7 +116,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
         plan = replace(plan, over=over_limits(policy.limits, seen.now, (), plan.removes, current))
-        warnings.append(_unasked(seen))
+        warnings.append(unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
         selected = choose(candidates, target)
@@ -119,7 +140,7 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     warnings = list(_delays(seen.pods, state))
     selected: tuple[Candidate, ...] = ()
     if seen.cluster is None:
-        warnings.append(_unasked(seen))
+        warnings.append(unasked(seen))
     else:
         selected = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
         blocks += blocked_nodes(selected)
@@ -139,7 +160,7 @@ def plan_machine(seen: Observation, state: NodeSet, owner: Owner, machine: str) 
     number = _number(seen.pods, state)
     plan = DrainPlan(owner.nodeset, number, number, len(pods), known=seen.cluster is not None)
     if seen.cluster is None:
-        return replace(plan, warnings=(_unasked(seen),))
+        return replace(plan, warnings=(unasked(seen),))
     selected = choose(assess(pods, seen.cluster, seen.now, owner), 0)
     return replace(plan, selected=selected, warnings=tuple(queue_warnings(seen.cluster, selected)))
 
@@ -157,7 +178,8 @@ def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan
     return DrainPlan(nodeset, current, target, max(current - target, 0), warnings=(warning,), known=False)
 
 
-def _unasked(seen: Observation) -> str:
+def unasked(seen: Observation) -> str:
+    """What a plan without Slurm's answer says of that."""
     return f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}"
 
 
@@ -318,61 +340,41 @@ def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[str]:
         yield f"an earlier scale-in of {state.name} isn't over, and its end is waited for first"
 
 
-def plan_props(plan: DrainPlan) -> dict[str, Any]:
-    """The plan as flat JSON: what is selected, whose jobs are waited for, until when, and what blocks it."""
-    jobs = plan.jobs
-    return {
-        "schema": SCHEMA,
-        "nodeset": plan.nodeset,
-        "from": plan.current,
-        "to": plan.target,
-        "known": plan.known,
-        "nodes": [node_props(each) for each in plan.selected],
-        "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
-        "jobs_total": len(jobs),
-        "free_at": when(plan.free_at if plan.known else None),
-        "blocks": [*plan.blocks, *plan.over],
-        "warnings": list(plan.warnings),
-    }
-
-
 def when(free_at: int | None) -> str:
     """``now``, a time, or ``unknown``."""
     return "now" if free_at == 0 else iso(free_at)
 
 
-def node_props(each: Candidate) -> dict[str, Any]:
-    """One node that is selected."""
-    return {
-        "node": each.node,
-        "pod": each.name,
-        "kind": each.kind.name.lower(),
-        "free_at": when(None if each.unforeseen else each.end if each.jobs else 0),
-        "jobs": [job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
-        "jobs_total": len(each.jobs),
-    }
+def _planned_node(each: Candidate) -> PlannedNode:
+    return PlannedNode(
+        node=each.node,
+        pod=each.name,
+        kind=each.kind.name.lower(),
+        free_at=when(None if each.unforeseen else each.end if each.jobs else 0),
+        jobs=tuple(job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]),
+        jobs_total=len(each.jobs),
+    )
 
 
-def waited_for(jobs: Sequence[Job], *, known: bool = True) -> dict[str, Any]:
-    """Jobs that hold a change up, and when the last ends. One that waits has no known end."""
-    ends = [None if each.waits else each.expected_end for each in jobs]
-    sure = known and None not in ends
-    return {
-        "jobs": [{**job_props(each), "waits": each.waits} for each in jobs[:MAX_JOBS]],
-        "jobs_total": len(jobs),
-        "free_at": when(max((end for end in ends if end is not None), default=0) if sure else None),
-    }
-
-
-def job_props(job: Job) -> dict[str, Any]:
+def planned_job(job: Job, *, waits: bool | UnsetType = UNSET) -> PlannedJob:
     """One job that is waited for."""
-    return {
-        "job": job.label,
-        "user": job.user_name,
-        "partition": job.partition,
-        "state": "+".join(sorted(job.job_state)),
-        "nodes": len(job.node_names),
-        "started": iso(job.start_time.value),
-        "ends_by": iso(job.expected_end),
-        **({"stack_job": job.of_stack} if job.of_stack else {}),
-    }
+    return PlannedJob(
+        job=job.label,
+        user=job.user_name,
+        partition=job.partition,
+        state="+".join(sorted(job.job_state)),
+        nodes=len(job.node_names),
+        started=iso(job.start_time.value),
+        ends_by=iso(job.expected_end),
+        stack_job=job.of_stack or UNSET,
+        waits=waits,
+    )
+
+
+def waited_for(plan: Plan, jobs: Sequence[Job]) -> Plan:
+    """The plan with jobs that hold a change up, and when the last ends. One that waits has no known end."""
+    ends = [None if each.waits else each.expected_end for each in jobs]
+    known = plan.known and None not in ends
+    last = max((end for end in ends if end is not None), default=0) if known else None
+    named = tuple(planned_job(each, waits=each.waits) for each in jobs[:MAX_JOBS])
+    return Plan(jobs=named, jobs_total=len(jobs), free_at=when(last)).completed(plan)

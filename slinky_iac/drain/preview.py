@@ -25,22 +25,14 @@ from slinky_iac.drain.free import named_in_words, names_in_use
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.members import told_of_fit, undo_steps
 from slinky_iac.drain.observe import PREVIEW_S, conf_look
-from slinky_iac.drain.plan import (
-    SCHEMA,
-    Props,
-    Seen,
-    frozen,
-    plan_props,
-    plan_scale_in,
-    unknown_plan,
-    waited_for,
-)
+from slinky_iac.drain.plan import Seen, frozen, plan_scale_in, unknown_plan, waited_for
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.scaler import in_words as demand_in_words
 from slinky_iac.drain.scaler import today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.written_plan import SCHEMA, Plan, Raises
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.scalers import rivals
@@ -49,10 +41,7 @@ Opened = Callable[..., AbstractContextManager[Session]]
 
 
 def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opened = open_session) -> Seen:
-    """The plan of a NodeSetScale.
-
-    Where nothing is to do, the plan of the state stays, so that a second preview is empty.
-    """
+    """The plan of a NodeSetScale."""
     first = "replicas" not in olds
     budget_s, tries = _budget(first=first)
     with opened(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
@@ -60,9 +49,9 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opene
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:
             if not first:
-                return _unanswered(session, settings, olds, dict(olds.get("plan") or {}), str(error))
+                return _unanswered(session, settings, olds, str(error))
             session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
-            return Seen({})
+            return Seen()
         return _first(session, settings, seen) if first else _of_look(session, settings, olds, seen)
 
 
@@ -73,10 +62,9 @@ def _budget(*, first: bool) -> tuple[float, int]:
 
 def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], seen: Observation) -> Seen:
     """The same from a look; the session is open, since the autoscaler is asked about too."""
-    kept = dict(olds.get("plan") or {})
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
-        return Seen(kept, due=why)
+        return Seen(due=why)
     for each in frozen(seen.nodeset):
         session.report(each, severity="warning", keep=True)
     for text in told_of_fit(seen, settings) if seen.pods and settings.selection is not None else ():
@@ -87,14 +75,14 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
         return found
     if settings.selection is not None and settings.selection != daemons.live_selection(seen):
         found = selection_plan.plan_of_selection(settings, seen, seen.nodeset, settings.selection)
-        if not found.plan["known"]:
-            found = _unanswered(session, settings, olds, found.plan, seen.problem)
+        if seen.cluster is None:
+            found = _unanswered(session, settings, olds, seen.problem, found.plan)
     elif settings.selection is None and settings.target < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
-        found = _unanswered(session, settings, olds, kept, seen.problem)
+        found = _unanswered(session, settings, olds, seen.problem)
     else:
-        found = _without_drain(settings, seen, seen.nodeset.spec.replicas, kept)
+        found = _without_drain(settings, seen, seen.nodeset.spec.replicas)
         _tell_names_in_use(session, settings, seen)
     return _with_rollout(settings, seen, olds, _with_autoscaler(session, settings, seen, found))
 
@@ -130,12 +118,12 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
     refused = refusals(settings, seen, olds)
     if refused:
         return Seen(found.plan, refused)
-    fresh = found.plan if found.plan != olds.get("plan") else {}
-    going = {str(node["pod"]) for node in fresh.get("nodes", ())}
+    fresh = found.plan if found.plan is not None and found.plan.props != olds.get("plan") else Plan()
+    going = {node.pod for node in fresh.nodes or ()}
     rolled = plan_rollout(settings, seen, olds, going)
     if rolled is None:
         return found
-    return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), found.due).because(rolled.due)
+    return Seen(fresh.completed(rolled.plan), (*found.failures, *rolled.failures), found.due).because(rolled.due)
 
 
 def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
@@ -149,7 +137,7 @@ def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
         return Seen({})
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
-        return Seen({})
+        return Seen()
     return _planned(settings, seen, seen.nodeset)
 
 
@@ -158,15 +146,15 @@ def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone is no difference.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
-    return Seen(plan_props(plan), plan.over, due if settings.scaler == "stack" else "")
+    return Seen(plan.written, plan.over, due if settings.scaler == "stack" else "")
 
 
-def _without_drain(settings: GateSettings, seen: Observation, current: int, kept: Props) -> Seen:
+def _without_drain(settings: GateSettings, seen: Observation, current: int) -> Seen:
     """What an update does that selects no node for removal: raise the number, give back what an earlier run left."""
-    plan: Props = {}
+    plan = Plan()
     due: list[str] = []
     if settings.scaler == "stack" and current < settings.replicas:
-        plan["raises"] = {"from": current, "to": settings.replicas}
+        plan = Plan(raises=Raises(current=current, target=settings.replicas))
         due.append(f"{settings.resource} has {current} replicas and {settings.replicas} are asked for")
     replaced = seen.outdated if settings.rolls else frozenset()
     records = seen.cluster.nodes.values() if seen.cluster is not None else ()
@@ -175,18 +163,18 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int, kept
     settled = len(seen.pods) <= settings.target if settings.selection is None else not daemons.removed(seen)
     if nodes and settled and undo_steps(seen, settings.owner):
         why = "an earlier run did not end; its drains and marks are removed"
-        plan |= {"gives_back": nodes, "why": why}
-        where = ", ".join(nodes) or f"NodeSet {settings.resource}"
-        due.append(f"drains or marks of an earlier run are on {where}")
+        plan = Plan(gives_back=tuple(nodes), why=why).completed(plan)
+        due.append(f"drains or marks of an earlier run are on {', '.join(nodes)}")
     back = sorted(pod.slurm_node for pod in seen.pods if pod.name in seen.cordoned)
     if back:
         why = "the autoscaler raised its number again before these nodes were removed"
         if settings.selection is not None:
             why = "their Kubernetes nodes fit again, or still"
-        plan = {"why": why, **plan, "gives_back": sorted({*plan.get("gives_back", ()), *back})}
+        gives_back = tuple(sorted({*(plan.gives_back or ()), *back}))
+        plan = Plan(gives_back=gives_back).completed(plan).completed(Plan(why=why))
         said = "slurm-operator keeps {} drained, though no pod is selected for removal now; the update returns {} to service"
         due.append(said.format(", ".join(back), "it" if len(back) == 1 else "them"))
-    return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
+    return Seen(plan, due="; ".join(due)) if due else Seen()
 
 
 def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observation) -> None:
@@ -199,26 +187,27 @@ def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observati
         )
 
 
-def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Props, why: str) -> Seen:
+def _unanswered(
+    session: Session, settings: GateSettings, olds: Mapping[str, Any], why: str, plan: Plan | None = None
+) -> Seen:
     current = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
     said = f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer"
     session.report(said, severity="warning")
     if current > settings.target:
-        kept = plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
-    return Seen(kept, due=f"{names.UNASKED}{why}")
+        plan = unknown_plan(settings.owner.nodeset, current, settings.target, why).written
+    return Seen(plan, due=f"{names.UNASKED}{why}")
 
 
 def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
     """The plan of the gate of the bare-metal hosts: what is drained and returned, and whose jobs are waited for."""
-    kept: Props = dict(olds.get("plan") or {})
     if not settings.held and not olds:
-        return Seen({})
+        return Seen()
     with open_session(settings.reach, settings.urn, budget_s=PREVIEW_S) as session:
         try:
-            return Seen(maintenance.plan(session, settings) or kept)
+            return Seen(maintenance.plan(session, settings))
         except SlinkyError as error:
             session.report(f"the plan for bare-metal hosts is not known: {error}", severity="warning")
-            return Seen(kept)
+            return Seen()
 
 
 def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:
@@ -232,22 +221,20 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     """The same, with a session. The live Controller tells what leaves, for a state is a memory: an update may have
     ended half way, and somebody may have written the Controller since.
 
-    While nothing leaves, the plan stays what the state has, so that a second preview is empty; unless an earlier run left
-    something closed, which the next update gives back.
+    While nothing leaves, there is no plan, unless an earlier run left something closed, which the next update gives back.
     """
-    kept: Props = dict(olds.get("plan") or {})
     first = not olds.get("schema")
     if settings.outside:
-        return Seen({} if first else _outside_planned(session, settings, olds, kept))
+        return Seen(None if first else _outside_planned(session, settings, olds))
     try:
         live = conf_run.live_look(session, settings)
     except SlinkyError as error:
         session.report(f"no answer, so what slurm.conf loses is not known: {error}", severity="warning")
-        return Seen(kept, due="" if first else f"not known: {error}")
+        return Seen(due="" if first else f"not known: {error}")
     if live.controller is None:
-        return Seen(kept)
+        return Seen()
     if why := conf_steps.strange(live, settings.text):
-        return Seen(kept, (why,))
+        return Seen(failures=(why,))
     going = leaving(live.lines, settings.lines)
     goal = conf_run.goal_of(settings, going, live.now)
     try:
@@ -256,72 +243,72 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
         seen = replace(live, asked=True, problem=str(error))
     due = "" if first or seen.fitting(settings.text) == live.text else "the Controller's extraConf is not as asked for"
     if not seen.asked:
-        return Seen(_given_back(session, settings, kept), due=due)
+        return Seen(_given_back(session, settings), due=due)
     if seen.problem:
         more = "The update will ask again and stop if it gets no answer"
         session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
-    return Seen(conf_props(seen, goal), conf_steps.limits_exceeded(seen, goal), due)
+    return Seen(conf_plan(seen, goal), conf_steps.limits_exceeded(seen, goal), due)
 
 
-def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any], kept: Props) -> Props:
+def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> Plan | None:
     going = leaving(conf_steps.lines_of(olds), settings.lines)
     if not going:
-        return kept
+        return None
     try:
         seen = conf_look(session, settings)
     except SlinkyError as error:
         session.report(f"the plan is not known: {error}", severity="warning")
         seen = ConfLook(session.now(), problem=str(error))
     goal = conf_run.goal_of(settings, going, seen.now)
-    return conf_props(seen, goal) if seen.problem else outside_props(seen, goal)
+    return conf_plan(seen, goal) if seen.problem else outside_plan(seen, goal)
 
 
-def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
+def _given_back(session: Session, settings: ConfSettings) -> Plan | None:
     try:
         held = Record(session, settings).held()
     except SlinkyError as error:
         session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
-        return kept
+        return None
     partitions = settings.lines.partitions.keys() & held.partitions.keys()
     hosts = settings.lines.hosts.keys() & {host for host, stack in held.hosts.items() if stack}
-    return back_props(partitions, hosts) if partitions or hosts else kept
+    return back_plan(partitions, hosts) if partitions or hosts else None
 
 
-def conf_props(look: ConfLook, goal: ConfGoal) -> Props:
-    """The plan as flat JSON with absolute times."""
+def conf_plan(look: ConfLook, goal: ConfGoal) -> Plan:
+    """What slurm.conf loses, and whose jobs that waits for."""
     going, holding = goal.leaving, [each.job for each in conf_steps.losses(look, goal)]
     step = conf_steps.next_step(look, goal)
     warnings = [*_warnings(look, going), *named_in_words(going.records, look.cluster, queue=True)]
     if goal.text is not None and not look.problem:
         warnings += kept_back(goal.text, look.fitting(goal.text))
-    return {
-        "schema": SCHEMA,
-        "partitions": sorted(going.partitions),
-        "hosts": sorted(going.records),
-        "changed": sorted(going.nodes),
-        "known": not look.problem,
-        **waited_for(holding, known=not look.problem),
-        "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
-        "warnings": [f"unknown, because there was no answer: {look.problem}"] if look.problem else warnings,
-    }
+    plan = Plan(
+        schema=SCHEMA,
+        partitions=tuple(sorted(going.partitions)),
+        hosts=tuple(sorted(going.records)),
+        changed=tuple(sorted(going.nodes)),
+        known=not look.problem,
+        blocks=(step.why,) if isinstance(step, Stop) and step.cause == "blocked" else (),
+        warnings=(f"unknown, because there was no answer: {look.problem}",) if look.problem else tuple(warnings),
+    )
+    return waited_for(plan, holding)
 
 
-def outside_props(look: ConfLook, goal: ConfGoal) -> dict[str, Any]:
+def outside_plan(look: ConfLook, goal: ConfGoal) -> Plan:
     """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the plan has the steps."""
-    plan, going = conf_props(look, goal), goal.leaving
-    said = losing(sorted(going.partitions), going.hosts, plan["jobs_total"])
-    steps = closing_steps(sorted(going.partitions), going.hosts)
-    warnings = [f"{said}: its admin closes and empties it before its line goes", *plan["warnings"]]
-    return {**plan, "outside": True, "blocks": [], "warnings": warnings, "steps": list(steps)}
+    plan, going = conf_plan(look, goal), goal.leaving
+    said = losing(sorted(going.partitions), going.hosts, plan.jobs_total or 0)
+    warnings = (f"{said}: its admin closes and empties it before its line goes", *(plan.warnings or ()))
+    steps = tuple(closing_steps(sorted(going.partitions), going.hosts))
+    return Plan(outside=True, blocks=(), warnings=warnings, steps=steps).completed(plan)
 
 
-def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any]:
+def back_plan(partitions: Iterable[str], hosts: Iterable[str]) -> Plan:
     """The plan of an update that only gives back what an earlier one closed."""
-    return {
-        "schema": SCHEMA,
-        "gives_back": [*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts)],
-        "why": "an earlier run closed or drained these before a change of slurm.conf that was withdrawn",
-    }
+    return Plan(
+        schema=SCHEMA,
+        gives_back=(*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts)),
+        why="an earlier run closed or drained these before a change of slurm.conf that was withdrawn",
+    )
 
 
 def _warnings(look: ConfLook, going: Change) -> Iterable[str]:

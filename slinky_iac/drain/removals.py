@@ -14,19 +14,14 @@ from typing import Any, Final
 
 from slinky_iac.drain import daemons, sessions
 from slinky_iac.drain.observe import PREVIEW_S
-from slinky_iac.drain.plan import (
-    Props,
-    Seen,
-    plan_props,
-    plan_teardown,
-    unknown_plan,
-    waited_for,
-)
+from slinky_iac.drain.plan import DrainPlan, Seen, plan_teardown, unknown_plan, waited_for
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Limits, Settings
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import counted, jobs_in_words
+from slinky_iac.drain.written_plan import Plan
+from slinky_iac.engine.provider import Props
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.slurmrest.objects import Job
 
@@ -43,7 +38,7 @@ class Removal:
     """One look at what leaves."""
 
     name: str
-    plan: Props
+    plan: Plan
     text: str
     over: tuple[str, ...] = ()
     """Limits that it exceeds."""
@@ -79,8 +74,8 @@ def plan(
         for each in there.values():
             session.report(f"{each.name} leaves the program: {each.text}", severity="warning", keep=True)
     over = tuple(f"{each.name} leaves the program: {text}" for each in there.values() for text in each.over)
-    plans = {"removals": [each.plan for each in there.values()]} if there else {}
-    return Seen(plans, over), {name: entry for name, entry in leaving.items() if name in there}
+    found_plan = Plan(removals=tuple(each.plan for each in there.values())) if there else None
+    return Seen(found_plan, over), {name: entry for name, entry in leaving.items() if name in there}
 
 
 def judge(session: Session, props: Mapping[str, Any]) -> None:
@@ -89,7 +84,7 @@ def judge(session: Session, props: Mapping[str, Any]) -> None:
         found = _looked(session, props, name, entry)
         if found is None:
             continue
-        unknown = not found.plan["known"] and settings_of(props, name, entry).policy.limits != Limits()
+        unknown = not found.plan.known and settings_of(props, name, entry).policy.limits != Limits()
         if unknown or found.over:
             why = "; ".join(found.over) or f"{found.text}; and drain.limits can't be judged"
             raise DrainBlocked(f"{name} leaves the program, and nothing of it was drained or removed: {why}")
@@ -102,7 +97,7 @@ def _looked(session: Session, props: Mapping[str, Any], name: str, entry: Mappin
         return _nodeset(session, settings) if isinstance(settings, GateSettings) else of_sessions(session, settings)
     except SlinkyError as error:
         text = f"whose jobs are waited for is not known: {error}"
-        return Removal(name, plan_props(unknown_plan(name, 0, 0, str(error))), text)
+        return Removal(name, unknown_plan(name, 0, 0, str(error)).written, text)
 
 
 def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
@@ -113,9 +108,9 @@ def _nodeset(session: Session, settings: GateSettings) -> Removal | None:
     found = plan_teardown(seen, state, settings.owner)
     what = f"{counted(len(seen.pods), 'node')} will be drained and removed"
     if not found.known:
-        return Removal(name, plan_props(found), f"{what}; whose jobs are waited for is not known: {seen.problem}")
+        return Removal(name, found.written, f"{what}; whose jobs are waited for is not known: {seen.problem}")
     over = over_limits(settings.policy.limits, seen.now, found.jobs, len(found.selected), daemons.asked(seen))
-    return Removal(name, plan_props(found), f"{what}; {_waits(found.jobs)}", over)
+    return Removal(name, found.written, f"{what}; {_waits(found.jobs)}", over)
 
 
 def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
@@ -124,7 +119,7 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
     if settings.kind and seen.meta is None:
         return None
     jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
-    plain = {**plan_props(unknown_plan(name, 0, 0, "")), "known": True, "warnings": [], **waited_for(jobs)}
+    plain = waited_for(DrainPlan(name, 0, 0, 0).written, jobs)
     over = () if settings.interrupts else over_limits(settings.policy.limits, seen.now, jobs)
     text = f"{settings.what} will be removed; "
     if settings.interrupts and seen.lost:

@@ -20,21 +20,14 @@ from slinky_iac.drain import daemons, holds, steps
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free, names_in_use, registered_wrongly
 from slinky_iac.drain.members import fault_of, stale_records
-from slinky_iac.drain.plan import (
-    DrainPlan,
-    Props,
-    Seen,
-    foreign_gates,
-    frozen,
-    plan_props,
-    when,
-)
+from slinky_iac.drain.plan import DrainPlan, Seen, foreign_gates, frozen, when
 from slinky_iac.drain.protocol import DeletePods, Done, Goal, Observation, Replaced, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import tag_of
 from slinky_iac.drain.waiting import over_limits
 from slinky_iac.drain.words import distinct, jobs_in_words, named, some
+from slinky_iac.drain.written_plan import Plan, Rolls
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.selection import selection_of
 from slinky_iac.names import SLURM_USER
@@ -239,10 +232,8 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     most = batch_size(at_once(settings.max_unavailable, number), settings.policy, number)
     plan = DrainPlan(settings.owner.nodeset, number, number, 0)
     if seen.cluster is None:
-        names = sorted(pod.name for pod in old)
-        rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
         unasked = f"Slurm could not be asked whose jobs are waited for: {seen.problem}"
-        return Seen({**plan_props(replace(plan, warnings=(unasked,), known=False)), "rolls": rolls})
+        return Seen(_with_rolls(replace(plan, warnings=(unasked,), known=False), [pod.name for pod in old], seen, most))
     found = members(seen, settings.owner, seen.cluster, old, settings.selection)
     if not found.ours:
         return None
@@ -253,11 +244,9 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), number)
     blocks = (*frozen(state), *foreign_gates(seen.pods, settings.owner))
     plan = replace(plan, selected=found.ours, blocks=blocks, over=over, warnings=warnings)
-    text = _text(sorted(names), seen, most, plan)
-    rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
     live = [name for name in names if name in seen.outdated]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
-    return Seen({**plan_props(plan), "rolls": rolls}, over, due)
+    return Seen(_with_rolls(plan, names, seen, most, held), over, due)
 
 
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:
@@ -319,8 +308,10 @@ def _keeps_records(found: Members) -> list[str]:
     ]
 
 
-def _text(names: list[str], seen: Observation, most: int, plan: DrainPlan | None = None) -> str:
-    busy = sum(1 for each in plan.selected if each.jobs) if plan else 0
-    until = "of no known end" if plan is None or plan.free_at is None else f"until {when(plan.free_at)}"
+def _with_rolls(plan: DrainPlan, names: Iterable[str], seen: Observation, most: int, held: Iterable[str] = ()) -> Plan:
+    """The plan with pods that are replaced, and those that stay."""
+    pods, of, busy = sorted(names), len(seen.pods), sum(1 for each in plan.selected if each.jobs)
+    until = "of no known end" if plan.free_at is None else f"until {when(plan.free_at)}"
     jobs = f"; {busy} busy, {until}" if busy else ""
-    return f"rolls {len(names)} of {len(seen.pods)} pods, {most} at once: {some(names)}{jobs}"
+    text = f"rolls {len(pods)} of {of} pods, {most} at once: {some(pods)}{jobs}"
+    return Plan(rolls=Rolls(pods=tuple(pods), of=of, at_once=most, held=tuple(held), text=text)).completed(plan.written)

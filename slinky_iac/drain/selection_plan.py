@@ -18,10 +18,10 @@ from slinky_iac.drain.plan import (
     blocked_nodes,
     frozen,
     other_mode,
-    plan_props,
     plan_teardown,
     queue_warnings,
     state_blocks,
+    unasked,
     warnings_about,
 )
 from slinky_iac.drain.protocol import Observation
@@ -55,7 +55,7 @@ def plan_of_mode(settings: GateSettings, olds: Mapping[str, Any], seen: Observat
     why = f"scalingMode goes from {before} to {after}: the NodeSet is replaced, and all its pods are drained and go first"
     jobs, count = plan.jobs, len(plan.selected)
     over = over_limits(settings.policy.limits, seen.now, jobs, count, len(seen.pods)) if plan.known else ()
-    return Seen(plan_props(replace(plan, warnings=(why, *plan.warnings), over=tuple(over))), tuple(over), why)
+    return Seen(replace(plan, warnings=(why, *plan.warnings), over=over).written, over, why)
 
 
 def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet, wanted: Selection) -> Seen:
@@ -67,7 +67,7 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
     blocks += [why] if (why := other_mode(state, on_each=True)) else []
     warnings: list[str] = []
     if seen.cluster is None:
-        warnings.append(f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
+        warnings.append(unasked(seen))
         over = over_limits(limits, seen.now, (), len(leaving), total)
     else:
         candidates = assess(seen.pods, seen.cluster, seen.now, settings.owner)
@@ -88,7 +88,7 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
         warnings.append(f"{used}. The update waits for it up to {most} s, and then ends with an error")
     refused = [why] if (why := exchanged(seen, [each.node for each in plan.selected])) else []
     plan = replace(plan, blocks=(*blocks, *refused), warnings=tuple(warnings), over=tuple(over))
-    return Seen(plan_props(plan), (*plan.over, *refused), f"which Kubernetes nodes fit {state.name} is not as asked for")
+    return Seen(plan.written, (*plan.over, *refused), f"which Kubernetes nodes fit {state.name} is not as asked for")
 
 
 def told_first(session: Session, settings: GateSettings, seen: Observation, wanted: Selection) -> Iterable[str]:

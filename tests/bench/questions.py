@@ -88,7 +88,7 @@ def gates(kubeconfig: str, size: Size) -> None:
     def one(number: int) -> None:
         wanted = settings(size.each - size.removed, resource=f"hpc-worker-g{number}", reach=reach)
         found = preview.nodeset_scale(wanted, {"replicas": size.each})
-        if found.plan is None or len(found.plan["nodes"]) != size.removed:
+        if found.plan is None or len(found.plan.props["nodes"]) != size.removed:
             raise AssertionError(f"no plan: {found}")
 
     with ThreadPoolExecutor(THREADS) as pool:

@@ -68,7 +68,9 @@ EXTRA = {
     "slinky_iac/jobs/gates.py": {"pulumi"},
     "slinky_iac/node_table/gates.py": {"pulumi"},
     "slinky_iac/engine/plugin_process.py": {"google", "grpc", "pulumi"},
+    "slinky_iac/drain/plan.py": {"msgspec"},
     "slinky_iac/drain/settings.py": {"msgspec"},
+    "slinky_iac/drain/written_plan.py": {"msgspec"},
     "slinky_iac/decoders.py": {"msgspec"},
     "slinky_iac/commands/monitoring.py": {"yaml"},
     "lab/dashboard.py": {"grafana_foundation_sdk"},
@@ -135,7 +137,7 @@ _PARTS = {
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
         "releases selection specs"
     ),
-    "commands.plan": "cluster commands.output config errors names text",
+    "commands.plan": "cluster commands.output config drain errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "blueprint.base cluster commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.output drain engine errors slurmrest text",

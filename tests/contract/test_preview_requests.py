@@ -32,7 +32,7 @@ def test_a_preview_asks_twelve_questions_and_one_a_nodeset(site: Site, count: in
     assert sum(asked.values()) <= 12, asked
     assert {name: times for name, times in asked.items() if times > 1} == {}
     if target == 1:  # each plan has its own nodes and jobs
-        assert [sorted(each["node"] for each in seen.plan["nodes"]) for seen in found] == [
+        assert [sorted(each["node"] for each in seen.plan.props["nodes"]) for seen in found] == [
             [f"g{number}-0", f"g{number}-2"] for number in range(count)
         ]
 
@@ -42,7 +42,7 @@ def test_a_preview_of_half_of_n_full_nodes_asks_more_by_pages_of_pods_alone(node
     site = Site(1, nodes, full=True)
     with site.server:
         (seen,) = site.preview(tmp_path, 1, nodes // 2)
-    assert len(seen.plan["nodes"]) == nodes // 2
+    assert len(seen.plan.props["nodes"]) == nodes // 2
     kubernetes = ("NodeSet", "horizontalpodautoscalers", "scaledobjects", "jwt", "hpc-restapi")
     slurm = ("ping/", "nodes/", "diag/", "jobs/state/", "jobs/", "reservations/", "conf")
     once = (*kubernetes, *(f"slurm/v/{path}" for path in slurm))
@@ -73,8 +73,8 @@ def test_pods_that_cannot_be_listed_are_an_error_to_every_gate_and_are_asked_for
 def test_slurms_silence_is_told_to_every_gate_with_no_node_taken_for_free(site: Site, tmp_path: Path) -> None:
     site.slurm.faults += [lambda _: answer(503, [error(1)])] * 40
     for seen in site.preview(tmp_path, 2, 1):
-        assert seen.plan["known"] is False
-        assert "nodes" not in seen.plan or not seen.plan["nodes"]
+        assert seen.plan.props["known"] is False
+        assert not seen.plan.nodes
 
 
 def test_a_nodeset_that_was_written_since_the_look_is_seen_as_it_is(site: Site, tmp_path: Path) -> None:

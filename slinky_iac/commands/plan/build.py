@@ -18,7 +18,8 @@ from slinky_iac.cluster.pulumi_state import RELEASE, SECRET, STACK, custom, dyna
 from slinky_iac.commands.plan import wire
 from slinky_iac.commands.plan.drains import drains, gives_back
 from slinky_iac.commands.plan.model import Change, ChangeOrder, Op
-from slinky_iac.commands.plan.wire import GatePlan, Removals, State, Step
+from slinky_iac.commands.plan.wire import State, Step
+from slinky_iac.drain.written_plan import Plan, Plans
 from slinky_iac.errors import PreviewError
 
 SHOWN_WORDS: Final = frozenset({"image", "tag", "repository", "version", "chart", "operatorVersion", "imagePullPolicy"})
@@ -117,7 +118,7 @@ QUIET: Final = ("debug", "")
 """Severities that no reviewer reads."""
 
 
-def change_order(text: str, *, now: int, removals: Mapping[str, GatePlan] | None = None) -> ChangeOrder:
+def change_order(text: str, *, now: int, removals: Mapping[str, Plan] | None = None) -> ChangeOrder:
     """Read a preview. ``now``: seconds since the epoch, for previews that don't say when they were taken; ``removals``:
     plans of removals by NodeSet (see :func:`read_removals`).
 
@@ -144,12 +145,13 @@ def change_order(text: str, *, now: int, removals: Mapping[str, GatePlan] | None
         raise PreviewError("the preview is nested deeper than any preview is: nothing was judged") from None
 
 
-def read_removals(text: str) -> dict[str, GatePlan]:
+def read_removals(text: str) -> dict[str, Plan]:
     """Plans by NodeSet, from the output of `slinky drain plan --json`."""
     try:
-        found = convert(json.loads(text), Removals).plans
+        found = convert(json.loads(text), Plans).plans
     except (ValueError, RecursionError):
-        found = (GatePlan(),)
-    if not all(plan.nodeset for plan in found):
+        found = (Plan(),)
+    named = {plan.nodeset or "": plan for plan in found}
+    if "" in named:
         raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
-    return {plan.nodeset: plan for plan in found}
+    return named

@@ -1,5 +1,4 @@
-"""From the gates' steps to drains. The gates' ``plan`` input is made by ``slinky_iac/drain/plan.py``, that of slurm.conf's
-gate by ``preview.py``.
+"""From the gates' steps to drains.
 
 A gate keeps the plan of its last scale-in while nothing is selected, so a plan counts only where it is new or where the
 step itself lowers the number, or takes lines away. What a preview doesn't say is not known, and never taken for nothing.
@@ -14,7 +13,8 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import dynamic, name_of, type_of
 from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
-from slinky_iac.commands.plan.wire import GatePlan, Inputs, Json, Step, fresh
+from slinky_iac.commands.plan.wire import Inputs, Json, Step, fresh
+from slinky_iac.drain.written_plan import Plan, PlannedJob, PlannedNode
 from slinky_iac.text import moment
 
 SESSIONS: Final = dynamic("SessionsGate")
@@ -29,7 +29,7 @@ ASK_REMOVAL: Final = (
 )
 
 
-def drains(steps: Sequence[Step], removals: Mapping[str, GatePlan], now: int) -> tuple[Drain, ...]:
+def drains(steps: Sequence[Step], removals: Mapping[str, Plan], now: int) -> tuple[Drain, ...]:
     """All drains of an update, in the order of the preview. ``removals``: plans of removals by NodeSet."""
     found: dict[tuple[str, str], Drain] = {}
     removals = {**_planned(steps), **removals}
@@ -39,7 +39,7 @@ def drains(steps: Sequence[Step], removals: Mapping[str, GatePlan], now: int) ->
     return tuple(found.values())
 
 
-def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
+def _of(step: Step, removals: Mapping[str, Plan], now: int) -> Drain | None:
     kind = type_of(step.urn)
     if step.does is None:
         return None
@@ -57,9 +57,10 @@ def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
 def _scale_in(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
     plan, rolls, current, target = new.plan, new.plan.rolls, old.target, new.target
-    written = rolls is not None and (bool(new.due) or new.template != old.template)
+    written = bool(rolls) and (bool(new.due) or new.template != old.template)
     changed = written or fresh(step.before, step.after)
-    if plan.nodes is None or not (changed or (plan.target == target and plan.current > target)):
+    before, after = plan.current or 0, plan.target or 0
+    if not isinstance(plan.nodes, tuple) or not (changed or (after == target < before)):
         unasked = new.due if isinstance(new.due, str) and new.due.startswith(names.UNASKED) else ""
         if not unasked and (target >= current or current <= 0):
             return None
@@ -67,32 +68,24 @@ def _scale_in(step: Step, now: int) -> Drain | None:
         return Drain("scale-in", new.nodeset, known=False, before=current, after=target, warnings=(why,))
     if not changed and target >= current:
         return None
-    kind: DrainKind = "rollout" if rolls and plan.current == plan.target else "scale-in"
+    kind: DrainKind = "rollout" if rolls and before == after else "scale-in"
     return replace(from_plan(kind, plan, new, now), at_once=rolls.at_once if rolls else 0)
 
 
-def _planned(steps: Sequence[Step]) -> dict[str, GatePlan]:
+def _planned(steps: Sequence[Step]) -> dict[str, Plan]:
     """Plans of what leaves the program, as its own resource has them; a destroy's preview has none."""
     plans = (Inputs.of(step.after).plan for step in steps if type_of(step.urn) == REMOVALS)
-    return {each.nodeset: each for plan in plans for each in plan.removals}
+    return {each.nodeset or "": each for plan in plans for each in plan.removals or ()}
 
 
-def _removal(old: Inputs, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
+def _removal(old: Inputs, removals: Mapping[str, Plan], now: int) -> Drain | None:
     if old.interrupts:
         return None
     kind: DrainKind = "sessions" if old.host else "removal"
-    plan = removals.get(old.host or old.nodeset)
-    if plan is not None:
-        return from_plan(kind, plan, old, now)
-    return Drain(
-        kind,
-        old.host or old.nodeset,
-        known=False,
-        before=old.target,
-        deadline_at=old.deadline_at(now),
-        on_deadline=old.policy.on_deadline or "keep",
-        warnings=(ASK_REMOVAL,),
-    )
+    what = old.host or old.nodeset
+    if what in removals:
+        return from_plan(kind, removals[what], old, now)
+    return replace(_waits(kind, what, Plan(), old, now), before=old.target, warnings=(ASK_REMOVAL,))
 
 
 def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
@@ -134,7 +127,7 @@ def _namespaces(steps: Sequence[Step]) -> Iterable[Drain]:
 def _hosts(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
     plan = new.plan
-    if plan.drains is None or not fresh(step.before, step.after):
+    if not isinstance(plan.drains, tuple) or not fresh(step.before, step.after):
         before, after = ({name for name, state in each.hosts.items() if state == "drained"} for each in (old, new))
         more = after - before
         if not more:
@@ -142,53 +135,66 @@ def _hosts(step: Step, now: int) -> Drain | None:
         why = "the preview has no plan for these hosts: slurmrestd may not have answered, or they are drained already"
         nodes = tuple(Node(name, "", "held", None) for name in sorted(more))
         return Drain("hosts", names.HOSTS_OWNER, known=False, nodes=nodes, warnings=(why,))
-    jobs = plan.jobs_at(now)
-    ends = [job.ends_by for job in jobs]
+    found = _waits("hosts", names.HOSTS_OWNER, plan, new, now)
+    ends = [job.ends_by for job in found.jobs]
     free = None if None in ends else max((end for end in ends if end is not None), default=now)
-    only = tuple(job.label for job in jobs) if len(plan.drains) == 1 else ()
-    return Drain(
-        "hosts",
-        names.HOSTS_OWNER,
+    only = tuple(job.label for job in found.jobs) if len(plan.drains) == 1 else ()
+    return replace(
+        found,
         known=True,
         before=len(new.hosts),
         after=len(new.hosts) - len(plan.drains),
         nodes=tuple(Node(name, "", "held", free, only, len(only)) for name in plan.drains),
-        jobs=jobs,
-        jobs_total=len(jobs),
+        jobs_total=len(found.jobs),
         free_at=free,
-        deadline_at=new.deadline_at(now),
         # Maintenance never touches a job: at the deadline hosts stay drained (slinky_iac/drain/maintenance.py).
         on_deadline="keep",
-        blocks=plan.refused,
-        warnings=plan.notices,
-        returns=plan.returns,
+        blocks=plan.refused or (),
+        warnings=plan.notices or (),
+        returns=plan.returns or (),
     )
 
 
-def from_plan(kind: DrainKind, plan: GatePlan, gate: Inputs, now: int) -> Drain:
-    """A drain as a gate's plan has it."""
-    jobs = plan.jobs_at(now)
+def from_plan(kind: DrainKind, plan: Plan, gate: Inputs, now: int) -> Drain:
+    """A drain as a NodeSet's plan has it."""
+    nodes = tuple(_node(each, now) for each in plan.nodes or ())
+    found = _waits(kind, plan.nodeset or "", plan, gate, now)
+    return replace(found, before=plan.current or 0, after=plan.target or 0, nodes=nodes)
+
+
+def _waits(kind: DrainKind, what: str, plan: Plan, gate: Inputs, now: int) -> Drain:
+    """What the plan of any gate says of jobs and times."""
+    jobs = tuple(_job(each, now) for each in plan.jobs or ())
     return Drain(
         kind,
-        plan.nodeset,
-        known=plan.known,
-        before=plan.current,
-        after=plan.target,
-        nodes=tuple(each.at(now) for each in plan.nodes or ()),
+        what,
+        known=bool(plan.known),
         jobs=jobs,
-        jobs_total=max(plan.jobs_total, len(jobs)),
+        jobs_total=max(plan.jobs_total or 0, len(jobs)),
         free_at=moment(plan.free_at, now),
         deadline_at=gate.deadline_at(now),
         on_deadline=gate.policy.on_deadline or "keep",
-        blocks=plan.blocks,
-        warnings=plan.warnings,
+        blocks=plan.blocks or (),
+        warnings=plan.warnings or (),
     )
+
+
+def _job(each: PlannedJob, now: int) -> Job:
+    """With times, and beside the user the stack's job that it is, where it is one."""
+    user = (each.user or "unknown") + (f" ({each.stack_job})" if each.stack_job else "")
+    ends_by = None if each.waits else moment(each.ends_by, now)
+    return Job(each.job, user, each.partition, each.state, moment(each.started, now), ends_by)
+
+
+def _node(each: PlannedNode, now: int) -> Node:
+    total = max(each.jobs_total, len(each.jobs))
+    return Node(each.node, each.pod, each.kind, moment(each.free_at, now), each.jobs, total)
 
 
 def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
     """Nodes that are left of an interrupted run and given back by this update."""
     plans = (Inputs.of(step.after).plan for step in steps if type_of(step.urn) == names.NODESET_SCALE)
-    return tuple(sorted({name for plan in plans for name in plan.gives_back}))
+    return tuple(sorted({name for plan in plans for name in plan.gives_back or ()}))
 
 
 CONF: Final = dynamic("ControllerGate")
@@ -203,24 +209,18 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     plan = after.plan
     named: tuple[str, ...] = ()
     if gone or fresh(old, new):
-        hosts = (f"host {name}" for name in (*plan.hosts, *plan.changed))
-        named = (*(f"partition {name}" for name in plan.partitions), *hosts)
+        hosts = (f"host {name}" for name in (*(plan.hosts or ()), *(plan.changed or ())))
+        named = (*(f"partition {name}" for name in plan.partitions or ()), *hosts)
     if not named and not gone:
         return None
-    known = plan.known and gone <= set(named)
-    jobs, free = plan.jobs_at(now), moment(plan.free_at, now)
-    return Drain(
-        "slurm-conf",
-        f"slurm.conf without {', '.join(named or sorted(gone))}",
+    known = bool(plan.known) and gone <= set(named)
+    found = _waits("slurm-conf", f"slurm.conf without {', '.join(named or sorted(gone))}", plan, after, now)
+    return replace(
+        found,
         known=known,
-        nodes=tuple(_leaves(name, jobs, free) for name in named),
-        jobs=jobs,
-        jobs_total=max(plan.jobs_total, len(jobs)),
-        free_at=free,
+        nodes=tuple(_leaves(name, found.jobs, found.free_at) for name in named),
         deadline_at=None if after.outside or after.policy.deadline_s is None else now + after.policy.deadline_s,
-        on_deadline=after.policy.on_deadline or "keep",
-        blocks=plan.blocks,
-        warnings=(*plan.warnings, *plan.steps, *(() if known else (ASK,))),
+        warnings=(*found.warnings, *(plan.steps or ()), *(() if known else (ASK,))),
     )
 
 

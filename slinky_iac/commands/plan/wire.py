@@ -3,8 +3,8 @@
 One form is one document, the other one event a line (PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1); only the second says what
 policies found. Source: pulumi pkg/backend/display/json.go (PreviewDigest), sdk/go/common/apitype/events.go (EngineEvent); Go
 writes what is empty as null. A preview has a placeholder where a value isn't known yet, so an input of another shape counts
-as absent. A gate's plan (written by ``slinky_iac/drain/plan.py`` and ``preview.py``) is taken whole or not at all: of one
-that can't be read nothing is known.
+as absent. A gate's plan (:mod:`slinky_iac.drain.written_plan`) is taken whole or not at all: of one that can't be read
+nothing is known.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
-from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import fields
 
-from slinky_iac.commands.plan.model import Job, Message, Node, Op, Policies, Policy
+from slinky_iac.commands.plan.model import Message, Op, Policies, Policy
+from slinky_iac.drain.written_plan import Plan, Whole
 from slinky_iac.errors import PreviewError
-from slinky_iac.text import moment
 
 Json = Mapping[str, Any]
 Kind = TypeVar("Kind")
@@ -232,90 +232,6 @@ def _named(steps: Iterable[Step]) -> tuple[Step, ...]:
     return found
 
 
-Whole = Annotated[int, Meta(ge=-(10**15), le=10**15)]
-"""Providers get their numbers as floats."""
-Texts = tuple[str, ...]
-
-
-class PlannedJob(Struct, frozen=True):
-    """One job that is waited for."""
-
-    job: str = ""
-    user: str = ""
-    partition: str = ""
-    state: str = ""
-    started: str = ""
-    ends_by: str = ""
-    stack_job: str = ""
-    waits: bool = False
-
-    def at(self, now: int) -> Job:
-        """With times, and beside the user the stack's job that it is, where it is one."""
-        user = (self.user or "unknown") + (f" ({self.stack_job})" if self.stack_job else "")
-        ends_by = None if self.waits else moment(self.ends_by, now)
-        return Job(self.job, user, self.partition, self.state, moment(self.started, now), ends_by)
-
-
-class PlannedNode(Struct, frozen=True):
-    """One node that is selected."""
-
-    node: str = ""
-    pod: str = ""
-    kind: str = ""
-    free_at: str = ""
-    jobs: Texts = ()
-    jobs_total: Whole = 0
-
-    def at(self, now: int) -> Node:
-        """With times."""
-        total = max(self.jobs_total, len(self.jobs))
-        return Node(self.node, self.pod, self.kind, moment(self.free_at, now), self.jobs, total)
-
-
-class Rolls(Struct, frozen=True):
-    """A rollout's part of a plan."""
-
-    at_once: Whole = 0
-
-
-class GatePlan(Struct, frozen=True):
-    """The plan of any gate; each kind of gate writes some of it."""
-
-    nodeset: str = ""
-    current: Whole = field(default=0, name="from")
-    target: Whole = field(default=0, name="to")
-    known: bool = False
-    """False too where there is no plan, or none that can be read."""
-    nodes: tuple[PlannedNode, ...] | None = None
-    jobs: tuple[PlannedJob, ...] = ()
-    jobs_total: Whole = 0
-    free_at: str = ""
-    blocks: Texts = ()
-    warnings: Texts = ()
-    gives_back: Texts = ()
-    rolls: Rolls | None = None
-    drains: Texts | None = None
-    returns: Texts = ()
-    refused: Texts = ()
-    notices: Texts = ()
-    partitions: Texts = ()
-    hosts: Texts = ()
-    changed: Texts = ()
-    steps: Texts = ()
-    removals: tuple[GatePlan, ...] = ()
-    """What leaves the program, each by ``nodeset``, which may be a host of sessions."""
-
-    def jobs_at(self, now: int) -> tuple[Job, ...]:
-        """The jobs with times."""
-        return tuple(each.at(now) for each in self.jobs)
-
-
-class Removals(Struct, frozen=True):
-    """What `slinky drain plan --json` prints."""
-
-    plans: tuple[GatePlan, ...]
-
-
 class Waiting(Struct, frozen=True):
     """How long a gate waits, and what it does then."""
 
@@ -340,7 +256,7 @@ class Inputs(Struct, frozen=True, rename="camel"):
     template: str = ""
     due: Any = None
     policy: Waiting = Waiting()
-    plan: GatePlan = GatePlan()
+    plan: Plan = Plan()
     hosts: dict[str, Any] = {}
     partitions: dict[str, Any] = {}
     outside: bool = False

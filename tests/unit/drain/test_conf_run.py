@@ -71,7 +71,7 @@ def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
     assert found.world.set_to == []
     assert found.pauses == 0
     seen = conf_planned(found, settings(NO_BATCH, cluster="hpc"), {"schema": 1, "partitions": BOTH.partitions})
-    assert (seen.plan["known"], seen.failures) == (False, ())
+    assert (seen.plan.props["known"], seen.failures) == (False, ())
     assert "slurmctld of cluster 'other' answers" in found.said[-1]
 
 
@@ -277,7 +277,7 @@ def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_update_after_
         with pytest.raises(DrainDeadline, match="has not read its new configuration"):
             conf_run.settle(found, settings(MORE_CPUS), BOTH)
         assert "DRAIN" in found.world.nodes["metal-1"]["state"]
-    assert conf_planned(found, settings(MORE_CPUS), {"schema": 1}).plan["gives_back"] == ["metal-1"]
+    assert conf_planned(found, settings(MORE_CPUS), {"schema": 1}).plan.props["gives_back"] == ["metal-1"]
     found.world.began += 9
     conf_run.settle(found, settings(MORE_CPUS), MORE_CPUS)
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
@@ -392,8 +392,8 @@ def test_a_controller_that_is_gone_holds_no_destroy_up():
 def test_the_first_update_of_a_stack_asks_the_controller_that_is_there():
     found = session(job(1, partition="batch"))
     seen = conf_planned(found, settings(NO_BATCH), {})
-    assert (seen.plan["partitions"], seen.plan["jobs_total"], seen.failures) == (["batch"], 1, ())
-    assert conf_planned(session(extra_conf=None), settings(NO_BATCH), {}) == Seen({})
+    assert (seen.plan.props["partitions"], seen.plan.props["jobs_total"], seen.failures) == (["batch"], 1, ())
+    assert conf_planned(session(extra_conf=None), settings(NO_BATCH), {}) == Seen()
 
 
 def test_a_preview_changes_nothing_and_is_the_same_twice():
@@ -402,7 +402,7 @@ def test_a_preview_changes_nothing_and_is_the_same_twice():
     first = conf_planned(found, settings(NO_BATCH), olds)
     assert first == conf_planned(found, settings(NO_BATCH), olds)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
-    assert conf_planned(found, settings(BOTH), {**olds, "plan": first.plan}) == Seen(first.plan), "kept: nothing leaves"
+    assert conf_planned(found, settings(BOTH), {**olds, "plan": first.plan.props}) == Seen(), "kept: nothing leaves"
 
 
 def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
@@ -412,7 +412,7 @@ def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
     assert "more than the 0" in seen.failures[0]
     found.world.keys = ()
     seen = conf_planned(found, settings(NO_BATCH), olds)
-    assert (seen.plan["known"], seen.plan["partitions"], seen.failures) == (False, ["batch"], ())
+    assert (seen.plan.props["known"], seen.plan.props["partitions"], seen.failures) == (False, ["batch"], ())
 
 
 def test_without_an_answer_of_kubernetes_the_update_is_called_and_asks_again():
@@ -423,7 +423,7 @@ def test_without_an_answer_of_kubernetes_the_update_is_called_and_asks_again():
 
     found.kube.controller = silent
     assert conf_planned(found, settings(BOTH), {"schema": 1}).due == "not known: no route."
-    assert conf_planned(found, settings(BOTH), {}) == Seen({})
+    assert conf_planned(found, settings(BOTH), {}) == Seen()
     with pytest.raises(KubeUnreachable):
         conf_run.settle(found, settings(BOTH), BOTH)
 
@@ -440,7 +440,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
     outside = settings(ConfLines({"all": ""}), outside=True)
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    plan, failures = (seen := conf_planned(found, outside, olds)).plan, seen.failures
+    plan, failures = (seen := conf_planned(found, outside, olds)).plan.props, seen.failures
     assert (plan["jobs_total"], failures) == (2, ())
     assert plan["warnings"][0].startswith("slurm.conf loses partition batch, host metal-1 with 2 jobs")
     assert plan["steps"] == [
@@ -454,7 +454,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     conf_run.settle(found, outside, BOTH)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
     assert "slurm.conf loses partition batch, host metal-1 with 2 jobs" in found.said[-1]
-    assert conf_planned(found, outside, {}) == Seen({}), "a first update: there is nothing to lose"
+    assert conf_planned(found, outside, {}) == Seen(), "a first update: there is nothing to lose"
 
 
 def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():

@@ -15,7 +15,7 @@ from slinky_iac.drain.conf_steps import (
     next_step,
 )
 from slinky_iac.drain.losses import Change
-from slinky_iac.drain.preview import conf_props
+from slinky_iac.drain.preview import conf_plan
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, DeleteOwned, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.waiting import over_limits
@@ -174,7 +174,7 @@ def test_the_plan_names_what_goes_and_whose_jobs_hold_it_up():
     seen = look(
         {"batch": "UP"}, nodes=[host()], jobs=[running(), waiting(), running(5, 4, required=("gpu-0",), partition="x")]
     )
-    plan = conf_props(seen, goal(["batch"], hosts=["gpu-0"]))
+    plan = conf_plan(seen, goal(["batch"], hosts=["gpu-0"])).props
     assert (plan["partitions"], plan["hosts"], plan["known"], plan["jobs_total"]) == (["batch"], ["gpu-0"], True, 3)
     assert [(each["job"], each["user"], each["waits"]) for each in plan["jobs"]] == [
         ("1", "alice", False),
@@ -183,12 +183,12 @@ def test_the_plan_names_what_goes_and_whose_jobs_hold_it_up():
     ]
     assert (plan["free_at"], plan["blocks"]) == ("unknown", [])
     assert plan["warnings"][0].startswith("gpu-0 is named by --nodelist of 1 job (5 of alice)")
-    ends = conf_props(look({"batch": "UP"}, jobs=[running()]), goal(["batch"]))["free_at"]
+    ends = conf_plan(look({"batch": "UP"}, jobs=[running()]), goal(["batch"])).props["free_at"]
     assert ends == "2027-01-15T09:00:00Z"
 
 
 def test_a_partition_that_starts_nothing_is_told_with_what_waits_there():
-    plan = conf_props(look({"batch": "INACTIVE"}, jobs=[waiting()]), goal(["batch"]))
+    plan = conf_plan(look({"batch": "INACTIVE"}, jobs=[waiting()]), goal(["batch"])).props
     assert "batch is INACTIVE and starts no job: the 1 that wait there will not leave it" in plan["warnings"][0]
 
 

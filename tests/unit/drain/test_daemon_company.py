@@ -56,7 +56,9 @@ def test_machines_that_come_are_not_written_under_an_operator_that_would_replace
 def test_a_preview_says_that_the_operator_replaces_the_pods_that_stay():
     look = looked(nodeset=rolls_itself(), nodes=[node(0, "MIXED"), node(1)], jobs=[job(7, 0)])
     found, _ = shown(look)
-    assert any("gpu-0, with 1 job (7 of alice)" in each for each in found.plan["warnings"]), found.plan["warnings"]
+    assert any("gpu-0, with 1 job (7 of alice)" in each for each in found.plan.props["warnings"]), found.plan.props[
+        "warnings"
+    ]
 
 
 @pytest.mark.parametrize("outdated", [True, False])
@@ -189,10 +191,10 @@ def test_a_rollout_leaves_a_pod_whose_machine_takes_no_new_one_and_says_so():
     old = [daemon(pod, n, revision="old") for n in range(2)]
     look = looked(old, nodeset=state(revision="new"), machines=(MACHINES[0], full))
     found, _ = shown(look, ALL, updates="Gated")
-    assert found.plan["rolls"]["pods"] == ["hpc-worker-gpu-0"]
-    assert "takes no new pod" in found.plan["rolls"]["held"][0]
+    assert found.plan.props["rolls"]["pods"] == ["hpc-worker-gpu-0"]
+    assert "takes no new pod" in found.plan.props["rolls"]["held"][0]
     tolerant = Selection(ALL.node_selector, {}, ({"operator": "Exists"},))
-    assert len(shown(look, tolerant, updates="Gated")[0].plan["rolls"]["pods"]) == 2, "by what is written before"
+    assert len(shown(look, tolerant, updates="Gated")[0].plan.props["rolls"]["pods"]) == 2, "by what is written before"
     gone = replace(look, pods=look.pods[1:])
     assert roll_step(gone, wish(ALL, ALL, rolls=2)) == Done()
 

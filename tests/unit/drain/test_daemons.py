@@ -288,7 +288,7 @@ def shown(look, wanted=ONE, olds=OLDS, **more):
 
 def test_a_preview_names_the_nodes_that_no_longer_fit_and_their_jobs():
     found, _ = shown(looked(jobs=[job(7, 1)], nodes=[node(0), node(1, "MIXED")]))
-    plan = found.plan
+    plan = found.plan.props
     assert ([each["node"] for each in plan["nodes"]], plan["from"], plan["to"]) == (["gpu-1"], 2, 1)
     assert plan["jobs"][0]["job"] == "7"
     assert "not as asked for" in found.due
@@ -296,7 +296,7 @@ def test_a_preview_names_the_nodes_that_no_longer_fit_and_their_jobs():
 
 def test_a_preview_says_that_all_other_pods_are_replaced_since_their_template_changes():
     found, _ = shown(looked(), updates="Gated")
-    assert found.plan["rolls"]["pods"] == ["hpc-worker-gpu-0"]
+    assert found.plan.props["rolls"]["pods"] == ["hpc-worker-gpu-0"]
 
 
 def test_a_preview_of_limits_that_are_exceeded_fails():
@@ -306,17 +306,17 @@ def test_a_preview_of_limits_that_are_exceeded_fails():
 
 def test_a_preview_says_where_no_machine_fits():
     found, _ = shown(looked(), NONE)
-    assert "no Kubernetes node fits, so the NodeSet has no pod" in found.plan["warnings"]
+    assert "no Kubernetes node fits, so the NodeSet has no pod" in found.plan.props["warnings"]
 
 
 def test_without_an_answer_the_plan_is_not_known():
     found, said = shown(looked(cluster=None, problem="asleep"))
-    assert found.plan["known"] is False
+    assert found.plan.props["known"] is False
     assert "asleep" in said[0]
 
 
 def test_a_preview_of_what_is_so_already_is_empty():
-    assert shown(looked(), ALL)[0] == preview.Seen({})
+    assert shown(looked(), ALL)[0] == preview.Seen()
 
 
 def test_a_first_preview_of_a_nodeset_that_is_taken_over_as_it_is_is_empty_too():
@@ -330,6 +330,6 @@ def test_a_first_preview_of_a_nodeset_that_is_taken_over_as_it_is_is_empty_too()
 def test_a_change_of_the_mode_names_every_pod_in_the_preview(wanted, before, after):
     look = looked() if wanted is None else replace(looked(), nodeset=nodeset(2))
     found, said = shown(look, wanted, {**OLDS, "scalingMode": before})
-    assert len(found.plan["nodes"]) == 2
+    assert len(found.plan.props["nodes"]) == 2
     assert f"scalingMode goes from {before} to {after}: the NodeSet is replaced" in said[0]
-    assert "the NodeSet is replaced" in found.plan["warnings"][0]
+    assert "the NodeSet is replaced" in found.plan.props["warnings"][0]

@@ -41,8 +41,8 @@ def test_a_preview_names_what_the_live_controller_loses_though_the_state_has_for
     """An engine that died between the last look and the write, `--target`, or a partition that came by kubectl edit."""
     found = session(job(1, partition="batch"))
     seen = conf_planned(found, settings(NO_BATCH), state(NO_BATCH))
-    assert seen.plan["partitions"] == ["batch"]
-    assert [each["job"] for each in seen.plan["jobs"]] == ["1"]
+    assert seen.plan.props["partitions"] == ["batch"]
+    assert [each["job"] for each in seen.plan.props["jobs"]] == ["1"]
     assert seen.due == "the Controller's extraConf is not as asked for", "so that the update is called"
 
 
@@ -106,7 +106,7 @@ def test_a_controller_that_is_as_asked_for_is_not_written_and_the_next_preview_i
     found = recorded()
     conf_run.settle(found, settings(BOTH), BOTH)
     assert (found.kube.written, found.world.asked) == ([], [])
-    assert conf_planned(found, settings(BOTH), state(BOTH)) == Seen({})
+    assert conf_planned(found, settings(BOTH), state(BOTH)) == Seen()
 
 
 def test_what_comes_is_written_without_a_question_to_slurm():
@@ -120,7 +120,7 @@ def test_a_nodesets_own_partition_is_live_as_long_as_its_nodeset_has_it():
     worker = nodeset("hpc-worker-gpu", 2, partition=True)
     found = session(job(1, partition="gpu"), partitions={"gpu": "UP"}, extra_conf="", nodesets=[worker])
     wanted = settings(ConfLines(), text="", nodesets={"gpu": "hpc-worker-gpu"})
-    assert conf_planned(found, wanted, state(ConfLines())).plan["partitions"] == ["gpu"]
+    assert conf_planned(found, wanted, state(ConfLines())).plan.props["partitions"] == ["gpu"]
     with pytest.raises(DrainDeadline):
         conf_run.settle(found, wanted, ConfLines())
     others = settings(ConfLines(), text="", nodesets={"cpu": "hpc-worker-cpu"})
@@ -166,7 +166,7 @@ def test_a_number_that_takes_nodes_away_is_told_and_not_written():
     found, wanted, olds = lowered()
     number = max_nodes(found.kube.extra_conf)
     seen = conf_planned(found, wanted, olds)
-    assert seen.plan["warnings"] == [
+    assert seen.plan.props["warnings"] == [
         f"MaxNodeCount stays {number} and is not yet 8: slurmctld has more nodes than that, and would end the jobs of those"
         " without room. `pulumi up` lowers it once they are gone"
     ]

@@ -143,8 +143,8 @@ def test_a_host_that_slurmctld_does_not_know_is_refused_with_what_to_do(inside, 
 
 def test_a_new_host_is_no_refusal_in_the_plan_where_the_stack_writes_its_line():
     with FakeSlurm().add(node("gpu-0")).client() as client:
-        assert maintenance.plan(HostSession(client), settings(active=("metal-1",), inside=True)) == {}
-        (told,) = maintenance.plan(HostSession(client), settings(active=("metal-1",)))["refused"]
+        assert maintenance.plan(HostSession(client), settings(active=("metal-1",), inside=True)) is None
+        (told,) = maintenance.plan(HostSession(client), settings(active=("metal-1",))).refused
     assert "knows no node metal-1" in told
 
 

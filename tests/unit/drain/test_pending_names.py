@@ -54,8 +54,8 @@ def test_preview_and_gate_choose_the_same_nodes_and_none_that_a_pending_job_name
     site: Site, tmp_path: Path, target: int, nodes: list[str]
 ) -> None:
     (found,) = site.preview(tmp_path, 1, target)
-    assert sorted(each["node"] for each in found.plan["nodes"]) == nodes
-    assert not any("--nodelist" in text for text in found.plan["warnings"])
+    assert sorted(each["node"] for each in found.plan.props["nodes"]) == nodes
+    assert not any("--nodelist" in text for text in found.plan.props["warnings"])
     gate = settings(target, resource="hpc-worker-g0", reach=site.reach(tmp_path), policy=DrainPolicy(hold_factor=0))
     wanted = goal(EACH, target, deadline_at=2 * 10**9, policy=gate.policy)
     with open_session(gate.reach, "", report=lambda *_args, **_more: None) as session:
@@ -77,7 +77,7 @@ def test_a_node_out_of_service_is_not_spared_for_the_job_that_was_requeued_from_
     """A person sets a node down in mid-drain: its requeued job names it, and the choice stays."""
     site.slurm.nodes["g0-5"] |= {"state": state, "reason": reason}
     (found,) = site.preview(tmp_path, 1, EACH - 1)
-    assert [each["node"] for each in found.plan["nodes"]] == ["g0-5"]
+    assert [each["node"] for each in found.plan.props["nodes"]] == ["g0-5"]
 
 
 @pytest.mark.parametrize("target", [EACH, EACH + 1, 0])

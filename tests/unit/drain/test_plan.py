@@ -12,7 +12,6 @@ from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.plan import (
     _choice_blocks,
     is_forced,
-    plan_props,
     plan_scale_in,
     plan_teardown,
     unknown_plan,
@@ -223,7 +222,7 @@ def test_share_of_nothing_is_no_division():
 
 def test_props_are_flat_and_hold_only_absolute_times():
     found = workers(job(1, 2, 1, array_job_id=1, array_task_id=7, partition="gpu", end=NOW + 60), job(2, 0))
-    props = plan_props(found)
+    props = found.written.props
     assert props["schema"] == 1
     assert (props["from"], props["to"]) == (3, 1)
     assert [each["node"] for each in props["nodes"]] == ["gpu-2", "gpu-1"]
@@ -250,7 +249,7 @@ def test_props_are_flat_and_hold_only_absolute_times():
 
 
 def test_plan_of_very_many_jobs_lists_some_and_says_how_many():
-    props = plan_props(workers(*[job(n, 2, 1) for n in range(1, 1001)]))
+    props = workers(*[job(n, 2, 1) for n in range(1, 1001)]).written.props
     assert len(props["jobs"]) == 200
     assert props["jobs_total"] == 1000
     assert len(props["nodes"][-1]["jobs"]) == 16
@@ -259,8 +258,8 @@ def test_plan_of_very_many_jobs_lists_some_and_says_how_many():
 
 def test_second_preview_of_an_unchanged_cluster_is_the_same():
     jobs = [job(1, 2, end=NOW + 60), job(2, 1, end=None), job(3, 0, state="SUSPENDED")]
-    first = plan_props(workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1)))
-    assert plan_props(workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1), now=NOW + 59)) == first
+    first = workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1)).written.props
+    assert workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1), now=NOW + 59).written.props == first
 
 
 def test_lines_say_per_node_whose_jobs_and_until_when():
@@ -272,11 +271,11 @@ def test_lines_say_per_node_whose_jobs_and_until_when():
 
 
 def test_unknown_plan_claims_nothing():
-    props = plan_props(unknown_plan("gpu", 3, 1, "no kubeconfig"))
+    props = unknown_plan("gpu", 3, 1, "no kubeconfig").written.props
     assert not props["known"]
     assert props["nodes"] == props["jobs"] == []
     assert "no kubeconfig" in props["warnings"][0]
-    assert plan_props(plan([pod(0), pod(1)], None)).keys() == props.keys()
+    assert plan([pod(0), pod(1)], None).written.props.keys() == props.keys()
 
 
 def test_jobs_in_words_stay_short():
@@ -335,7 +334,7 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
     """With no job of the list on it: an epilog that hangs, a state not understood, a person's mark."""
     found = plan([pod(0)], [record], target=0)
     assert found.free_at is None
-    props = plan_props(found)
+    props = found.written.props
     assert (props["free_at"], props["nodes"][0]["free_at"]) == ("unknown", "unknown")
     assert plan_lines(found) == (f"gpu-0 ({found.selected[0].kind.name.lower()}): no job, of no known end",)
 
@@ -353,4 +352,4 @@ def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():
         texts = dict(zip(codes(found.warnings), found.warnings, strict=True))
         assert texts["nodelist"].startswith("gpu-2 is named by --nodelist of 1 job (7 of alice)")
         assert "8 of alice in gpu" in texts["stranded"]
-        assert set(texts.values()) <= set(plan_props(found)["warnings"])
+        assert set(texts.values()) <= set(found.written.props["warnings"])

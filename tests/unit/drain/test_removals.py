@@ -70,7 +70,7 @@ def test_a_preview_names_nodes_and_jobs_of_all_that_leaves():
     seen, pending = site.plan(props(ALL), props({}))
     assert pending == ALL
     assert seen.failures == ()
-    gpu, login = seen.plan["removals"]
+    gpu, login = seen.plan.props["removals"]
     assert (gpu["nodeset"], gpu["from"], gpu["to"], gpu["known"]) == ("gpu", 2, 0, True)
     assert [each["node"] for each in gpu["nodes"]] == ["gpu-1", "gpu-0"]
     assert [each["job"] for each in gpu["jobs"]] == ["41"]
@@ -104,7 +104,7 @@ def test_a_nodeset_with_a_policy_of_its_own_is_judged_by_it():
 def test_one_without_an_answer_is_unknown_and_ends_an_update_with_limits():
     site = Site(silent=True)
     seen, pending = site.plan(props({"gpu": GPU}), props({}))
-    assert seen.plan["removals"][0]["known"] is False
+    assert seen.plan.props["removals"][0]["known"] is False
     assert pending == {"gpu": GPU}
     assert "not known: no route" in site.said[0]
     removals.judge(site, props({}, pending=pending))  # no limit: the gate itself waits for an answer
@@ -119,10 +119,10 @@ def test_a_removal_that_failed_is_planned_again_until_it_has_left_the_cluster():
     site.login.world.jobs.clear()
     again, still = site.plan(left, props({}))
     assert still == ALL
-    assert [each["nodeset"] for each in again.plan["removals"]] == ["gpu", "logins.main"]
+    assert [each["nodeset"] for each in again.plan.props["removals"]] == ["gpu", "logins.main"]
     site.there = site.kube.there = False
     done, none = site.plan(left, props({}))
-    assert (done.plan, none) == ({}, {})
+    assert (done.plan, none) == (None, {})
 
 
 def test_pods_in_a_namespace_of_their_own_are_planned_once():
@@ -136,7 +136,7 @@ def test_pods_in_a_namespace_of_their_own_are_planned_once():
 def test_interrupted_sessions_are_named_and_not_waited_for():
     site = Site()
     seen, _ = site.plan(props({"logins.main": {**LOGIN, "interrupts": True}}), props({}))
-    assert seen.plan["removals"][0]["jobs_total"] == 0
+    assert seen.plan.props["removals"][0]["jobs_total"] == 0
     assert "this ends 1 job (7 of alice" in site.said[0]
 
 

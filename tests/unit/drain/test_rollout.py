@@ -284,18 +284,18 @@ def test_the_preview_of_a_new_template_names_the_pods_and_whose_jobs_are_waited_
     """The NodeSet is not written yet, so its pods are all of the template that is live."""
     live = look([new(n) for n in range(3)], nodes(3), [job(7, 1)], state={"template": "a"})
     found = plan_rollout(gate(), live, {}, ())
-    assert found.plan["rolls"]["text"].startswith(
+    assert found.plan.props["rolls"]["text"].startswith(
         "rolls 3 of 3 pods, 1 at once: hpc-worker-gpu-0, hpc-worker-gpu-1, hpc-worker-gpu-2"
     )
-    assert "1 busy, until 2027" in found.plan["rolls"]["text"]
-    assert found.plan["jobs"][0]["job"] == "7"
+    assert "1 busy, until 2027" in found.plan.props["rolls"]["text"]
+    assert found.plan.props["jobs"][0]["job"] == "7"
     assert found.due == "", "the template itself is the difference"
 
 
 def test_the_preview_after_an_update_that_ended_before_its_rollout_names_what_is_left():
     live = look([old(0), new(1)], nodes(2), state={"template": "b"})
     found = plan_rollout(gate(), live, {}, ())
-    assert found.plan["rolls"]["pods"] == [NAME(0)]
+    assert found.plan.props["rolls"]["pods"] == [NAME(0)]
     assert "1 pods of hpc-worker-gpu have an earlier template" in found.due
 
 
@@ -306,16 +306,16 @@ def test_without_a_difference_there_is_no_plan():
 
 def test_pods_that_the_same_update_removes_are_not_replaced():
     live = look([old(0), old(1)], nodes(2), state={"template": "b"})
-    assert plan_rollout(gate(), live, {}, {NAME(1)}).plan["rolls"]["pods"] == [NAME(0)]
+    assert plan_rollout(gate(), live, {}, {NAME(1)}).plan.props["rolls"]["pods"] == [NAME(0)]
 
 
 def test_the_preview_names_nodes_whose_record_a_reservation_keeps():
     records = [node(0), node(1, "IDLE+MAINTENANCE+RESERVED")]
     found = plan_rollout(gate(), look([old(0), old(1)], records, state={"template": "b"}), {}, ())
-    (text,) = [each for each in found.plan["warnings"] if "reservation" in each]
+    (text,) = [each for each in found.plan.props["warnings"] if "reservation" in each]
     assert "doesn't delete the record: gpu-1. Features" in text
     plain = plan_rollout(gate(), look([old(0), old(1)], nodes(2), state={"template": "b"}), {}, ())
-    assert not [each for each in plain.plan["warnings"] if "reservation" in each]
+    assert not [each for each in plain.plan.props["warnings"] if "reservation" in each]
 
 
 def test_limits_stop_the_preview():
@@ -332,8 +332,8 @@ def test_pods_that_others_replace_are_no_work_of_ours():
 def test_jobs_that_nobody_could_be_asked_about_are_said_to_be_unknown():
     live = look([old(0)], [], cluster=None, problem="connection refused", state={"template": "b"})
     found = plan_rollout(gate(), live, {}, ())
-    assert found.plan["known"] is False
-    assert found.plan["rolls"]["pods"] == [NAME(0)]
+    assert found.plan.props["known"] is False
+    assert found.plan.props["rolls"]["pods"] == [NAME(0)]
 
 
 def rolling(**changes):

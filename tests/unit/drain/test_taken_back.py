@@ -125,7 +125,7 @@ def test_a_look_asks_who_cordoned_the_pod(theirs):
 def test_a_preview_says_that_the_update_returns_the_node(silent):
     silent.observe = lambda _settings, **_more: replace(view(), cordoned=frozenset({"hpc-worker-gpu-1"}))
     found = silent.scale(GATE, {"replicas": 2.0})
-    assert found.plan["gives_back"] == ["gpu-1"]
+    assert found.plan.props["gives_back"] == ["gpu-1"]
     assert found.due == (
         "slurm-operator keeps gpu-1 drained, though no pod is selected for removal now; the update returns it to service"
     )

@@ -1,7 +1,7 @@
 """The plan of a removal names every node and job, and what is waited out first."""
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.plan import plan_props, plan_teardown
+from slinky_iac.drain.plan import plan_teardown
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.tags import Tag
 from tests.unit.drain.made import NOW, OWNER, V110, codes, given_up, job, node, nodeset, pod
@@ -19,7 +19,7 @@ def test_every_node_is_removed_and_every_job_waited_for():
     assert [each.job_id for each in found.jobs] == [1, 2]
     assert found.free_at is None
     assert (found.removes, found.target, found.blocks) == (2, 0, ())
-    assert plan_props(found)["to"] == 0
+    assert found.written.props["to"] == 0
 
 
 def test_another_gate_and_a_node_that_cannot_be_freed_block():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.drain.plan import job_props
+from slinky_iac.drain.plan import planned_job
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.names import job_tags, stack_job
 from slinky_iac.slurmrest.objects import UNSET, Job
@@ -27,11 +27,11 @@ def running(tag: str) -> Job:
 def test_a_plan_names_the_stacks_own_job() -> None:
     job = running(job_tags("dev", "bench", "0a1b") + "1.abcdef")
     assert "12 of alice, jobs.bench of stack dev" in jobs_in_words([job])
-    assert job_props(job)["stack_job"] == "jobs.bench of stack dev"
+    assert planned_job(job).props["stack_job"] == "jobs.bench of stack dev"
 
 
 def test_the_plan_of_any_other_job_is_as_before() -> None:
-    assert "stack_job" not in job_props(running(""))
+    assert "stack_job" not in planned_job(running("")).props
     assert "1 job (12 of alice)" in jobs_in_words([running("checked by ops")])
 
 
