@@ -87,7 +87,7 @@ class Plan(Written, frozen=True):
     """In :attr:`removals` it may be a host of sessions."""
     current: Whole | UnsetType = field(default=UNSET, name="from")
     target: Whole | UnsetType = field(default=UNSET, name="to")
-    drains: Texts | UnsetType | None = UNSET
+    drains: Texts | UnsetType = UNSET
     """Bare-metal hosts that are drained."""
     returns: Texts | UnsetType = UNSET
     """Those that go back to work."""
@@ -98,7 +98,7 @@ class Plan(Written, frozen=True):
     """Hosts whose lines get another node range."""
     known: bool | UnsetType = UNSET
     """False where Slurm gave no answer."""
-    nodes: tuple[PlannedNode, ...] | UnsetType | None = UNSET
+    nodes: tuple[PlannedNode, ...] | UnsetType = UNSET
     jobs: tuple[PlannedJob, ...] | UnsetType = UNSET
     """The first of those that are waited for."""
     jobs_total: Whole | UnsetType = UNSET
@@ -106,7 +106,7 @@ class Plan(Written, frozen=True):
     """When all is free: a time, ``now`` or ``unknown``."""
     blocks: Texts | UnsetType = UNSET
     warnings: Texts | UnsetType = UNSET
-    rolls: Rolls | UnsetType | None = UNSET
+    rolls: Rolls | UnsetType = UNSET
     outside: bool | UnsetType = UNSET
     """Whether an admin writes slurm.conf, by :attr:`steps`."""
     steps: Texts | UnsetType = UNSET

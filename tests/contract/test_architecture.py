@@ -57,6 +57,7 @@ EXTRA = {
     "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/command_page.py": {"shtab"},
     "slinky_iac/commands/plan/build.py": {"msgspec"},
+    "slinky_iac/commands/plan/drains.py": {"msgspec"},
     "slinky_iac/commands/preflight/host_answer.py": {"msgspec"},
     "slinky_iac/commands/plan/wire.py": {"msgspec"},
     "slinky_iac/commands/qualify/fleet.py": {"msgspec"},

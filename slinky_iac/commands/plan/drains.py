@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import UNSET
+
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import dynamic, name_of, type_of
 from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
@@ -60,9 +62,10 @@ def _scale_in(step: Step, now: int) -> Drain | None:
     written = bool(rolls) and (bool(new.due) or new.template != old.template)
     changed = written or fresh(step.before, step.after)
     before, after = plan.current or 0, plan.target or 0
-    if not isinstance(plan.nodes, tuple) or not (changed or (after == target < before)):
+    if plan.nodes is UNSET or not (changed or (after == target < before)):
         unasked = new.due if isinstance(new.due, str) and new.due.startswith(names.UNASKED) else ""
-        if not unasked and (target >= current or current <= 0):
+        unread = changed and plan.raises is UNSET and plan.gives_back is UNSET
+        if not unasked and not unread and (target >= current or current <= 0):
             return None
         why = unasked or "the preview has no plan for this scale-in: run `pulumi refresh`, then a new preview"
         return Drain("scale-in", new.nodeset, known=False, before=current, after=target, warnings=(why,))
@@ -127,10 +130,10 @@ def _namespaces(steps: Sequence[Step]) -> Iterable[Drain]:
 def _hosts(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
     plan = new.plan
-    if not isinstance(plan.drains, tuple) or not fresh(step.before, step.after):
+    if plan.drains is UNSET or not fresh(step.before, step.after):
         before, after = ({name for name, state in each.hosts.items() if state == "drained"} for each in (old, new))
         more = after - before
-        if not more:
+        if not more and not fresh(step.before, step.after):
             return None
         why = "the preview has no plan for these hosts: slurmrestd may not have answered, or they are drained already"
         nodes = tuple(Node(name, "", "held", None) for name in sorted(more))
@@ -211,10 +214,17 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     if gone or fresh(old, new):
         hosts = (f"host {name}" for name in (*(plan.hosts or ()), *(plan.changed or ())))
         named = (*(f"partition {name}" for name in plan.partitions or ()), *hosts)
-    if not named and not gone:
+    told = plan.partitions is not UNSET or plan.gives_back is not UNSET
+    if not named and not gone and (told or not fresh(old, new)):
         return None
     known = bool(plan.known) and gone <= set(named)
-    found = _waits("slurm-conf", f"slurm.conf without {', '.join(named or sorted(gone))}", plan, after, now)
+    found = _waits(
+        "slurm-conf",
+        f"slurm.conf without {', '.join(named or sorted(gone)) or 'lines that are not known'}",
+        plan,
+        after,
+        now,
+    )
     return replace(
         found,
         known=known,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -304,3 +305,21 @@ def test_a_preview_of_no_year_that_calendars_have_is_taken_now() -> None:
     hostile = events(scale_in(None, before=2, after=1)).replace(f'"timestamp": {NOW}', f'"timestamp": {10**400}')
     assert hostile != events(scale_in(None, before=2, after=1))
     assert change_order(hostile, now=NOW).taken_at == NOW
+
+
+@pytest.mark.parametrize(
+    "harm", [{"jobs_total": "[secret]"}, {"known": None}, {"nodes": None, "jobs": None}, {"warnings": "x"}]
+)
+@pytest.mark.parametrize("kind", ["NodeSetScale", "OutsideHosts", "ControllerGate"])
+def test_a_new_plan_that_cannot_be_read_is_no_update_without_a_drain(kind: str, harm: dict[str, Any]) -> None:
+    """A rollout lowers no number, and a host may be drained again that the file had drained: only the plan says so."""
+    same = gate_inputs(3, plan({"gpu-2": [job("41", "alice", 0, HOUR)]}, before=3, after=3))
+    given = {**same, "hosts": {"metal-1": "drained"}, "plan": {**same["plan"], "drains": [], "partitions": [], **harm}}
+    update = step("update", f"pulumi-python:dynamic/slurm:{kind}", "gate", {**given, "plan": {}}, given)
+    (drain,) = order(update).drains
+    assert not drain.known
+
+
+def test_a_plan_of_a_raised_number_is_no_drain() -> None:
+    assert order(scale_in({"raises": {"from": 3, "to": 4}}, before=4, after=4)).drains == ()
+    assert order(scale_in({"gives_back": ["gpu-1"], "why": "an earlier run"}, before=4, after=4)).drains == ()
