@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -97,6 +98,18 @@ def local(moment: int, zone: tzinfo | None) -> str:
 def stamp(moment: int) -> str:
     """``2026-11-21T06:41:00Z``, for machines."""
     return datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def latest(moments: Iterable[int | None], none: int = 0) -> int | None:
+    """The last of them, ``none`` where there is none; None where one isn't known."""
+    found = tuple(moments)
+    known = [each for each in found if each is not None]
+    return max(known, default=none) if len(known) == len(found) else None
+
+
+def counted(number: int, what: str = "job") -> str:
+    """``1 job``, ``2 jobs``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def span(length: int) -> str:

@@ -27,12 +27,12 @@ from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Settings, gates
 from slinky_iac.drain.status import NodeStatus, status_of
 from slinky_iac.drain.tags import tag_of
-from slinky_iac.drain.words import bar, counted, iso, last_job, whose
+from slinky_iac.drain.words import bar, iso, last_job, whose
 from slinky_iac.drain.written_plan import Plans
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
 from slinky_iac.slurmrest.objects import Job
-from slinky_iac.text import full, plain, span, until
+from slinky_iac.text import counted, full, plain, span, until
 
 SessionOf = Callable[[Settings], AbstractContextManager[Session]]
 MOST_JOBS: Final = 5

@@ -33,9 +33,10 @@ from slinky_iac.drain.protocol import (
     WriteConf,
 )
 from slinky_iac.drain.settings import Owner, Settings
-from slinky_iac.drain.words import counted, iso, jobs_in_words
+from slinky_iac.drain.words import iso, jobs_in_words
 from slinky_iac.kube.resources import Controller
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import counted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import latest
 
 MAX_JOBS = 200
 """Jobs listed by name. A plan is in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
@@ -146,9 +147,8 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
         blocks += blocked_nodes(selected)
         warnings += _own_partition(seen.cluster, state, owner)
         warnings += [*warnings_about(selected, ()), *queue_warnings(seen.cluster, selected)]
-    number = _number(seen.pods, state)
-    plan = DrainPlan(owner.nodeset, number, 0, len(seen.pods), selected, known=seen.cluster is not None)
-    return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
+    number, known = _number(seen.pods, state), seen.cluster is not None
+    return DrainPlan(owner.nodeset, number, 0, len(seen.pods), selected, tuple(blocks), (), tuple(warnings), known)
 
 
 def plan_machine(seen: Observation, state: NodeSet, owner: Owner, machine: str) -> DrainPlan | None:
@@ -230,8 +230,8 @@ def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[str]:
     foreign = foreign_tags(pods, owner)
     if foreign:
         yield (
-            f"{_pods(foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in or cancel it "
-            "with `slinky drain cancel` in its stack; if that stack is gone for good, remove the annotation "
+            f"{some(pod.name for pod in foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in"
+            " or cancel it with `slinky drain cancel` in its stack; if that stack is gone for good, remove the annotation "
             f"{names.ANNOTATION_GATE} from the pods"
         )
 
@@ -271,15 +271,15 @@ def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterabl
 
 def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[str]:
     """What the reader of the plan should know."""
-    forced = [candidate.pod for candidate in selected if is_forced(candidate.pod)]
+    forced = [candidate.name for candidate in selected if is_forced(candidate.pod)]
     if forced:
         yield (
-            f"{_pods(forced)}: not scheduled or not ready, and slurm-operator takes such pods first, so they are selected."
+            f"{some(forced)}: not scheduled or not ready, and slurm-operator takes such pods first, so they are selected."
             " Jobs on their nodes are waited for"
         )
-    unregistered = [candidate.pod for candidate in selected if candidate.kind is Kind.UNREGISTERED]
+    unregistered = [candidate.name for candidate in selected if candidate.kind is Kind.UNREGISTERED]
     if unregistered:
-        yield f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained"
+        yield f"{some(unregistered)}: slurmctld has no record of them, so they can't be drained"
     for candidate in selected:
         if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
             yield f"{candidate.node} is not called free: {why}"
@@ -321,10 +321,6 @@ def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) ->
     split = distinct(job for candidate in retained for job in candidate.jobs if job.job_id in wide)
     if split:
         yield f"{jobs_in_words(split)} also run on nodes that stay, and are waited for as a whole"
-
-
-def _pods(pods: Sequence[Pod]) -> str:
-    return some(pod.name for pod in pods)
 
 
 def _number(pods: Sequence[Pod], state: NodeSet) -> int:
@@ -373,8 +369,6 @@ def planned_job(job: Job, *, waits: bool | UnsetType = UNSET) -> PlannedJob:
 
 def waited_for(plan: Plan, jobs: Sequence[Job]) -> Plan:
     """The plan with jobs that hold a change up, and when the last ends. One that waits has no known end."""
-    ends = [None if each.waits else each.expected_end for each in jobs]
-    known = plan.known and None not in ends
-    last = max((end for end in ends if end is not None), default=0) if known else None
+    last = latest(None if each.waits else each.expected_end for each in jobs) if plan.known else None
     named = tuple(planned_job(each, waits=each.waits) for each in jobs[:MAX_JOBS])
     return Plan(jobs=named, jobs_total=len(jobs), free_at=when(last)).completed(plan)

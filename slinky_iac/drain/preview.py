@@ -162,8 +162,9 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int) -> S
     nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
     settled = len(seen.pods) <= settings.target if settings.selection is None else not daemons.removed(seen)
     if nodes and settled and undo_steps(seen, settings.owner):
-        why = "an earlier run did not end; its drains and marks are removed"
-        plan = Plan(gives_back=tuple(nodes), why=why).completed(plan)
+        plan = Plan(gives_back=tuple(nodes), why="an earlier run did not end; its drains and marks are removed").completed(
+            plan
+        )
         due.append(f"drains or marks of an earlier run are on {', '.join(nodes)}")
     back = sorted(pod.slurm_node for pod in seen.pods if pod.name in seen.cordoned)
     if back:
@@ -251,6 +252,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
 
 
 def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> Plan | None:
+    """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the plan has the steps."""
     going = leaving(conf_steps.lines_of(olds), settings.lines)
     if not going:
         return None
@@ -259,8 +261,13 @@ def _outside_planned(session: Session, settings: ConfSettings, olds: Mapping[str
     except SlinkyError as error:
         session.report(f"the plan is not known: {error}", severity="warning")
         seen = ConfLook(session.now(), problem=str(error))
-    goal = conf_run.goal_of(settings, going, seen.now)
-    return conf_plan(seen, goal) if seen.problem else outside_plan(seen, goal)
+    plan = conf_plan(seen, conf_run.goal_of(settings, going, seen.now))
+    if seen.problem:
+        return plan
+    said = losing(sorted(going.partitions), going.hosts, plan.jobs_total or 0)
+    warnings = (f"{said}: its admin closes and empties it before its line goes", *(plan.warnings or ()))
+    steps = tuple(closing_steps(sorted(going.partitions), going.hosts))
+    return Plan(outside=True, blocks=(), warnings=warnings, steps=steps).completed(plan)
 
 
 def _given_back(session: Session, settings: ConfSettings) -> Plan | None:
@@ -271,7 +278,9 @@ def _given_back(session: Session, settings: ConfSettings) -> Plan | None:
         return None
     partitions = settings.lines.partitions.keys() & held.partitions.keys()
     hosts = settings.lines.hosts.keys() & {host for host, stack in held.hosts.items() if stack}
-    return back_plan(partitions, hosts) if partitions or hosts else None
+    given_back = (*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts))
+    why = "an earlier run closed or drained these before a change of slurm.conf that was withdrawn"
+    return Plan(schema=SCHEMA, gives_back=given_back, why=why) if given_back else None
 
 
 def conf_plan(look: ConfLook, goal: ConfGoal) -> Plan:
@@ -291,24 +300,6 @@ def conf_plan(look: ConfLook, goal: ConfGoal) -> Plan:
         warnings=(f"unknown, because there was no answer: {look.problem}",) if look.problem else tuple(warnings),
     )
     return waited_for(plan, holding)
-
-
-def outside_plan(look: ConfLook, goal: ConfGoal) -> Plan:
-    """The plan where an admin writes slurm.conf: nothing is closed and nothing waits, so the plan has the steps."""
-    plan, going = conf_plan(look, goal), goal.leaving
-    said = losing(sorted(going.partitions), going.hosts, plan.jobs_total or 0)
-    warnings = (f"{said}: its admin closes and empties it before its line goes", *(plan.warnings or ()))
-    steps = tuple(closing_steps(sorted(going.partitions), going.hosts))
-    return Plan(outside=True, blocks=(), warnings=warnings, steps=steps).completed(plan)
-
-
-def back_plan(partitions: Iterable[str], hosts: Iterable[str]) -> Plan:
-    """The plan of an update that only gives back what an earlier one closed."""
-    return Plan(
-        schema=SCHEMA,
-        gives_back=(*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts)),
-        why="an earlier run closed or drained these before a change of slurm.conf that was withdrawn",
-    )
 
 
 def _warnings(look: ConfLook, going: Change) -> Iterable[str]:

@@ -15,11 +15,12 @@ from slinky_iac.drain.protocol import Cancel, Drain, Observation, Requeue, Step,
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner, Settings
 from slinky_iac.drain.tags import tag_of
-from slinky_iac.drain.words import counted, iso, whose
+from slinky_iac.drain.words import iso, whose
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.daemons import Accounted
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import counted
 
 LOST: Final = "NODE_FAIL"
 BUDGET_S: Final = 15.0

@@ -19,11 +19,12 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.sessions import SessionSettings
 from slinky_iac.drain.settings import GateSettings, Limits, Settings
 from slinky_iac.drain.waiting import over_limits
-from slinky_iac.drain.words import counted, jobs_in_words
+from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.drain.written_plan import Plan
 from slinky_iac.engine.provider import Props
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import counted
 
 STANDS: Final = "stands"
 """Prop: by the name of what stands, how it is reached."""
@@ -121,12 +122,9 @@ def of_sessions(session: Session, settings: SessionSettings) -> Removal | None:
     jobs = () if settings.interrupts else tuple(each.job for each in seen.lost)
     plain = waited_for(DrainPlan(name, 0, 0, 0).written, jobs)
     over = () if settings.interrupts else over_limits(settings.policy.limits, seen.now, jobs)
-    text = f"{settings.what} will be removed; "
-    if settings.interrupts and seen.lost:
-        return Removal(
-            name, plain, f"{text}this ends {jobs_in_words([each.job for each in seen.lost])} (interruptSessions: true)"
-        )
-    return Removal(name, plain, text + _waits(jobs), over)
+    ends = f"this ends {jobs_in_words([each.job for each in seen.lost])} (interruptSessions: true)"
+    text = ends if settings.interrupts and seen.lost else _waits(jobs)
+    return Removal(name, plain, f"{settings.what} will be removed; {text}", over)
 
 
 def _waits(jobs: Sequence[Job]) -> str:

@@ -25,13 +25,14 @@ from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.words import counted, iso, named, touched
+from slinky_iac.drain.words import iso, named, touched
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.machines import names_of_others
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.selection import selection_of
 from slinky_iac.selection import Selection, Selects
 from slinky_iac.slurmrest.concurrent_calls import several
+from slinky_iac.text import counted
 
 UNDO_LOOKS: Final = 30
 """Pauses that giving back may take; each look acts on what is still there."""

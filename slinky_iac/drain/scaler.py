@@ -26,10 +26,11 @@ from slinky_iac.drain.protocol import Observation, Step, Stop, Wait
 from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.words import counted, whose
+from slinky_iac.drain.words import whose
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.node_demand import Demand
 from slinky_iac.slurmrest.objects import Job
+from slinky_iac.text import counted
 
 
 class ScalerTask(Task["ScalerView | None"]):

@@ -7,29 +7,21 @@ first, then the job that ends last, then what comes next: a terminal cuts the li
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from slinky_iac.drain.protocol import Patience
 from slinky_iac.slurmrest.objects import Job, Node
-from slinky_iac.text import UTC_ZONE, until
+from slinky_iac.text import UTC_ZONE, counted, latest, stamp, until
 
 _SHOWN_JOBS = 4
 
 
 def iso(seconds: int | None) -> str:
     """``2026-11-21T06:41:00Z``; ``unknown`` for None or a time no calendar holds."""
-    if seconds is None:
-        return "unknown"
     try:
-        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return "unknown" if seconds is None else stamp(seconds)
     except (ValueError, OverflowError, OSError):
         return "unknown"
-
-
-def counted(number: int, what: str = "job") -> str:
-    """``1 job``, ``2 jobs``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def some(words: Iterable[str], most: int = 8) -> str:
@@ -67,9 +59,8 @@ def jobs_in_words(jobs: Sequence[Job]) -> str:
     count = counted(len(jobs))
     if all("COMPLETING" in job.job_state for job in jobs):
         return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
-    ends = [job.expected_end for job in jobs]
-    last = "of no known end" if None in ends else f"the last ends by {iso(max(e for e in ends if e is not None))}"
-    return f"{count} ({some}{more}), {last}"
+    end = latest(job.expected_end for job in jobs)
+    return f"{count} ({some}{more}), {'of no known end' if end is None else f'the last ends by {iso(end)}'}"
 
 
 def _job_in_words(job: Job) -> str:

@@ -29,19 +29,17 @@ class Written(Struct, frozen=True, kw_only=True):
 
 
 class PlannedJob(Written, frozen=True):
-    """One job that is waited for."""
+    """One job that is waited for; ``job`` as squeue writes it. A time that isn't known is ``unknown``."""
 
     job: str = ""
-    """As squeue writes it."""
     user: str = ""
     partition: str = ""
     state: str = ""
     nodes: Whole = 0
     started: str = ""
     ends_by: str = ""
-    """A time, or ``unknown``."""
     stack_job: str | UnsetType = UNSET
-    """Where it is one that the stack runs."""
+    """Which of the stack's own jobs it is."""
     waits: bool | UnsetType = UNSET
     """Whether it is in the queue; of jobs on nodes it isn't said."""
 
@@ -56,16 +54,14 @@ class PlannedNode(Written, frozen=True):
     free_at: str = ""
     """A time, ``now`` or ``unknown``."""
     jobs: Texts = ()
-    """The first of them."""
     jobs_total: Whole = 0
 
 
 class Rolls(Written, frozen=True):
-    """Pods that are replaced since they are of an earlier template."""
+    """Pods of an earlier template, of so many of the NodeSet, that are replaced."""
 
     pods: Texts = ()
     of: Whole = 0
-    """Pods of the NodeSet."""
     at_once: Whole = 0
     held: Texts = ()
     """A sentence for each that stays."""
@@ -114,7 +110,6 @@ class Plan(Written, frozen=True):
     gives_back: Texts | UnsetType = UNSET
     """What an earlier run drained or closed, and this one opens."""
     why: str | UnsetType = UNSET
-    """Why it does."""
     refused: Texts | UnsetType = UNSET
     notices: Texts | UnsetType = UNSET
     removals: tuple[Plan, ...] | UnsetType = UNSET

@@ -148,10 +148,9 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Plan] | None = N
 def read_removals(text: str) -> dict[str, Plan]:
     """Plans by NodeSet, from the output of `slinky drain plan --json`."""
     try:
-        found = convert(json.loads(text), Plans).plans
+        named = {plan.nodeset or "": plan for plan in convert(json.loads(text), Plans).plans}
     except (ValueError, RecursionError):
-        found = (Plan(),)
-    named = {plan.nodeset or "": plan for plan in found}
+        named = {"": Plan()}
     if "" in named:
         raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
     return named

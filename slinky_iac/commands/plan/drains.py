@@ -17,7 +17,7 @@ from slinky_iac.cluster.pulumi_state import dynamic, name_of, type_of
 from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
 from slinky_iac.commands.plan.wire import Inputs, Json, Step, fresh
 from slinky_iac.drain.written_plan import Plan, PlannedJob, PlannedNode
-from slinky_iac.text import moment
+from slinky_iac.text import latest, moment
 
 SESSIONS: Final = dynamic("SessionsGate")
 REMOVALS: Final = dynamic("Removals")
@@ -139,8 +139,7 @@ def _hosts(step: Step, now: int) -> Drain | None:
         nodes = tuple(Node(name, "", "held", None) for name in sorted(more))
         return Drain("hosts", names.HOSTS_OWNER, known=False, nodes=nodes, warnings=(why,))
     found = _waits("hosts", names.HOSTS_OWNER, plan, new, now)
-    ends = [job.ends_by for job in found.jobs]
-    free = None if None in ends else max((end for end in ends if end is not None), default=now)
+    free = latest((job.ends_by for job in found.jobs), now)
     only = tuple(job.label for job in found.jobs) if len(plan.drains) == 1 else ()
     return replace(
         found,

@@ -107,9 +107,8 @@ def _unknown(order: ChangeOrder, limits: Limits) -> Iterable[str]:
             yield f"namespace {drain.what} is deleted with everything in it: which jobs run there is not known"
         elif not drain.known:
             yield f"{drain.what}: which nodes drain and whose jobs are waited for is not known"
-        elif limits.max_job_age_s is not None and drain.jobs_total > len(drain.jobs):
-            unseen = drain.jobs_total - len(drain.jobs)
-            yield f"{drain.what}: {unseen} jobs are not listed one by one, so how long they have run is not known"
+        elif limits.max_job_age_s is not None and drain.unlisted:
+            yield f"{drain.what}: {drain.unlisted} jobs are not listed one by one, so how long they have run is not known"
     if limits.strict:
         yield from unjudged(order)
 

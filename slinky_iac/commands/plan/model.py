@@ -89,6 +89,11 @@ class Drain:
     """Of a rollout, how many nodes are away at the same time."""
 
     @property
+    def unlisted(self) -> int:
+        """Jobs that the plan counts and doesn't list."""
+        return self.jobs_total - len(self.jobs)
+
+    @property
     def gone(self) -> int:
         """Nodes that are selected for removal, or away at the same time."""
         return self.at_once if self.kind == "rollout" else max(self.before - self.after, len(self.nodes))

@@ -61,8 +61,8 @@ def _drain(drain: Drain, now: int) -> Iterable[str]:
             end = until(job.ends_by, now) + (" ⚠️ after the deadline" if job in late else "")
             yield f"{head} {safe(job.label)} | {safe(job.user)} | {safe(job.partition)} | {end} |"
             head = "| | |"
-    if words.unlisted(drain):
-        yield f"\nand {words.unlisted(drain)} jobs more"
+    if drain.unlisted:
+        yield f"\nand {drain.unlisted} jobs more"
     if drain.returns:
         yield f"\nBack to work: {', '.join(map(safe, drain.returns))}"
 

@@ -73,8 +73,8 @@ def _drain(drain: Drain, now: int, paint: Paint, width: int | None) -> Iterable[
             first = ("", "")
     if len(rows) > 1:
         yield from columns(_fitting(rows, width), paint, {_LATE: "red", _LATE_SHORT: "red"})
-    if words.unlisted(drain):
-        yield f"  and {words.unlisted(drain)} jobs more"
+    if drain.unlisted:
+        yield f"  and {drain.unlisted} jobs more"
     if drain.returns:
         yield from _said(f"back to work: {', '.join(drain.returns)}", width)
 

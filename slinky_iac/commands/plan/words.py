@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from slinky_iac.commands.plan.limits import AT_DEADLINE, Exit, Verdict
 from slinky_iac.commands.plan.model import Change, ChangeOrder, Drain, Message, Node, Op
-from slinky_iac.text import at, span, until
+from slinky_iac.text import at, counted, latest, span, until
 
 MARKS = {
     "create": "+",
@@ -56,14 +56,14 @@ def headline(order: ChangeOrder) -> str:
     if not order.drains:
         return "No node drains" if order.changes else "Nothing changes"
     jobs = sum(each.jobs_total for each in order.drains)
-    asked = f"{_count(nodes, 'node')} {'drains' if nodes == 1 else 'drain'}"
+    asked = f"{counted(nodes, 'node')} {'drains' if nodes == 1 else 'drain'}"
     going = [each.what for each in order.drains if each.kind == "namespace"]
     if going:
         asked = f"Namespace {', '.join(going)} is deleted" + (f", {asked}" if nodes else "")
         return f"{asked}; which jobs run there is not known"
     if not order.known:
         return f"{asked}; whose jobs are on them is not fully known" if nodes else "Which nodes drain is not known"
-    waited = f"{_count(jobs, 'job')} {'is' if jobs == 1 else 'are'}" if jobs else "no job is"
+    waited = f"{counted(jobs, 'job')} {'is' if jobs == 1 else 'are'}" if jobs else "no job is"
     return f"{asked}, {waited} waited for"
 
 
@@ -73,9 +73,8 @@ def last_free(order: ChangeOrder) -> str:
         return "unknown"
     if not order.drains:
         return "nothing to wait for"
-    if any(node.free_at is None for each in order.drains for node in each.nodes):
-        return "unknown: a job has no time limit"
-    return until(max((n.free_at or 0 for each in order.drains for n in each.nodes), default=0), order.taken_at)
+    free = latest(node.free_at for each in order.drains for node in each.nodes)
+    return "unknown: a job has no time limit" if free is None else until(free, order.taken_at)
 
 
 def counts(order: ChangeOrder) -> str:
@@ -123,7 +122,7 @@ def users(order: ChangeOrder) -> str:
         return f"unknown, at least {count}" if count else "unknown"
     if not order.drains:
         return "no users"
-    if any(unlisted(each) for each in order.drains):
+    if any(each.unlisted for each in order.drains):
         return f"at least {count}"
     return str(count) if count else "none"
 
@@ -151,12 +150,12 @@ def drain_title(drain: Drain) -> str:
     """``gpu: 3 → 1 nodes``."""
     nodes = len(drain.nodes)
     return {
-        "hosts": f"{drain.what}: {_count(nodes, 'host')} to hold",
+        "hosts": f"{drain.what}: {counted(nodes, 'host')} to hold",
         "slurm-conf": drain.what,
         "namespace": f"namespace {drain.what}: deleted with everything in it",
-        "removal": f"{drain.what}: removed with {_count(max(drain.before, nodes), 'node')}",
+        "removal": f"{drain.what}: removed with {counted(max(drain.before, nodes), 'node')}",
         "sessions": f"{drain.what}: removed once no job of srun or salloc runs from its pods",
-        "rollout": f"{drain.what}: {nodes} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once",
+        "rollout": f"{drain.what}: {nodes} of {counted(drain.before, 'pod')} replaced, {drain.at_once} at once",
         "scale-in": f"{drain.what}: {drain.before} → {drain.after} nodes",
     }[drain.kind]
 
@@ -167,7 +166,7 @@ def deadline_line(drain: Drain, now: int) -> str:
         return "nothing is drained before it"
     if drain.deadline_at is None:
         return "no deadline is known"
-    late = f"; {_count(len(drain.late), 'job')} may run on after it" if drain.late else ""
+    late = f"; {counted(len(drain.late), 'job')} may run on after it" if drain.late else ""
     act = AT_DEADLINE.get(drain.on_deadline, drain.on_deadline)
     return f"deadline {at(drain.deadline_at, now)} if it begins now ({span(drain.deadline_at - now)}){late}; then {act}"
 
@@ -178,7 +177,7 @@ def affected(order: ChangeOrder) -> tuple[Affected, ...]:
     for drain in order.drains:
         for job in drain.jobs:
             found.setdefault(job.user, []).append(job.ends_by)
-    people = [Affected(user, len(ends), None if None in ends else max(e or 0 for e in ends)) for user, ends in found.items()]
+    people = [Affected(user, len(ends), latest(ends)) for user, ends in found.items()]
     return tuple(sorted(people, key=lambda each: (each.last_end is not None, -(each.last_end or 0), each.user)))
 
 
@@ -195,16 +194,7 @@ def policy_line(order: ChangeOrder) -> str:
             " --policy-pack"
         )
     found = order.policies.violations
-    passed = f"{_count(order.policies.passed, 'rule')} passed"
+    passed = f"{counted(order.policies.passed, 'rule')} passed"
     if not found and not order.policies.passed:
         return "Unknown: the preview failed" if order.failed else "No policy pack was applied"
-    return f"{_count(len(found), 'objection')}, {passed}" if found else f"No objection, {passed}"
-
-
-def unlisted(drain: Drain) -> int:
-    """Jobs that the plan counts and doesn't list."""
-    return drain.jobs_total - len(drain.jobs)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{counted(len(found), 'objection')}, {passed}" if found else f"No objection, {passed}"
