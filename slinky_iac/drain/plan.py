@@ -230,9 +230,9 @@ def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[str]:
     foreign = foreign_tags(pods, owner)
     if foreign:
         yield (
-            f"{some(pod.name for pod in foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in"
-            " or cancel it with `slinky drain cancel` in its stack; if that stack is gone for good, remove the annotation "
-            f"{names.ANNOTATION_GATE} from the pods"
+            f"{some(pod.name for pod in foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that"
+            " scale-in or cancel it with `slinky drain cancel` in its stack; if that stack is gone for good, remove the"
+            f" annotation {names.ANNOTATION_GATE} from the pods"
         )
 
 

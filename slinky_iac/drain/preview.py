@@ -179,13 +179,10 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int) -> S
 
 
 def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observation) -> None:
-    if settings.selection is not None:
-        return
-    used = names_in_use(seen, settings.owner, settings.replicas) if settings.scaler == "stack" else ""
-    if used:
-        session.report(
-            f"{used}. The update waits until the name is free, and ends with an error where it is not", severity="warning"
-        )
+    ours = settings.selection is None and settings.scaler == "stack"
+    if used := names_in_use(seen, settings.owner, settings.replicas) if ours else "":
+        said = f"{used}. The update waits until the name is free, and ends with an error where it is not"
+        session.report(said, severity="warning")
 
 
 def _unanswered(

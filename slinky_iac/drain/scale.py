@@ -100,11 +100,8 @@ class ScaleTask(NodeSetTask):
         """One call has a bound of its own."""
         if self.session.now() < self.bound_at:
             return None
-        limit = self.policy.bound_s
-        return DrainDeadline(
-            f"{self.owner.text}: this step may take {limit} s, and that time is over; drained nodes stay drained."
-            f" {NEXT_STEP}"
-        )
+        over = f"this step may take {self.policy.bound_s} s, and that time is over"
+        return DrainDeadline(f"{self.owner.text}: {over}; drained nodes stay drained. {NEXT_STEP}")
 
     def stays(self) -> str:
         return f"{touched(self.goal, self.session.now())}; drained nodes stay so. {NEXT_STEP}"

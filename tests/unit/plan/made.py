@@ -50,7 +50,7 @@ def node(name: str, jobs: Sequence[Json] = (), *, kind: str = "busy") -> Json:
 
 
 def plan(nodes: Mapping[str, Sequence[Json]], *, before: int, after: int, nodeset: str = "gpu", **more: Any) -> Json:
-    """A plan as `slinky_iac/drain/plan.py` writes it."""
+    """A plan as :mod:`slinky_iac.drain.written_plan` has it."""
     jobs = {each["job"]: each for on in nodes.values() for each in on}
     ends = [each["ends_by"] for each in jobs.values()]
     free = "now" if not jobs else "unknown" if "unknown" in ends else max(ends)
