@@ -134,7 +134,7 @@ def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
     if wanted is not None:
         for text in selection_plan.told_first(session, settings, seen, wanted) if not seen.pods else ():
             session.report(text, severity="warning", keep=True)
-        return Seen({})
+        return Seen()
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
         return Seen()

@@ -114,7 +114,7 @@ def test_without_a_neighbour_the_same_change_is_one_update():
 def test_a_preview_says_whom_the_update_waits_for_and_how_long():
     found, _ = shown(comes(), ALL)
     assert found.failures == ()
-    (text,) = (each for each in found.plan["warnings"] if CPU in each)
+    (text,) = (each for each in found.plan.props["warnings"] if CPU in each)
     assert "Pulumi deletes it last" in text
     assert "up to 600 s" in text
 
@@ -124,7 +124,7 @@ def test_a_preview_of_a_nodeset_that_is_new_says_it_too():
     desk = Desk(replace(looked([], []), nodeset=None, pods=(), machines=None))
     desk.kube = Kube(neighbour())
     mine = settings(0, selection=ALL)
-    assert preview.nodeset_scale(mine, {}, desk.opened) == preview.Seen({})
+    assert preview.nodeset_scale(mine, {}, desk.opened) == preview.Seen()
     (text,) = desk.said
     assert f"gpu-1 has a pod of NodeSet {CPU}" in text
     assert "Pulumi deletes it last" in text

@@ -320,8 +320,8 @@ def test_a_preview_of_what_is_so_already_is_empty():
 
 
 def test_a_first_preview_of_a_nodeset_that_is_taken_over_as_it_is_is_empty_too():
-    assert shown(looked(), ALL, {})[0] == preview.Seen({})
-    assert shown(looked(), ONE, {})[0].plan["nodes"][0]["node"] == "gpu-1"
+    assert shown(looked(), ALL, {})[0] == preview.Seen()
+    assert shown(looked(), ONE, {})[0].plan.props["nodes"][0]["node"] == "gpu-1"
 
 
 @pytest.mark.parametrize(
