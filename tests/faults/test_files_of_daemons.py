@@ -60,7 +60,7 @@ def test_slurmctlds_own_sentence_tells_what_it_would_end_over(inside: Inside) ->
     inside.write(settings("one", SwitchType="switch/hpe_slingshot"))
     found = tried(inside)["files of slurmctld"]
     assert found["verdict"] == "problem"
-    assert "fatal: failed to initialize switch plugin" in found["got"], found
+    assert "fatal: Can't find plugin for switch/hpe_slingshot" in found["got"], found
     assert inside.uids() == before
 
 
