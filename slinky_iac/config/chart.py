@@ -91,13 +91,13 @@ def advice(path: str, typed: object = None) -> Advice | None:
     parts = tuple(path.split("."))
     row = row_of(parts)
     found = Taken()
-    if row is not None and _is_empty(typed):
-        return Advice(_words(row, parts))
+    if row is not None and is_empty(typed):
+        return Advice(words_of(row, parts))
     if row is None and not any(True for _ in rows_below(parts)):
         return None
     _walk(typed, parts, found)
     level = row is None or (row.at.endswith(ANY) and bool(found.settings))
-    words = _level(parts, found) if row is None or level else _words(row, parts)
+    words = _level(parts, found) if row is None or level else words_of(row, parts)
     reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *found.notes) if why not in words)
     if value_at(found.settings, ("cluster", "createNamespace")) is False:
         reasons[_THERE] = None
@@ -189,7 +189,7 @@ def rows_below(path: Path) -> Iterator[Row]:
 
 
 def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
-    if _is_empty(value):
+    if is_empty(value):
         return
     row = row_of(path)
     deeper = isinstance(value, Mapping) and any(True for _ in rows_below(path))
@@ -217,7 +217,10 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     for setting, each in several.settings.items():
         place = setting or row.setting
         if place.startswith("cluster.") and value_at(found.settings, place.split(".")) not in (None, each):
-            found.left.append((whole, f"`{place}` is one for all, and another key gives it another value"))
+            given = value_at(found.settings, place.split("."))
+            first = next(key for key, setting in found.used if setting == place or setting.startswith(f"{place}."))
+            value = f" {name_of(given)}" if isinstance(given, str) else " another value"
+            found.left.append((whole, f"`{place}` is one for all, and {first} has given it{value}"))
             continue
         at = place.removesuffix(f".{ANY}").split(".")
         at += list(path[row.at.count(".") :]) if place.endswith(ANY) else []
@@ -240,13 +243,15 @@ def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -
     return [str(key) for key, each in value.items() if key in here and here[key] != each]
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
+    """Whether a value says nothing: none, an empty text or list, or a mapping of such alone."""
     if isinstance(value, Mapping):
-        return all(map(_is_empty, value.values()))
+        return all(map(is_empty, value.values()))
     return value is None or value in ("", [])
 
 
-def _words(row: Row, path: Path) -> str:
+def words_of(row: Row, path: Path) -> str:
+    """What a message says of a key that has a row."""
     if row.words or row.why:
         return row.words or row.why
     return f"it is `{row.setting.removesuffix(f'.{ANY}').replace('{}', path[1] if len(path) > 1 else 'NAME')}`"

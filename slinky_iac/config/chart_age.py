@@ -8,27 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.config.chart_release import SETS, of_subchart
+from slinky_iac.config.chart_release import of_subchart
 from slinky_iac.config.chart_table import ROWS
+from slinky_iac.config.chart_unread import BY_RELEASE, SETS
 from slinky_iac.releases import LINES
 
-_SOME: Final[Mapping[frozenset[int], str]] = {
-    frozenset({0}): """
-        slurmKeyRef jwtHs256KeyRef priorityClassName loginsets.*.sssdConf nodesets.*.useResourceLimits
-    """,
-    frozenset({0, 1}): "nodesets.*.taintKubeNodes",
-    frozenset({1, 2, 3}): """
-        slurmKey jwtKey jwksKeys priorityClass sssd loginsets.*.strategy nodesets.*.ordinalPadding nodesets.*.scalingMode
-        nodesets.*.ssh nodesets.*.workloadDisruptionProtection
-    """,
-    frozenset({2, 3}): """
-        nodesetDefaults loginsetDefaults controller.inplaceReconfigure extraObjects restapi.pdb vendor.google
-        nodesets.*.oversubscribeNode nodesets.*.pinToNode nodesets.*.pruneSlurmNodeRecords
-    """,
-    frozenset({3}): "controller.ha prologScriptRefs epilogScriptRefs",
-}
-_KEYS: Final = {key: lines for lines, keys in _SOME.items() for key in keys.split()}
-"""Keys that not all releases of the chart slurm have, and the minor numbers of those that do; ``*`` is any name."""
 _OF_BOTH: Final = frozenset(
     {"extraObjects", "fullnameOverride", "imagePullPolicy", "imagePullSecrets", "nameOverride", "namespaceOverride"}
     | {"priorityClassName", "global"}
@@ -39,14 +23,14 @@ _OF_SLURM: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SE
 
 def other_release(values: Mapping[str, Any], minor: int) -> str:
     """What to say where keys aren't of the release that values are read as; empty where all are. ``minor``: as 2 of 1.2."""
-    given = {key: lines for key, lines in _KEYS.items() if _has(values, key.split("."))}
+    given = {key: lines for key, lines in BY_RELEASE.items() if lines and _has(values, key.split("."))}
     strange = [key for key, lines in given.items() if minor not in lines]
     if not strange:
         return ""
-    keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't have {_them(strange)}"
+    keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't read {_them(strange)}"
     fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
     if not fitting:
-        return f"{keys}. No release of the chart has all keys of this file: look which of them it still reads"
+        return f"{keys}. No release of the chart reads all keys of this file"
     return (
         f"{keys}. They fit chart {' and '.join(fitting)}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a"
         f" partition all beside them). Remove the new file, and run this again with --chart-version {fitting[-1]}"

@@ -6,17 +6,17 @@ Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
+from slinky_iac.config.chart_unread import SETS, Unread, read_by
+from slinky_iac.config.chart_volumes import volumes
 from slinky_iac.config.others import of_others
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import name_of
 
-SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
-"""Keys of sets, and of what all sets of a kind have."""
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
 _IMPLIED: Final[Mapping[str, Any]] = {
     "accounting": {"enabled": False},
@@ -48,7 +48,6 @@ _OUTSIDE: Final = {"external", "externalConfig", "enabled"}
 
 
 _A_POD_A_NODE: Final = "daemonset"
-_MOUNT: Final = ("subPath", "mountPropagation")
 
 
 @dataclass
@@ -75,7 +74,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
         old = merged(old, {"nodesets": {"slinky": {"partition": {"enabled": True}}}})
     notes: list[str] = []
     left: list[tuple[str, str]] = []
-    own = _shaped(values, (), left)
+    unread = Unread()
+    own = read_by(_shaped(values, (), left), line[1], unread)
+    left += unread.left
     whole = merged(merged(_IMPLIED, old), own)
     whole = _named(whole, release, namespace, notes)
     for sets, defaults in SETS.items():
@@ -83,7 +84,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
         given = whole.get(sets) or {}
         if isinstance(given, Mapping):
             whole[sets] = {
-                n: each for n, found in given.items() if (each := _set(f"{sets}.{n}", common, found, notes, left))
+                n: each
+                for n, found in given.items()
+                if (each := _set(f"{sets}.{n}", common, found, notes, left, unread.meant))
             }
             if line < (1, 2):
                 notes += _unmade(sets, {name: given[name] for name in whole[sets]})
@@ -92,8 +95,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     _keys(whole, line, notes)
     _partitions(whole, notes)
     _written(whole, notes)
+    first = {"nodesets": whole.pop("nodesets", None)}  # of settings that are one for all, theirs count: their pods run jobs
     last = {"controller": whole.pop("controller", None)}  # of two partitions of one name the chart's own is the later line
-    taken = translate({**whole, **last})
+    taken = translate({**first, **whole, **last})
     taken.left[:0] = left
     taken.used = _said(taken.used, set(_places(own, ())))
     _classes(taken.settings)
@@ -105,7 +109,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
             "cluster.createNamespace: false, since the stack doesn't make these, which must be in the namespace before"
             f" `pulumi up`: {', '.join(found)}"
         )
-    notes += _wider(taken.used)
+    notes += _wider(taken.used, taken.settings)
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
     return Read(taken, [*notes, *taken.notes])
@@ -173,7 +177,7 @@ def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]
 
 
 def _set(
-    at: str, common: Mapping[str, Any], own: object, notes: list[str], left: list[tuple[str, str]]
+    at: str, common: Mapping[str, Any], own: object, notes: list[str], left: list[tuple[str, str]], meant: Collection[str]
 ) -> dict[str, Any] | None:
     """One NodeSet or login set with the defaults of all; None where it is switched off."""
     found = merged(common, own if isinstance(own, Mapping) else {})
@@ -183,35 +187,9 @@ def _set(
     if str(found.get("scalingMode")).lower() == _A_POD_A_NODE:
         found.pop("replicas", None)  # the chart doesn't read it then
     container = "slurmd" if at.startswith("nodesets") else "login"
-    return _volumes(at, found, container, left)
-
-
-def _volumes(at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]]) -> dict[str, Any]:
-    """Volumes of the pod and mounts of the container as entries of ``volumes``."""
-    pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
-    sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
-    mounts = _listed(inner.pop("volumeMounts", None))
-    made: list[dict[str, Any]] = []
-    for mount in mounts:
-        name, place = str(mount.get("name")), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
-        source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
-        more = sorted(mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT})
-        if more:
-            left.append((place, f"{', '.join(more)} of a mount can't be said here"))
-        elif not source:
-            left.append((place, f"podSpec.volumes has no volume {name}"))
-        else:
-            known = sum(each["source"] == source for each in made)
-            entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
-            entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
-            made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
-    mounted = {str(mount.get("name")) for mount in mounts}
-    left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)
-    return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
-
-
-def _listed(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+    kind, _, _ = at.partition(".")
+    misspelt = bool({f"{at}.{container}", f"{SETS[kind]}.{container}"} & set(meant))
+    return volumes(at, found, container, left, misspelt=misspelt)
 
 
 def _switched(whole: dict[str, Any], notes: list[str], left: list[tuple[str, str]]) -> None:
@@ -279,7 +257,7 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
         found = whole.get(key)
         given = dict(found) if isinstance(found, Mapping) else {}
         create = given.get("create", True) and not outside
-        ref = {"name": f"{name}-auth-{word}", "key": entry, **(given.pop("secretRef", None) or {})}
+        ref = {"name": f"{name}-auth-{word}", "key": entry, **_mapping(given.pop("secretRef", None))}
         if any(whole.get(each) for each in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
             pass
         elif create:
@@ -304,6 +282,10 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
             f" {secrets}, and `helm uninstall` {leaves}. To go on with them, set keys.source: existing and name them in"
             " slurmKeyFrom and jwtKeyFrom"
         )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 _JWT_ENTRIES: Final = {"jwths256": "jwt_hs256.key", "jwt": "jwt.key"}
@@ -369,13 +351,15 @@ _FOR_ALL: Final = {
 """Settings that are one for the cluster where the chart has a key for each part, and what each holds for."""
 
 
-def _wider(used: list[tuple[str, str]]) -> Iterator[str]:
+def _wider(used: list[tuple[str, str]], settings: Mapping[str, Any]) -> Iterator[str]:
     """What the chart says of some parts, and the settings of all; a key of the chart for all is no other value here."""
     for setting, all_ in _FOR_ALL.items():
         keys = dict.fromkeys(key for key, place in used if place == setting)
         if keys and all("." in key for key in keys):
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            yield f"{', '.join(list(keys)[:_NAMED])}{more}: here it is `{setting}`, one for {all_} of the cluster"
+            given = value_at(settings, setting.split("."))
+            value = f" ({name_of(given)})" if isinstance(given, str) else ""
+            yield f"{', '.join(list(keys)[:_NAMED])}{more}: here it is `{setting}`{value}, one for {all_} of the cluster"
 
 
 def _classes(settings: dict[str, Any]) -> None:

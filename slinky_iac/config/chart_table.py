@@ -9,7 +9,7 @@ Source: ``helm/slurm/values.yaml`` of slurm-operator 1.0 to 1.2 and of main in A
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.config import chart_conf as lines
@@ -37,6 +37,8 @@ class Row:
     """Why it has no setting."""
     words: str = ""
     """What to say of it where the path of the setting alone doesn't help."""
+    typed: bool = False
+    """Whether people type it in a stack's file, while the chart doesn't read it."""
 
 
 _IMAGE: Final = "ghcr.io/slinkyproject/"
@@ -71,19 +73,20 @@ def _pods(at: str, setting: str, *, volumes: bool = False) -> Iterator[Row]:
     pod = f"{setting}.pod"
     for word in ("annotations", "labels"):
         yield Row(f"{at}.metadata.{word}", f"{pod}.{word}", to.texts)
-        yield Row(f"{at}.{word}", f"{pod}.{word}", to.texts)
+        yield Row(f"{at}.{word}", f"{pod}.{word}", to.texts, typed=True)
     yield Row(f"{at}.metadata.{ANY}", why="of metadata only labels and annotations are settings")
     for place in (f"{at}.podSpec", f"{at}.pod", at):
+        typed = place != f"{at}.podSpec"
         direct = {} if place == f"{at}.pod" else {"nodeSelector": to.texts, "affinity": to.same, "tolerations": to.same}
         for word, take in {**direct, **({"hostNetwork": to.same} if direct else {})}.items():
-            yield Row(f"{place}.{word}", f"{pod}.{word}", take)
-        yield Row(f"{place}.priorityClassName", f"{pod}.priorityClass")
-        yield Row(f"{place}.terminationGracePeriodSeconds", f"{pod}.terminationGrace")
-        yield Row(f"{place}.dnsPolicy", take=_DNS, words=_NO_DNS)
-        yield Row(f"{place}.imagePullSecrets", "cluster.images.pullSecrets", to.secret_names)
-        yield Row(f"{place}.initContainers", f"{setting}.raw.pod.initContainers")
+            yield Row(f"{place}.{word}", f"{pod}.{word}", take, typed=typed)
+        yield Row(f"{place}.priorityClassName", f"{pod}.priorityClass", typed=typed)
+        yield Row(f"{place}.terminationGracePeriodSeconds", f"{pod}.terminationGrace", typed=typed)
+        yield Row(f"{place}.dnsPolicy", take=_DNS, words=_NO_DNS, typed=typed)
+        yield Row(f"{place}.imagePullSecrets", "cluster.images.pullSecrets", to.secret_names, typed=typed)
+        yield Row(f"{place}.initContainers", f"{setting}.raw.pod.initContainers", typed=typed)
     if volumes:
-        yield Row(f"{at}.volumes", f"{setting}.volumes")
+        yield Row(f"{at}.volumes", f"{setting}.volumes", typed=True)
         yield Row(f"{at}.podSpec.volumes", why=_VOLUME)
     yield Row(f"{at}.podSpec.{ANY}", f"{setting}.raw.pod.{ANY}")
 
@@ -177,7 +180,7 @@ def _nodesets() -> Iterator[Row]:
         take=to.only(allowed=(True,), why=_SWITCH),
     )
     for word in ("replicas", "count", "size"):
-        yield Row(f"{at}.{word}", f"{here}.replicas", to.number)
+        yield Row(f"{at}.{word}", f"{here}.replicas", to.number, typed=word != "replicas")
     yield Row(f"{at}.scalingMode", f"{here}.scalingMode", to.scaling_mode)
     yield Row(
         f"{at}.slurmd.resources",
@@ -186,28 +189,29 @@ def _nodesets() -> Iterator[Row]:
         words="requests equal limits here: `cpus`, `memory` and `extended`",
     )
     yield from _daemon(at, "slurmd", "slurmd", setting=f"{here}.image")
-    yield Row(f"{at}.image", f"{here}.image", to.image(f"{_IMAGE}slurmd"), words="an image is one text, repository:tag")
+    one = "an image is one text, repository:tag"
+    yield Row(f"{at}.image", f"{here}.image", to.image(f"{_IMAGE}slurmd"), words=one, typed=True)
     yield Row(f"{at}.slurmd.env", f"{here}.env", to.variables)
-    yield Row(f"{at}.env", f"{here}.env", to.variables)
+    yield Row(f"{at}.env", f"{here}.env", to.variables, typed=True)
     for word in ("limits", "requests"):
         yield Row(
             f"{at}.resources.{word}",
             f"{here}.resources",
             _of(word),
             words="requests equal limits here: `cpus`, `memory` and `extended`",
+            typed=True,
         )
     for word in ("cpu", "cpus", "resources.cpu"):
-        yield Row(f"{at}.{word}", f"{here}.resources.cpus", to.text)
+        yield Row(f"{at}.{word}", f"{here}.resources.cpus", to.text, typed=True)
     for word in ("memory", "mem", "resources.mem"):
-        yield Row(f"{at}.{word}", f"{here}.resources.memory", to.text)
+        yield Row(f"{at}.{word}", f"{here}.resources.memory", to.text, typed=True)
     for word in ("gpu", "gpus"):
-        yield Row(f"{at}.{word}", take=to.gpus, words="GPUs are `resources.extended` and `gres`")
-    yield Row(
-        f"{at}.resources.*/gpu", why="GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
-    )
+        yield Row(f"{at}.{word}", take=to.gpus, words="GPUs are `resources.extended` and `gres`", typed=True)
+    gpus = "GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
+    yield Row(f"{at}.resources.*/gpu", why=gpus, typed=True)
     yield Row(f"{at}.slurmd.securityContext.privileged", f"{here}.privileged")
     yield Row(f"{at}.slurmd.volumeMounts", why=_VOLUME)
-    yield Row(f"{at}.volumeMounts", why=_VOLUME)
+    yield Row(f"{at}.volumeMounts", why=_VOLUME, typed=True)
     yield Row(f"{at}.slurmd.{ANY}", f"{here}.raw.container.{ANY}")
     yield from _sidecar(at)
     yield Row(
@@ -215,9 +219,8 @@ def _nodesets() -> Iterator[Row]:
     )
     yield Row(f"{at}.extraConfMap", take=lines.of_node, words="it is `extraConf`, a mapping")
     for word, setting in (("Gres", "gres"), ("Features", "features"), ("Feature", "features")):
-        yield Row(
-            f"{at}.extraConf.{word}", f"{here}.{setting}", to.listed, words=f"it is `{setting}:` of the NodeSet, a list"
-        )
+        said = f"it is `{setting}:` of the NodeSet, a list"
+        yield Row(f"{at}.extraConf.{word}", f"{here}.{setting}", to.listed, words=said, typed=True)
     yield Row(f"{at}.partition.enabled", f"{here}.partition.enabled")
     yield Row(f"{at}.partition.config", f"{here}.partition.config", lines.words)
     yield Row(
@@ -225,7 +228,7 @@ def _nodesets() -> Iterator[Row]:
     )
     yield Row(f"{at}.ssh.enabled", f"{here}.ssh.enabled")
     yield Row(f"{at}.ssh.extraSshdConfig", f"{here}.ssh.extraSshdConfig")
-    yield Row(f"{at}.ssh.sssdConfRef", f"{here}.ssh.sssdConfFrom", to.reference)
+    yield Row(f"{at}.ssh.sssdConfRef", f"{here}.ssh.sssdConfFrom", to.reference, typed=True)
     rolling = "RollingUpdate replaces pods under running jobs; left at Gated, which drains them first"
     yield Row(f"{at}.updateStrategy.type", f"{here}.updateStrategy.type", _strategy(rolling))
     unavailable = "it is `updateStrategy.maxUnavailable`"
@@ -257,7 +260,7 @@ def _logins() -> Iterator[Row]:
     yield Row(f"{at}.rootSshAuthorizedKeys", f"{here}.rootAuthorizedKeys", words="it is `rootAuthorizedKeys`")
     yield Row(f"{at}.extraSshdConfig", f"{here}.extraSshdConfig")
     sssd = "a Secret with sssd.conf is named by `sssdConfFrom: {secret, key}`"
-    yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd)
+    yield Row(f"{at}.sssdConfRef", f"{here}.sssdConfFrom", to.reference, words=sssd, typed=True)
     yield Row(
         f"{at}.sssdConf",
         why=f"{_SSSD}. Or {sssd}",
@@ -268,8 +271,8 @@ def _logins() -> Iterator[Row]:
 def _cluster() -> Iterator[Row]:
     name = "the name is `cluster.name`"
     yield Row("clusterName", "cluster.name", words=name)
-    yield Row("cluster.clusterName", "cluster.name", words=name)
-    yield Row("cluster.version", "cluster.slurmVersion", to.text, words="it is `slurmVersion`")
+    yield Row("cluster.clusterName", "cluster.name", words=name, typed=True)
+    yield Row("cluster.version", "cluster.slurmVersion", to.text, words="it is `slurmVersion`", typed=True)
     yield Row("fullnameOverride", "cluster.resourceName")
     yield Row("nameOverride", why="names are made of `cluster.resourceName`")
     yield Row("namespaceOverride", "cluster.namespace")
@@ -298,9 +301,10 @@ def _cluster() -> Iterator[Row]:
     )
     yield Row(f"priorityClass.{ANY}", why="make the PriorityClass yourself: it belongs to all of Kubernetes")
     for place in ("", "controller.", "accounting.", "restapi."):
-        yield Row(f"{place}slurmKeyRef", take=to.key_ref("slurm"), words=_EXISTING)
+        yield Row(f"{place}slurmKeyRef", take=to.key_ref("slurm"), words=_EXISTING, typed=bool(place))
         for word in ("jwtHs256KeyRef", "jwtKeyRef"):
-            yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=_EXISTING)
+            typed = bool(place) or word == "jwtKeyRef"
+            yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=_EXISTING, typed=typed)
     for word, key in (("slurmKey", "slurm"), ("jwtKey", "jwt")):
         yield Row(
             f"{word}.create",
@@ -375,9 +379,10 @@ def _rows() -> Iterator[Row]:
     yield from _nodesets()
     yield from _pods("nodesets.*", "nodesets.{}", volumes=True)
     yield from _logins()
+    port = "the port is sshd's, 22, and can't be set; hosts and clients go by that one"
     for at in ("loginsets.*", "logins.*"):
-        yield from _service(at, "logins.{}", "the port is sshd's, 22, and can't be set; hosts and clients go by that one")
-        yield from _pods(at, "logins.{}", volumes=True)
+        rows = (*_service(at, "logins.{}", port), *_pods(at, "logins.{}", volumes=True))
+        yield from (replace(row, typed=row.typed or at == "logins.*") for row in rows)
 
 
 ROWS: Final = tuple(_rows())

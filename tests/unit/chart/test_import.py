@@ -200,7 +200,7 @@ loginsets:
   b:
     login: {env: [{name: C, value: y}], resources: {limits: {cpu: 2, memory: 8Gi}}}
     strategy: {type: Recreate}
-    sssdConfRef: {name: sssd}
+sssd: {secretRef: {name: sssd, key: sssd.conf}}
 restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
 accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: word}}}
 """

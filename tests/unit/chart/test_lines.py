@@ -120,7 +120,7 @@ def test_of_a_parameter_that_is_there_twice_the_last_one_counts_as_for_slurm() -
     assert settings["accounting"]["extraConf"] == {"DebugLevel": "debug", "ArchiveJobs": "no"}
     assert settings["nodesets"]["a"]["extraConf"] == {"Weight": "2"}
     assert [note.split(":")[0] for note in read.notes if "Slurm takes the last one" in note] == [
-        "accounting.extraConf", "nodesets.a.extraConf", "controller.extraConf",
+        "nodesets.a.extraConf", "accounting.extraConf", "controller.extraConf",
     ]  # fmt: skip
 
 

@@ -15,19 +15,20 @@ from tests.unit.chart.reading import found, taken
 @pytest.mark.parametrize(
     ("values", "key", "words"),
     [
-        ("loginsets: {a: {enabled: true, sssdConf: x}}", "loginsets.a.sssdConf", ("set `identity.sssd: {}`", "sidecar")),
+        ("loginsets: {a: {enabled: true, sssdConf: x}}", "loginsets.a.sssdConf 1.0", ("`identity.sssd: {}`", "sidecar")),
         ("sssd: {conf: x}\nloginsets: {a: {}}", "sssd.conf", ("set `identity.sssd: {}`", "sidecar")),
         ("loginsets: {a: {service: {port: 2222}}}", "loginsets.a.service.port", ("sshd's",)),
         ("controller: {service: {port: 1}}", "controller.service.port", ("Slurm's own",)),
-        ("epilogScriptRefs: [{name: a}]", "epilogScriptRefs", ("`controller.epilog`",)),
-        ("prologScriptRefs: [{name: a}]", "prologScriptRefs", ("`controller.prolog`",)),
-        ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs", ("can't be set",)),
+        ("epilogScriptRefs: [{name: a}]", "epilogScriptRefs 1.3", ("`controller.epilog`",)),
+        ("prologScriptRefs: [{name: a}]", "prologScriptRefs 1.3", ("`controller.prolog`",)),
+        ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs 1.3", ("can't be set",)),
         ("nodesets: {a: {ordinalPadding: 3}}", "nodesets.a.ordinalPadding", ("other names", "gpu-0", "gpu-000")),
     ],
 )
 def test_a_key_leads_to_the_setting_that_is_meant(values: str, key: str, words: tuple[str, ...]) -> None:
-    _, left = taken(values)
-    assert [word for word in words if word not in left[key]] == []
+    path, _, release = key.partition(" 1.")
+    _, left = taken(values, (1, int(release or 2)))
+    assert [word for word in words if word not in left[path]] == []
 
 
 def test_a_daemon_outside_has_no_pod_to_give_a_class() -> None:

@@ -1,0 +1,42 @@
+"""Volumes of the chart's pods, which have a mount in a container, as entries of ``volumes``. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_MOUNT: Final = ("subPath", "mountPropagation")
+
+
+def volumes(
+    at: str, found: dict[str, Any], container: str, left: list[tuple[str, str]], *, misspelt: bool
+) -> dict[str, Any]:
+    """Volumes of the pod and mounts of the container as entries of ``volumes``; what can't be one is added to ``left``.
+
+    ``misspelt``: the container is there under another word, and that alone is named.
+    """
+    pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
+    sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
+    mounts = _listed(inner.pop("volumeMounts", None))
+    made: list[dict[str, Any]] = []
+    for mount in mounts:
+        name, place = str(mount.get("name")), f"{at}.{container}.volumeMounts ({mount.get('mountPath')})"
+        source = {key: value for key, value in sources.get(name, {}).items() if key != "name"}
+        more = sorted(mount.keys() - {"name", "mountPath", "readOnly", *_MOUNT})
+        if more:
+            left.append((place, f"{', '.join(more)} of a mount can't be said here"))
+        elif not source:
+            left.append((place, f"podSpec.volumes has no volume {name}"))
+        else:
+            known = sum(each["source"] == source for each in made)
+            entry = {"name": f"{name}-{known + 1}" if known else name, "mountPath": mount.get("mountPath"), "source": source}
+            entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
+            made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
+    mounted = {str(mount.get("name")) for mount in mounts}
+    if not misspelt:
+        left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)
+    return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
+
+
+def _listed(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
