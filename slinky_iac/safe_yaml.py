@@ -16,15 +16,18 @@ import yaml
 
 DEEPEST: Final = 100
 """Brackets within brackets; no kubeconfig and no stack file has ten."""
+TAB: Final = "a tab indents here, YAML takes spaces"
+_INDENT: Final = re.compile(r"^ *\t", re.MULTILINE)
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 
 
 class NotYamlError(ValueError):
-    """The text isn't YAML, or nested deeper than any that a person writes. ``line``: where, from 1; 0: not known."""
+    """The text isn't YAML, or nested deeper than any that a person writes. ``line``: where, from 1; 0: not known. ``why``:
+    the reason, where it is known."""
 
-    def __init__(self, line: int = 0) -> None:
-        self.line = line
-        super().__init__(f"isn't YAML{f' at line {line}' if line else ''}")
+    def __init__(self, line: int = 0, why: str = "") -> None:
+        self.line, self.why = line, why
+        super().__init__(f"isn't YAML{f' at line {line}' if line else ''}{f': {why}' if why else ''}")
 
 
 class Loader(yaml.SafeLoader):
@@ -55,8 +58,15 @@ def read(text: str) -> object:
     try:
         return yaml.load(text, Loader)
     except Exception as error:  # see above
+        if tab := tab_in(text, getattr(error, "problem", None) or ""):
+            raise NotYamlError(text.count("\n", 0, tab.start()) + 1, TAB) from None
         mark = getattr(error, "problem_mark", None)
         raise NotYamlError(mark.line + 1 if mark is not None else 0) from None
+
+
+def tab_in(text: str, problem: str | None) -> re.Match[str] | None:
+    """The first tab that indents a line, where it is PyYAML's ``problem`` with a text; without a problem, wherever it is."""
+    return _INDENT.search(text) if problem is None or "\\t" in problem else None
 
 
 def require_shallow(text: str) -> None:

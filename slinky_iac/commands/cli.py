@@ -133,6 +133,7 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
         sys.stderr.write(no_package(prog, package))
         return 1
     arguments = top.parse_args(argv)
+    arguments.prog = prog
     code = 0
     try:
         if arguments.command == "schema":

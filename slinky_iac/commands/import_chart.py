@@ -11,15 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from slinky_iac import safe_yaml
 from slinky_iac.commands import output, whole_file
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
+from slinky_iac.config import operator_keys
 from slinky_iac.config.chart import as_yaml, merged
 from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, other_release
-from slinky_iac.config.chart_objects import values_in
+from slinky_iac.config.chart_objects import Given, given_in
 from slinky_iac.config.chart_release import Read, of_subchart, read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at
@@ -35,6 +34,7 @@ CODES = (
 )
 WIDTH: Final = 100
 _LINE: Final = re.compile(r"v?1\.(\d{1,3})")
+_DEFAULTS: Final = {"release": "slurm", "namespace": "slurm"}
 _VERSION: Final = str(Operator.model_fields["version"].default)
 _OPERATOR: Final = {
     ("certManager", "enabled"): ("webhook", "certManager"),
@@ -54,20 +54,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-f", "--values", dest="more", action="append", default=[], metavar="FILE", help=more)
     parser.add_argument("--operator", action="append", default=[], metavar="FILE", help="values of the chart slurm-operator")
     parser.add_argument("--out", required=True, metavar="FILE", help="Pulumi.STACK.yaml, which must not exist; - for stdout")
-    parser.add_argument("--release", default="slurm", help="name of the Helm release (default %(default)s)")
-    parser.add_argument("--namespace", default="slurm", help="its namespace (default %(default)s)")
-    version = "release of chart and operator, 1.1.2 or 1.1 (default %(default)s); 1.0 and 1.1 have other defaults than 1.2"
-    parser.add_argument("--chart-version", default=_VERSION, metavar="VERSION", help=version)
+    own = f"by default that of an object of Flux or Argo CD, else {_DEFAULTS['release']}"
+    parser.add_argument("--release", help=f"name of the Helm release; {own}")
+    parser.add_argument("--namespace", help=f"its namespace; {own}")
+    version = (
+        "release of chart and operator, 1.1.2 or 1.1; by default that of such an object or of the operator's image, else"
+    )
+    parser.add_argument(
+        "--chart-version", metavar="VERSION", help=f"{version} {_VERSION}; 1.0 and 1.1 have other defaults than 1.2"
+    )
     output.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, translate, judge, write. Raises :class:`ProjectError`; returns the exit code."""
-    version = release_of(arguments.chart_version)
-    values, below = of_subchart(layered([arguments.values, *arguments.more]))
+    files = [_given(each) for each in (arguments.values, *arguments.more)]
+    values, below = of_subchart(_laid(files))
     given = layered(arguments.operator)
     require_each_its_own(values, given)
-    found = read(values, release=arguments.release, namespace=arguments.namespace, line=(version.major, version.minor))
+    chosen, notes = decided(vars(arguments), files)
+    version, given, more = operator_release(given, chosen["chart-version"])
+    found = read(values, release=chosen["release"], namespace=chosen["namespace"], line=(version.major, version.minor))
+    found.notes[:0] = [*notes, *more]
+    unread: list[tuple[str, str]] = []
+    given = operator_keys.read_by(given, version, unread)
+    found.taken.left += [(f"--operator {key}", why) for key, why in unread]
     if below:
         found.notes.append(
             f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"
@@ -90,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         return code
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
-    print("\n".join(report(arguments.out, found, places, Paint(colour), width)), file=out)
+    prog = getattr(arguments, "prog", "slinky").replace("python ", "python3 ")  # Debian has no `python` beside it
+    print("\n".join(report(arguments.out, found, places, Paint(colour), width, prog)), file=out)
     return code
 
 
@@ -98,11 +110,76 @@ def release_of(text: str) -> OperatorVersion:
     """A release as 1.2.1 or v1.2.1, or a line of releases as 1.2, of which the newest is meant. Raises
     :class:`ProjectError`."""
     line = _LINE.fullmatch(text)
-    newest = LINES.get(int(line[1])) if line else None
+    if line and int(line[1]) not in LINES:
+        known = [f"1.{minor}" for minor in LINES]
+        raise ProjectError(
+            f"--chart-version: {text} isn't known; known are {', '.join(known[:-1])} and {known[-1]}, and a release of one"
+            f" of them, such as {_VERSION}. Nothing was written"
+        )
     try:
-        return OperatorVersion.parse(f"{text}.{newest.newest}" if newest else text)
+        return OperatorVersion.parse(f"{text}.{LINES[int(line[1])].newest}" if line else text)
     except ValueError as wrong:
         raise ProjectError(f"--chart-version: {wrong}. Nothing was written") from None
+
+
+def decided(flags: Mapping[str, Any], files: Sequence[Given]) -> tuple[dict[str, str], list[str]]:
+    """Release, namespace and chart version, by their arguments' names, and what to say of them: a flag counts before what an
+    object of Flux or Argo CD says, and this before the default. A version that is given by neither is empty."""
+    found, notes = dict[str, str](), list[str]()
+    objects = [each for each in files if each.kind]
+    for word in ("release", "namespace", "chart-version"):
+        flag = flags.get(word.replace("-", "_"))
+        own = next(((each.said[word], each.kind) for each in reversed(objects) if word in each.said), None)
+        why = next(((dict(each.unsure)[word], each.kind) for each in reversed(objects) if word in dict(each.unsure)), None)
+        if own and flag is None:
+            notes.append(f"--{word}: {name_of(own[0])}, as the {own[1]} says")
+        elif own and _differ(word, str(flag), own[0]):
+            notes.append(
+                f"--{word} {name_of(str(flag))} counts, while the {own[1]} says {name_of(own[0])}: look which is right"
+            )
+        elif why and flag is None:
+            default = _DEFAULTS.get(word, _VERSION)
+            notes.append(f"--{word}: the {why[1]}'s isn't taken ({why[0]}), so it is {default}: give it where that is wrong")
+        found[word] = str(flag or (own[0] if own else _DEFAULTS.get(word, "")))
+    return found, notes
+
+
+def _differ(word: str, flag: str, own: str) -> bool:
+    if word == "chart-version":
+        return release_of(flag) != release_of(own) and not (_LINE.fullmatch(flag) and own.removeprefix("v").startswith(flag))
+    return flag != own
+
+
+def operator_release(values: Mapping[str, Any], version: str) -> tuple[OperatorVersion, dict[str, Any], list[str]]:
+    """The operator's release, its chart's values, and what to say. An image's tag that is a release of the same line, or of
+    any where no ``version`` is known, is the release that runs."""
+    named = release_of(version or _VERSION)
+    tag = value_at(values, ("operator", "image", "tag"))
+    rest = merged({}, values)
+    if not isinstance(tag, str | float) or not tag:
+        return named, rest, []
+    at = "--operator operator.image.tag"
+    try:
+        runs = OperatorVersion.parse(str(tag))
+    except ValueError:
+        said = f"isn't a release of slurm-operator: set operator.version (now {named}) to the one that the image was made of"
+        return named, rest, [f"{at}: {name_of(str(tag))} {said}"]
+    if version and runs.minor != named.minor:
+        said = f"is of another line than chart {named}: operator.version is the chart's, and the image runs. Make them one"
+        return named, rest, [f"{at}: {runs} {said}"]
+    told = [] if runs == named else [f"{at}: operator.version is {runs}, which the tag names, and not {named}"]
+    for part in ("operator", "webhook"):
+        if value_at(rest, (part, "image", "tag")) == tag:
+            rest = _without(rest, (part, "image", "tag"))
+    return runs, rest, told
+
+
+def _without(values: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Values without the one at a path, and without the mappings that are empty then."""
+    first, *below = path
+    rest = {key: each for key, each in values.items() if key != first}
+    kept = _without(values[first], below) if below else {}
+    return {key: kept if key == first else each for key, each in values.items() if key in rest or kept}
 
 
 def require_each_its_own(values: Mapping[str, Any], operator: Mapping[str, Any]) -> None:
@@ -125,33 +202,37 @@ def layered(files: Sequence[str]) -> dict[str, Any]:
 
     Raises :class:`ProjectError` where one can't be read.
     """
+    return _laid([_given(file) for file in files])
+
+
+def _laid(files: Sequence[Given]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
-    for file in files:
-        whole = merged(whole, _values(file))
+    for each in files:
+        whole = merged(whole, each.values)
     return whole
 
 
-def _values(file: str) -> Mapping[str, Any]:
+def _given(file: str) -> Given:
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = (error.strerror or "").lower() if isinstance(error, OSError) else "isn't UTF-8"
         raise ProjectError(f"{file} can't be read: {why}. Nothing was written") from None
     try:
-        safe_yaml.require_shallow(text)
-        found = yaml.load(text, safe_yaml.Loader)
-    except Exception as wrong:  # a tag raises whatever it likes, with what it found in it
-        mark = getattr(wrong, "problem_mark", None)
-        where = f"{file}:{mark.line + 1}" if mark is not None else file
+        found = safe_yaml.read(text)
+    except safe_yaml.NotYamlError as wrong:
+        if wrong.why:
+            raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None
+        where = f"{file}:{wrong.line}" if wrong.line else file
         raise ProjectError(f"{where}: this is no YAML document of values. Nothing was written") from None
     if found is None:
-        return {}
+        return Given({})
     if not isinstance(found, dict):
         raise ProjectError(f"{file}: values are a mapping of keys. Nothing was written")
     if "config" in found and any(str(key).startswith("slinky-iac:") for key in found.get("config") or ()):
         raise ProjectError(f"{file}: this is a stack's file already: `slinky check {file}` judges it. Nothing was written")
     try:
-        return values_in(found)
+        return given_in(found)
     except ValueError as wrong:
         raise ProjectError(f"{file}: {wrong}. Nothing was written") from None
 
@@ -198,12 +279,18 @@ def write(out: str, text: str) -> None:
         raise ProjectError(
             f"{out} exists, and may be somebody's work. Nothing was written: name another file, or move it"
         ) from None
+    except FileNotFoundError:
+        raise ProjectError(
+            f"{out} can't be written: the folder {Path(out).parent} isn't there. Nothing was written"
+        ) from None
     except OSError as error:
-        raise ProjectError(f"{out} can't be written: {(error.strerror or '').lower()}") from None
+        raise ProjectError(f"{out} can't be written: {(error.strerror or '').lower()}. Nothing was written") from None
 
 
-def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int) -> list[str]:
-    """What was carried over, what wasn't and why, and what to do next."""
+def report(
+    out: str, found: Read, places: Sequence[Place], paint: Paint, width: int, prog: str = "slinky"
+) -> list[str]:
+    """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called."""
     used, left = found.taken.used, found.taken.left
     lines = [f"{out}: {_keys(len({key for key, _ in used}))} settings, {len(left)} left out"]
     for note in found.notes:
@@ -214,14 +301,17 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
             lines += wrapped(f"{path}: {why}", width, "  ")
     lines += ["", *as_text(Path(out), places, paint, width)]
     stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
+    wrong = any(place.finding.level is Level.ERROR for place in places)
+    file = out if out != "-" else f"Pulumi.{stack}.yaml"
     lines += [
         "",
         "Next:",
-        "  slinky docs chart 'A cluster that runs'",
-        *wrapped("Where the release runs, `slinky adopt` takes it over, and writes this file itself.", width, "    "),
-        f"  slinky check {out}",
+        *([f"  correct the errors above in {file}"] if wrong else []),
+        f"  {prog} docs chart 'A cluster that runs'",
+        *wrapped(f"Where the release runs, `{prog} adopt` takes it over, and writes this file itself.", width, "    "),
+        f"  {prog} check {file}",
         f"  pulumi stack init {stack}",
-        "  slinky preflight",
+        f"  {prog} preflight",
         "  pulumi preview",
     ]
     return lines

@@ -21,7 +21,6 @@ from slinky_iac.config.shown import name_of, place, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import StateError
 
-_TAB: Final = re.compile(r"^ *\t", re.MULTILINE)
 _QUOTED: Final = re.compile(r"'([^']*)'")
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
@@ -86,19 +85,19 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
 
 
 def _parsed(text: str, project: str) -> StackFile:
-    tab = _TAB.search(text)
     try:
         safe_yaml.require_shallow(text)
         root = yaml.compose(text, safe_yaml.Loader)
         whole = yaml.load(text, safe_yaml.Loader)
     except yaml.MarkedYAMLError as wrong:
-        if tab is not None and wrong.problem and "\\t" in wrong.problem:
+        if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)
         mark = wrong.problem_mark or wrong.context_mark
         where = f"column {mark.column + 1}: " if mark else ""
         problem = _QUOTED.sub(lambda found: shown(found[1]), wrong.problem or wrong.context or "")
         return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
+        tab = safe_yaml.tab_in(text, None)
         return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), "this is no YAML, or nested too deeply")
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
@@ -142,7 +141,7 @@ def _unindented(root: yaml.Node | None) -> list[yaml.Node]:
 
 def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
     line = text.count("\n", 0, tab.start()) + 1
-    return _unread(line, f"column {tab.end() - tab.start()}: a tab can't indent YAML; use spaces")
+    return _unread(line, f"column {tab.end() - tab.start()}: {safe_yaml.TAB}")
 
 
 def _unread(line: int, message: str) -> StackFile:

@@ -207,5 +207,5 @@ def test_a_release_that_runs_is_led_to_adopt_first(tmp_path: Path, capsys: pytes
         file.write_text(text)
         cli.main(["import-chart", str(file), "--out", str(out)])
         _, after = capsys.readouterr().out.split("Next:\n")
-        assert after.splitlines()[0] == "  slinky docs chart 'A cluster that runs'"
-        assert "`slinky adopt` takes it over" in after
+        assert after.splitlines()[0] == "  python3 -m slinky_iac docs chart 'A cluster that runs'"
+        assert "`python3 -m slinky_iac adopt` takes it over" in " ".join(after.split())

@@ -185,7 +185,7 @@ def test_a_project_of_another_name_is_noticed_with_the_prefix_of_every_command()
 
 def test_a_tab_is_named_with_its_line() -> None:
     (place,) = places(nodeset("replicas: 1").replace("      replicas", "\t  replicas"))
-    assert (place.line, place.finding.message) == (8, "column 1: a tab can't indent YAML; use spaces")
+    assert (place.line, place.finding.message) == (8, "column 1: a tab indents here, YAML takes spaces")
 
 
 def test_what_was_typed_is_in_what_is_to_be_pasted() -> None:
