@@ -287,9 +287,7 @@ def write(out: str, text: str) -> None:
         raise ProjectError(f"{out} can't be written: {(error.strerror or '').lower()}. Nothing was written") from None
 
 
-def report(
-    out: str, found: Read, places: Sequence[Place], paint: Paint, width: int, prog: str = "slinky"
-) -> list[str]:
+def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int, prog: str = "slinky") -> list[str]:
     """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called."""
     used, left = found.taken.used, found.taken.left
     lines = [f"{out}: {_keys(len({key for key, _ in used}))} settings, {len(left)} left out"]

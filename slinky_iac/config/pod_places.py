@@ -21,8 +21,8 @@ _INSIDE: Final = (
 )
 """Places in them by which slurm.conf, keys, users, programs or what a daemon loads is another."""
 _VOLUMES: Final = re.compile(r"(?:slurm|slinky|sssd)-.*|statesave.*|authsocket|sackd.*|munge.*")
-_RUNS_CODE: Final = re.compile(
-    r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM_CONF\w*|SLURMRESTD_\w+|SLURM_JWT|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
+_RUNS_CODE: Final = re.compile(  # of slurmrestd's variables only levels of its log and forms of its answers are free
+    r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM_CONF\w*|SLURMRESTD_(?!(?:DEBUG(?:_STDERR|_SYSLOG)?|JSON|YAML)$)\w+|SLURM_JWT|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN",
     re.IGNORECASE,
 )

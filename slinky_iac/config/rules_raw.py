@@ -157,18 +157,21 @@ def _variables(part: _Part, path: str) -> Iterator[Finding]:
 def _arguments(part: _Part, path: str) -> Iterator[Finding]:
     known = _ARGUMENTS.get(part.section, {})
     given = part.raw.container.get("args")
-    words: Iterator[object] = iter(given if isinstance(given, list) else ())
-    for word in words:
-        option, equals, _ = str(word).partition("=")
-        if option in known:
-            if known[option] and not equals:
-                next(words, None)
+    words = [str(each) for each in given] if isinstance(given, list) else []
+    is_value = False
+    for number, word in enumerate(words):
+        option, equals, _ = word.partition("=")
+        if is_value:
+            is_value = False
+        elif option in known:
+            is_value = known[option] and not equals
         elif not (known and re.fullmatch("-v+", option)):
             takes = ", ".join(["-v", *known]) if known else "none"
             yield at(path).error(
                 f"has {name_of(option)}, which isn't taken here: it takes {takes}; with others a daemon"
                 " would be another node, read other files, or forget jobs. Remove it"
             )
+            is_value = option.startswith("-") and not equals and not "".join(words[number + 1 : number + 2]).startswith("-")
 
 
 def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:

@@ -40,6 +40,8 @@ SCRIPT_ENDINGS: Final = frozenset({"", ".bash", ".pl", ".py", ".sh"})
 _PASSED_OVER: Final = frozenset({"reconfigflags"})
 """Parameters of which slurmctld 26.05.5 reports an unknown word in its log and starts (run), against its own manual."""
 OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
+_TRUE: Final = frozenset({"1", "true", "up", "yes"})
+"""Values that Slurm reads as true (``s_p_handle_boolean``)."""
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
 
@@ -146,6 +148,27 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
+def _default(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Of several lines with Default=YES slurmctld keeps the last one (``_build_single_partitionline_info``)."""
+    own = {name: f"nodesets.{name}.partition.config" for name, each in config.nodesets.items() if each.partition.enabled}
+    if config.slurmctld.pods:  # the operator sorts its lines (``buildNodeSetConf``); these are before extraConf's
+        own = dict(sorted(own.items()))
+    lines = own | {name: f"partitions.{name}.config" for name in config.partitions}
+    parameters = partition_parameters(config)
+    found = [
+        (name, f"{path}.{key}")
+        for name, path in lines.items()
+        for key, value in parameters[path].items()
+        if key.lower() == "default" and value.lower() in _TRUE
+    ]
+    for name, path in found[:-1]:
+        yield at(path).warning(
+            f"has no effect: of several partitions with Default=YES slurmctld keeps the one whose line is the last, here"
+            f" {name_of(found[-1][0])}. Remove it from {name_of(name)}, or from the other one",
+            id="default-partition-twice",
+        )
+
+
 def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values that slurmctld can't read: it refuses its whole file, and ends where it is just starting."""
     lines = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
@@ -192,6 +215,7 @@ def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 RULES = (
     _node_parameters,
     _partitions,
+    _default,
     _words,
     _refused,
 )

@@ -364,3 +364,18 @@ TOLD = [
         {"nodesets": {"gpu": {"replicas": 250}}},
     ),
 ]
+YES = {"config": {"Default": "YES"}}
+TOLD += [
+    Case(
+        f"two partitions with Default=YES, of which the last line's is kept: {what}",
+        minimal(nodesets={"gpu": GPU | {"partition": YES}, "cpu": GPU | {"partition": YES}}, **more),
+        "warning",
+        f"nodesets.{lost}.partition.config.Default",
+        (f"the last, here {kept}",),
+        {"nodesets": {lost: {"partition": {"config": {"Default": "NO"}}}}, "partitions": {}},
+    )
+    for what, lost, kept, more in (
+        ("the operator sorts NodeSets by name", "cpu", "gpu", {}),
+        ("partitions of several NodeSets come after", "gpu", "all", {"partitions": {"all": {"nodesets": ["ALL"], **YES}}}),
+    )
+]
