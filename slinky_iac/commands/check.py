@@ -215,10 +215,14 @@ def as_text(
             yield first.replace(f": {level}:", f": {paint(level, _SHADES[each.level])}:", 1)
             yield from rest
         yield ""
-    if pasted := mend.block(sections or {}, places):
-        both = "Below `config:`, in place of what these sections have now (… is a value of yours that isn't shown):"
-        yield from _wrapped(both, width, paint, "bold")
+    pasted, lost = mend.block(sections or {}, places)
+    if pasted:
+        yield from _wrapped("Below `config:`, in place of what the file has of these now:", width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
+        yield ""
+    if lost:
+        said = "No YAML is shown, since a value in it may be secret. `--fix` keeps the value"
+        yield from _wrapped(f"{', '.join(lost)}: {said}", width)
         yield ""
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):

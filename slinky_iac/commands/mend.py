@@ -20,6 +20,8 @@ from slinky_iac.config.stack_file import Place, parse
 
 ROUNDS: Final = 5
 """A setting at its place can show what else is wrong with it."""
+_BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
+"""Sections that have one part for each name of the user's."""
 _SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s#].*?)(:\s+))?(\S.*)$")
 Judge = Callable[[str, str], Sequence[Place]]
 
@@ -58,20 +60,35 @@ def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     return found | {name: _with(there[name], more[name]) for name in both}
 
 
-def block(now: Mapping[str, object], places: Sequence[Place]) -> str:
-    """YAML to paste below ``config:``: each section once and whole, with what the file has and what was found; without what
-    may not be shown. Empty where there is none."""
+def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list[str]]:
+    """YAML to paste below ``config:``: each section once and whole, of NodeSets and other parts by name those alone that
+    change, with what the file has and what was found; empty where there is none. And the paths of what is left out of it,
+    since it has a value that may not be shown: to paste it would change the value."""
     findings = [place.finding for place in places if not place.finding.reason]
     changed = {name for each in findings if each.instead is not None for name in (each.path.split(".")[0], *each.instead)}
     new = sections(now, findings)
-    whole: dict[str, Any] = {name: masked(new[name], name) for name in new if name in changed}
+    whole: dict[str, Any] = {name: new[name] for name in new if name in changed}
     for each in findings:
         if each.paste and each.instead is None:
             pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(each.paste).items()}
             for name, value in pasted.items():
-                have = whole.get(name, masked(now.get(name), name) if isinstance(now.get(name), Mapping) else {})
+                have = whole.get(name, now.get(name) if isinstance(now.get(name), Mapping) else {})
                 whole[name] = merged(have, value) if isinstance(value, Mapping) else value
-    return as_yaml(whole) if whole else ""
+    shown: dict[str, Any] = {}
+    lost: list[str] = []
+    for name, value in whole.items():
+        parts = _changed_parts(now.get(name), value) if name in _BY_NAME and isinstance(value, Mapping) else {"": value}
+        kept = {part: each for part, each in parts.items() if masked(each, part or name) == each and name_of(part) == part}
+        lost += [f"{name}.{name_of(part)}" if part else name for part in parts if part not in kept]
+        if kept:
+            shown[name] = kept if "" not in parts else value
+    return (as_yaml(shown) if shown else ""), lost
+
+
+def _changed_parts(now: object, new: Mapping[str, Any]) -> dict[str, Any]:
+    """Parts by name that aren't as the file has them; all of them where none is, since one was taken away then."""
+    before = now if isinstance(now, Mapping) else {}
+    return {part: each for part, each in new.items() if part not in before or before[part] != each} or dict(new)
 
 
 def difference(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:

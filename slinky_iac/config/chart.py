@@ -3,6 +3,7 @@ typed into a stack's file (`slinky check`). Pure; both by the table of :mod:`.ch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,12 +11,13 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac.config.chart_table import ANY, ROWS, Row
-from slinky_iac.config.chart_values import SAME, Left, Several, named
+from slinky_iac.config.chart_values import NAME, SAME, Left, Several, named
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.shown import hidden, name_of
+from slinky_iac.config.shown import hidden, may_be_secret, name_of
 from slinky_iac.config.stack import PROJECT
 
 Path = tuple[str, ...]
+_IMAGE: Final = re.compile(r"[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[a-z0-9._-]+)+(?::[A-Za-z0-9._-]+)?(?:@sha256:[0-9a-f]{64})?")
 UNKNOWN: Final = "isn't a key of Slinky's chart 1.0 to 1.3"
 NO_MAPPING: Final = "is a mapping in the chart, and isn't one here"
 _THERE: Final = "with cluster.createNamespace false, since the Secret's namespace is there already"
@@ -124,12 +126,25 @@ def as_yaml(settings: Mapping[str, Any]) -> str:
 def masked(value: Any, key: str = "") -> Any:  # noqa: ANN401
     """A value without what a message must not show: it may be a key that stands where it shouldn't."""
     if isinstance(value, Mapping):
-        return {name if name_of(str(name)) == str(name) else MASK: masked(inner, str(name)) for name, inner in value.items()}
+        label = "operator" in value or "effect" in value  # of a toleration or an expression: its key is a label's name
+        return {
+            name if name_of(str(name)) == str(name) else MASK: masked(
+                inner, "label" if label and name == "key" else str(name)
+            )
+            for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
         return [masked(inner, key) for inner in value]
+    if key == "image" and isinstance(value, str) and _IMAGE.fullmatch(value) and not any(map(may_be_secret, _named(value))):
+        return value
     if isinstance(value, str) and (hidden(key) or name_of(value) != value):
         return "NAME" if hidden(key) else MASK
     return value
+
+
+def _named(image: str) -> list[str]:
+    """Parts of an image's name, without its digest, which is public."""
+    return re.split("[/:]", image.partition("@")[0])
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,7 +222,7 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     try:
         taken = row.take(value)
     except Left as why:
-        found.left.append((".".join(path), str(why)))
+        found.left.append((".".join(path), _of_set(str(why), path)))
         return
     several = taken if isinstance(taken, Several) else Several({SAME: taken})
     whole = ".".join(path)
@@ -253,8 +268,12 @@ def is_empty(value: object) -> bool:
 def words_of(row: Row, path: Path) -> str:
     """What a message says of a key that has a row."""
     if row.words or row.why:
-        return row.words or row.why
+        return _of_set(row.words or row.why, path)
     return f"it is `{row.setting.removesuffix(f'.{ANY}').replace('{}', path[1] if len(path) > 1 else 'NAME')}`"
+
+
+def _of_set(words: str, path: Path) -> str:
+    return words.replace(NAME, path[1] if len(path) > 1 else "NAME")
 
 
 _LEVELS: Final = {

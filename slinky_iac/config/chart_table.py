@@ -48,8 +48,10 @@ _ANNOTATED: Final = (
     "Secrets that the stack makes are protected without one. A Secret of the chart with helm.sh/resource-policy: keep is"
     " still there after `helm uninstall`: to go on with its key, set `keys.source: existing` and name it"
 )
-_UNPADDED: Final = (
-    "numbers in node names have no leading zeros here, so nodes get other names: gpu-0 in the place of gpu-000"
+_UNPADDED: Final = f"numbers in node names have no leading zeros here: {to.NAME}-0. {to.ADOPTED}"
+_TAINTS: Final = (
+    "the stack taints no node, so other pods can be scheduled there. Give the Kubernetes nodes a taint yourself,"
+    " `kubectl taint nodes NODE KEY=VALUE:NoSchedule`, and then the NodeSet `pod.tolerations` of it"
 )
 _SSSD: Final = (
     "it may hold a password: set `identity.sssd: {}`, and pulumi config set --secret slinky-iac:sssdConf < sssd.conf. Then"
@@ -236,13 +238,13 @@ def _nodesets() -> Iterator[Row]:
         f"{at}.updateStrategy.rollingUpdate.maxUnavailable", f"{here}.updateStrategy.maxUnavailable", words=unavailable
     )
     yield Row(f"{at}.updateStrategy.{ANY}", why="a scheduled update can't be set: `pulumi up` replaces pods when it runs")
+    yield Row(f"{at}.ordinalPadding", take=to.padding, words=_UNPADDED)
     for word, default, why in (
         ("pinToNode", False, "pods can't be pinned to Kubernetes nodes by the NodeSet"),
         ("workloadDisruptionProtection", True, "busy pods keep their PodDisruptionBudget in any case"),
         ("pruneSlurmNodeRecords", "Never", "the gate removes the records of nodes that it has drained"),
-        ("ordinalPadding", 0, _UNPADDED),
         ("oversubscribeNode", False, "one pod of a NodeSet runs on a Kubernetes node"),
-        ("taintKubeNodes", False, "taints are the Kubernetes nodes' own; pods tolerate them by `pod.tolerations`"),
+        ("taintKubeNodes", False, _TAINTS),
         ("useResourceLimits", True, "is always so here, since requests equal limits; remove the line"),
     ):
         yield Row(f"{at}.{word}", take=to.only(allowed=(default,), why=why), words=why)
@@ -343,6 +345,7 @@ def _cluster() -> Iterator[Row]:
         "vendor.nvidia.dcgm.enabled",
         take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),
     )
+    yield Row("vendor.nvidia.dcgm.scriptPriority", take=to.script_number)
     for word in ("vendor.nvidia.dcgm", "vendor"):
         yield Row(
             f"{word}.{ANY}", why="what the chart makes for a vendor can't be made: say it in `nodesets`, as volumes and env"

@@ -14,6 +14,10 @@ _RELEASE: Final = re.compile(r"\d\d\.\d\d(?=-|$)")
 """What tags of Slinky's images begin with: 25.11-ubuntu24.04."""
 Take = Callable[[Any], object]
 _WHOLE: Final = re.compile(r"[0-9]+")
+NAME: Final = "{name}"
+"""In what is said of a key of a set: the set's name."""
+ADOPTED: Final = "A release that runs keeps its names with `slinky adopt`"
+_MOST_DIGITS: Final = 10
 SAME: Final = ""
 """The place of a setting that is the row's own."""
 
@@ -228,6 +232,26 @@ def scaling_mode(value: object) -> object:
     if str(value).lower() not in known:
         raise Left("it is StatefulSet or DaemonSet")
     return known[str(value).lower()]
+
+
+def padding(value: object) -> object:
+    """Zeros before the numbers in names of nodes."""
+    if value in (0, "0"):
+        return Several()
+    digits = value if isinstance(value, int) and 0 < value < _MOST_DIGITS else 3
+    raise Left(
+        f"numbers in node names have no leading zeros here, so nodes get other names: {NAME}-0 in the place of"
+        f" {NAME}-{'0' * digits}. {ADOPTED}"
+    )
+
+
+def script_number(value: object) -> object:
+    """The number in the names of the scripts that the chart makes for DCGM."""
+    number = name_of(str(value))
+    raise Left(
+        "it is the number in the names of DCGM's scripts, of which a lower one runs first: say it in the names of yours,"
+        f" `controller.prolog: {{prolog-{number}-dcgm.sh: …}}` and `controller.epilog: {{epilog-{number}-dcgm.sh: …}}`"
+    )
 
 
 def named(value: object) -> object:

@@ -37,8 +37,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "daemonset-operator-1-1-0": "A NodeSet in DaemonSet mode has slurm-operator 1.1.0. What that operator drains itself,"
     " because somebody took a label from a Kubernetes node, it returns in the same moment, and never deletes. Upgrade to"
     " 1.1.1 or newer; acknowledge it if labels and taints of these nodes don't change while jobs run.",
-    "default-partition-twice": "Several partitions have `Default=YES`, of which slurmctld keeps one: that of the last line in"
-    " slurm.conf. Remove the others.",
+    "default-partition-twice": "Several partitions have `Default=YES`, and slurmctld keeps the one whose line is the last in"
+    " slurm.conf. Remove it from the others.",
     "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
     "gpus-without-gres-conf": "Nodes have GPUs, and slurmctld in Kubernetes has no gres.conf: slurmd finds none. This"

@@ -22,7 +22,18 @@ from tests.unit.chart.reading import found, taken
         ("epilogScriptRefs: [{name: a}]", "epilogScriptRefs 1.3", ("`controller.epilog`",)),
         ("prologScriptRefs: [{name: a}]", "prologScriptRefs 1.3", ("`controller.prolog`",)),
         ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs 1.3", ("can't be set",)),
-        ("nodesets: {a: {ordinalPadding: 3}}", "nodesets.a.ordinalPadding", ("other names", "gpu-0", "gpu-000")),
+        (
+            "nodesets: {h100: {ordinalPadding: 3}}",
+            "nodesets.h100.ordinalPadding",
+            ("h100-0 ", "h100-000.", "`slinky adopt`"),
+        ),
+        ("nodesets: {h100: {ordinalPadding: 2}}", "nodesets.h100.ordinalPadding", (" h100-00.",)),
+        ("nodesets: {a: {taintKubeNodes: true}}", "nodesets.a.taintKubeNodes 1.1", ("other pods", "`kubectl taint nodes")),
+        (
+            "vendor: {nvidia: {dcgm: {enabled: true, scriptPriority: '42'}}}",
+            "vendor.nvidia.dcgm.scriptPriority",
+            ("prolog-42-dcgm.sh", "epilog-42-"),
+        ),
     ],
 )
 def test_a_key_leads_to_the_setting_that_is_meant(values: str, key: str, words: tuple[str, ...]) -> None:

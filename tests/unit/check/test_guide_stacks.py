@@ -9,6 +9,7 @@ import pytest
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.mend import block, difference, mended
+from slinky_iac.config.chart import masked
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.stack_file import parse
@@ -111,12 +112,43 @@ def test_what_was_typed_is_kept() -> None:
 
 def test_what_is_to_be_pasted_has_each_section_once_and_the_file_s_own_values() -> None:
     file = parse(BOTH_OUTSIDE)
-    pasted = block(file.sections, judge(BOTH_OUTSIDE)[1])
+    pasted, lost = block(file.sections, judge(BOTH_OUTSIDE)[1])
     found = read_yaml(pasted)
-    assert sorted(found) == [f"slinky-iac:{name}" for name in ("accounting", "cluster", "controller", "keys")]
+    assert sorted(found) == [f"slinky-iac:{name}" for name in ("accounting", "cluster", "controller")]
+    assert lost == ["keys"], "names of Secrets aren't shown, and to paste another one would change the value"
     assert found["slinky-iac:cluster"] == {"name": "atlas", "slurmVersion": "26.05", "createNamespace": False}
     assert found["slinky-iac:controller"] == {"external": {"host": "ctl.example.net", "port": 6817}}
     assert "slurm-auth" not in pasted, "names of Secrets aren't shown"
+
+
+SEVERAL = """
+config:
+  slinky-iac:cluster: {name: atlas, slurmVersion: "26.05"}
+  slinky-iac:nodesets:
+    a: {replicas: 1}
+    b:
+      replcas: 2
+      image: registry.example.org/slinkyproject/slurmd:26.05-ubuntu26.04
+      pod: {tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]}
+    c: {count: 2, env: {SITE: "a value of which nobody can say whether it is a password"}}
+"""
+
+
+def test_of_nodesets_those_with_an_error_are_shown_and_none_whose_values_would_be_others() -> None:
+    file = parse(SEVERAL)
+    pasted, lost = block(file.sections, judge(SEVERAL)[1])
+    b = read_yaml(SEVERAL)["config"]["slinky-iac:nodesets"]["b"]
+    b["replicas"] = b.pop("replcas")
+    assert read_yaml(pasted) == {"slinky-iac:nodesets": {"b": b}}
+    assert lost == ["nodesets.c"]
+
+
+def test_an_image_that_holds_a_key_is_no_image() -> None:
+    key = "0f3a" * 16
+    for image in (f"r.example.org/{key}:1", f"r.example.org/a:{key}", key):
+        assert key not in str(masked({"image": image}))
+    digest = f"r.example.org/a/slurmd@sha256:{key}"
+    assert masked({"image": digest}) == {"image": digest}
 
 
 def test_sections_that_need_nothing_keep_their_text_and_a_comment_stays_with_its_section() -> None:
