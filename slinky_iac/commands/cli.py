@@ -120,19 +120,27 @@ def _listed(first: str, prog: str) -> int | None:
     return None
 
 
+def _lacking(missing: ModuleNotFoundError, prog: str) -> int:
+    """Say which package this Python lacks; one of this program's own is a fault, and raised again."""
+    package = (missing.name or "").partition(".")[0]
+    if package in ("", "slinky_iac"):
+        raise missing
+    sys.stderr.write(no_package(prog, package))
+    return 1
+
+
 def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
     if (known := _listed(argv[0] if argv else "", prog)) is not None:
         return known
     try:
-        top = parser(prog, argv[:1])
+        return _carried_out(argv, prog)
     except ModuleNotFoundError as missing:
-        package = (missing.name or "").partition(".")[0]
-        if package in ("", "slinky_iac"):
-            raise
-        sys.stderr.write(no_package(prog, package))
-        return 1
-    arguments = top.parse_args(argv)
+        return _lacking(missing, prog)
+
+
+def _carried_out(argv: Sequence[str], prog: str) -> int:
+    arguments = parser(prog, argv[:1]).parse_args(argv)
     arguments.prog = prog
     code = 0
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +89,32 @@ def test_a_python_without_the_program_s_packages_is_told_in_one_line(asked: list
     assert "this Python has no package" in done.stderr
     assert "`pulumi install`" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+WITHOUT_MSGSPEC = """
+import sys
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "msgspec":
+            raise ModuleNotFoundError(name=name)
+sys.meta_path.insert(0, Lacking())
+from slinky_iac.commands.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("name", ["new", "init", "import-chart", "adopt", "check"])
+def test_the_commands_of_a_start_have_help_in_a_bare_clone(name: str, tmp_path: Path) -> None:
+    """A machine's Python often has yaml and pydantic, and not msgspec."""
+    bare = [sys.executable, "-c", WITHOUT_MSGSPEC, name]
+    done = subprocess.run([*bare, "--help"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "exit codes: 0" in " ".join(done.stdout.split())
+    if name == "adopt":
+        out = str(tmp_path / "Pulumi.a.yaml")
+        done = subprocess.run([*bare, "--out", out], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "this Python has no package msgspec" in done.stderr
 
 
 def test_a_python_that_is_too_old_is_told_which_one_is_needed() -> None:

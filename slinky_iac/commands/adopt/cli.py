@@ -16,9 +16,7 @@ from typing import Any, Final
 
 from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.commands import output
-from slinky_iac.commands.adopt import ask
 from slinky_iac.commands.adopt.compare import NONE, Difference, Verdict, settings, taken_over, verdict
-from slinky_iac.commands.adopt.let_go import let_go
 from slinky_iac.commands.adopt.model import Live, Release, chart_version
 from slinky_iac.commands.adopt.writers import WRITERS
 from slinky_iac.commands.check import as_text, judge
@@ -28,7 +26,7 @@ from slinky_iac.config.chart import Taken, as_yaml, masked
 from slinky_iac.config.chart_release import Read, fullname, of_subchart
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import examined
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import PROJECT, StackConfig
 from slinky_iac.config.stack_file import Place, project_of, text_of
 from slinky_iac.errors import ProjectError
 from slinky_iac.ownership import LET_GO
@@ -73,6 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _let_go(arguments)
     if arguments.check:
         return _check(arguments)
+    from slinky_iac.commands.adopt import ask  # noqa: PLC0415 - `--help` does without what a clone's Python may lack
+
     given = None if arguments.values is None else of_subchart(layered(arguments.values))[0]
     with _connection(arguments.kubeconfig, arguments.context) as way:
         kube = way.kube()
@@ -148,12 +148,17 @@ def _adopting(name: str) -> tuple[StackConfig | None, tuple[Place, ...]]:
     file = Path(name)
     config, places = judge(text_of(file), project_of(file))
     if config is not None and config.adopted is None:
-        raise ProjectError(f"{name} has no section `adopted`. Nothing was changed. `slinky adopt --out` writes it")
+        raise ProjectError(
+            f"{name} has no section `adopted`. Nothing was changed. Write a new file with `slinky adopt --out OTHER`, and"
+            f" copy its section `{PROJECT}:adopted` into this one"
+        )
     return config, places
 
 
 def _asked(config: StackConfig, arguments: argparse.Namespace) -> tuple[Release, tuple[Live, ...]]:
     """The release that a configuration takes over, and its objects."""
+    from slinky_iac.commands.adopt import ask  # noqa: PLC0415 - as in `run`
+
     own, taken, space = config.kubernetes, config.adopted, config.cluster.namespace
     assert taken is not None, "_adopting has refused that"
     with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
@@ -175,14 +180,15 @@ def _let_go(arguments: argparse.Namespace) -> int:
     config, _ = _adopting(arguments.let_go)
     if config is None or config.adopted is None:
         raise ProjectError(
-            f"{arguments.let_go} has errors, or no section `adopted`. Nothing was changed. `slinky check` shows errors, and"
-            " `slinky adopt --out` writes the section"
+            f"{arguments.let_go} has errors. Nothing was changed. `slinky check {arguments.let_go}` shows them"
         )
     own, space, said = config.kubernetes, config.cluster.namespace, list[str]()
     held, name = config.adopted.namespace or space, config.adopted.release
     release, living = _asked(config, arguments)
     writers = verdict(config, living, release.stopped).writers
     if not writers:
+        from slinky_iac.commands.adopt.let_go import let_go  # noqa: PLC0415 - as in `run`
+
         report = said.append if arguments.json else print
         with _connection(arguments.kubeconfig or own.kubeconfig, arguments.context or own.context) as way:
             let_go(way.kube(), config.adopted, space, report, arguments.stopped)

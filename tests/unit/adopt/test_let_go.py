@@ -188,11 +188,18 @@ def test_a_release_that_helm_changes_is_left(tmp_path: Path) -> None:
 
 
 def test_a_file_without_the_section_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "Pulumi.prod.yaml").write_text("config: {slinky-iac:cluster: {name: atlas}}\n")
+    file, values = tmp_path / "Pulumi.prod.yaml", tmp_path / "values.yaml"
+    values.write_text("clusterName: atlas\n")
+    assert cli.main(["import-chart", str(values), "--out", str(file)]) == 0
     with Release() as server:
         assert let_go(server, tmp_path) == 1
         assert server.asked == []
-    assert "no section `adopted`" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        file.write_text("config: {slinky-iac:cluster: {name: atlas}}\n")
+        assert let_go(server, tmp_path) == 1
+        assert f"has errors. Nothing was changed. `slinky check {file}` shows them" in capsys.readouterr().err
+    assert "no section `adopted`" in said
+    assert "Write a new file with `slinky adopt --out OTHER`, and copy its section `slinky-iac:adopted`" in said
 
 
 @pytest.mark.parametrize(("conflicts", "code"), [(4, 0), (5, 1)])
