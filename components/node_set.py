@@ -39,8 +39,8 @@ class NodeSet(Component):
     """One NodeSet custom resource and its gate.
 
     The custom resource is created with 0 replicas and its number is ignored from then on: only the gate writes it, so no
-    update of the NodeSet, targeted or not, can end a node. So it is in DaemonSet mode with the mode and which Kubernetes
-    nodes fit. ``plan`` is what the last scale-in was to do to whom.
+    update of the NodeSet, targeted or not, can end a node. In DaemonSet mode, too, the gate alone writes the mode and the
+    node selector. ``plan`` is what the last scale-in was to do to whom.
     """
 
     resource_name: pulumi.Output[str]

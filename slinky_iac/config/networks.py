@@ -17,9 +17,8 @@ def _network(value: str) -> str:
     try:
         return str(ip_network(value))
     except ValueError:
-        raise Refused(
-            value, "; a network is an address, or one with its length and no bits beyond it, for example 192.0.2.0/24"
-        ) from None
+        said = "; a network is an address, or one with its length: 192.0.2.0/24, not 192.0.2.5/24: host bits must be 0"
+        raise Refused(value, said) from None
 
 
 Network = Annotated[str, AfterValidator(_network)]

@@ -98,8 +98,8 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for key, value in config.slurmctld.extra_conf.items():
         if key.lower() == "slurmctldparameters" and "enable_configless" not in value.lower().split(","):
             yield at(f"controller.extraConf.{key}").error(
-                f"replaces the operator's line with slurm-operator {config.operator.version}, and without enable_configless"
-                f" in it no NodeSet gets its configuration; write enable_configless,{name_of(value)}"
+                f"has no enable_configless. With slurm-operator {config.operator_version.line} this line replaces the"
+                f" operator's; without it no NodeSet gets its configuration. Write enable_configless,{name_of(value)}"
             )
 
 

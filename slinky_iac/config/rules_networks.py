@@ -86,8 +86,8 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
             known.add(host.name)
             if meets_a_policy(config, part) and not addresses_of(config, host):
                 yield at(f"{_PATH}.addresses").error(
-                    f"has nothing for {name_of(host.name)} ({host.path}), which the stack knows by name only, and a policy"
-                    f" can't hold a name: its connections to pods, or theirs to it, would be refused. Set {_PATH}"
+                    f"has nothing for {name_of(host.name)} ({host.path}), which is known by name only, and a NetworkPolicy"
+                    f" needs an address: its connections to pods, or theirs to it, would be refused. Set {_PATH}"
                     f".addresses.{name_of(host.name)} to its addresses; 0.0.0.0/0 opens its ports to everybody"
                 )
     for name in config.network_policies.addresses:

@@ -219,9 +219,9 @@ def require_record(record: Record, settings: ConfSettings) -> None:
     if left := sorted(name for name in wanted.hosts if settings.owner.holds(nodes.get(name))):
         raise DrainBlocked(
             f"{settings.owner.text}: {', '.join(left)} still drained for a change of slurm.conf (reason"
-            f" {nodes[left[0]].reason!r}), and {record.where}, which says what for, is gone. Nothing was changed. Once"
-            " `scontrol show node` shows the host as slurm.conf is to have it: `scontrol update"
-            f" nodename={','.join(left)} state=undrain`, then `pulumi up` again"
+            f" {nodes[left[0]].reason!r}). {record.where} said for which change, and is gone. Nothing was changed. Wait"
+            " until `scontrol show node` shows the host as slurm.conf is to have it. Then run `scontrol update"
+            f" nodename={','.join(left)} state=undrain`, and `pulumi up` again"
         )
     for name in sorted(wanted.partitions.keys() & states.keys()):
         if states[name] & conf_steps.TAKES_NONE:

@@ -59,7 +59,9 @@ class RowSieve:
         self._proceed(last=False)
         most = MOST_REST if self._head is None or self._closed or self._broken else MOST_ROW
         if len(self._held) > most:
-            raise AnswerTooLargeError(f"{most} bytes of the answer in a row that don't belong to the list of {self._key}")
+            raise AnswerTooLargeError(
+                f"its answer isn't a list of {self._key} ({most} bytes of it are in no row): look at slurmrestd's log"
+            )
 
     def rest(self) -> bytes:
         """The answer without its rows, once it is whole; no JSON where the list has no end."""

@@ -88,9 +88,9 @@ class HostLine:
     def __post_init__(self) -> None:
         if self.address is not None and not is_address(self.address):
             raise HandoffError(
-                f"slurmctld's address {self.address[:80]!a}: is no IP address; /etc/hosts takes nothing else. Kubernetes has"
-                " it of the Service's load balancer: look at it with `kubectl get service`, or give the address by"
-                " --slurmctld-address. Nothing was written"
+                f"slurmctld's address {self.address[:80]!a}: is no IP address; /etc/hosts takes nothing else. It comes from"
+                " the Service's load balancer, which gave a name: look at it with `kubectl get service`, and give the"
+                " address by --slurmctld-address. Nothing was written"
             )
         if strange := [name for name in self.names if _HOST_NAME.fullmatch(name) is None]:
             raise HandoffError(

@@ -40,7 +40,7 @@ def require_room(real: int) -> None:
     """Raises :class:`QualifyRefused` where the cluster is too small. ``real``: nodes that take ordinary pods."""
     if not real:
         raise QualifyRefused(
-            "this cluster is too small for any rung: it has no ready node that takes pods without tolerations, and"
+            "this cluster is too small for the smallest size: it has no ready node that takes pods without tolerations, and"
             f" slurmctld, slurmrestd and slurm-operator run for real. {NOTHING}. Add one node, or name another cluster"
             " with --context"
         )

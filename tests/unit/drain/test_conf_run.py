@@ -90,7 +90,7 @@ def test_a_lost_record_stops_while_hosts_carry_the_gates_drain_and_says_the_comm
     found.kube.maps.clear()
     found.this_run = ThisRun()
     reason = found.world.nodes["metal-1"]["reason"]
-    with pytest.raises(DrainBlocked, match=r"metal-1 still drained .*hpc-gates, which says what for, is gone") as why:
+    with pytest.raises(DrainBlocked, match=r"metal-1 still drained .*hpc-gates said for which change, and is gone") as why:
         conf_run.settle(found, settings(MORE_CPUS), BOTH)
     assert repr(reason) in str(why.value)
     assert "scontrol update nodename=metal-1 state=undrain" in str(why.value)
