@@ -53,6 +53,28 @@ def test_every_row_has_a_way_out(page: str) -> None:
     assert lost == []
 
 
+def test_each_row_of_a_failed_check_has_its_own_command_and_each_table_says_what_becomes_of_jobs() -> None:
+    """At night a link to a page is no answer, and "what happens to my jobs" is the first question."""
+    section = part((ROOT / "docs" / "on-call.md").read_text(), "A scheduled check failed", "on-call")
+    found = [line for line in section.splitlines() if re.match(r"\| (`[\w-]+`|\d) \|", line)]
+    assert len(found) > 15
+    assert [row for row in found if not COMMAND.search(row.rsplit(" | ", 1)[-1])] == []
+    assert "touches no running job, except where a row says so" in section.partition("|")[0]
+
+
+def test_no_row_leads_to_its_own_section() -> None:
+    text = (ROOT / "docs" / "on-call.md").read_text()
+    for title in re.findall(r"(?m)^##+ (.+)$", text):
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        assert f"](#{anchor})" not in part(text, title, "on-call").partition("\n## ")[0], title
+
+
+def test_the_page_says_whose_names_its_commands_have() -> None:
+    head = (ROOT / "docs" / "on-call.md").read_text().partition("\n## ")[0]
+    for setting in ("cluster.namespace", "cluster.resourceName", "operator.namespace"):
+        assert f"`{setting}`" in head
+
+
 def test_no_row_asks_for_secrets_in_the_clear() -> None:
     for page in PAGES:
         assert "--show-secrets" not in Path(ROOT / "docs" / f"{page}.md").read_text()
