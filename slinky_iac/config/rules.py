@@ -304,9 +304,8 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     operator = config.operator
     if operator.webhook.enabled and operator.parsed.binding_webhook_is_cluster_wide:
         yield at("operator.webhook.enabled").error(
-            "can't be true with 1.1.0, whose webhook is called for every pod of the Kubernetes cluster and can stop all"
-            " scheduling (slurm-operator issue 189). Set operator.version to 1.1.1 or newer, or operator.webhook.enabled:"
-            " false. Then nothing is lost: `slinky check` and each preview refuse what the webhook refuses"
+            "with 1.1.0 its webhook is called for every pod and can stop all scheduling (slurm-operator issue 189). Set"
+            " operator.version to 1.1.1, or this to false: `slinky check` and previews refuse what the webhook refuses"
         )
     if seen := operator.parsed.seen:
         yield at("operator.version").warning(
