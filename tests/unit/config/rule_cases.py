@@ -236,7 +236,7 @@ DAEMONS = [
         minimal(operator={"version": "1.1.0"}, controller={"extraConf": {"SlurmctldParameters": "idle_on_node_suspend"}}),
         "error",
         "controller.extraConf.SlurmctldParameters",
-        ("enable_configless,idle_on_node_suspend", "1.1.0"),
+        ("enable_configless,idle_on_node_suspend", "slurm-operator 1.1 "),
         {"operator": {"version": "1.2.1"}},
     ),
     Case(
