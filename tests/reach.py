@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from slinky_iac.config import kubernetes_types, raw_fields
 from slinky_iac.config.chart import row_of, rows_below
+from slinky_iac.config.chart_values import VALUE
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.rules_raw import OWNED
 from tests.stacks import ROOT
@@ -54,7 +55,7 @@ def chart_ways() -> dict[str, tuple[Way, str]]:
         if row is None or key in READ_BEFORE or (below and row.at.endswith("**")):
             found[key] = (Way.SETTING, "")
         elif row.why:
-            found[key] = (Way.CLOSED, row.why)
+            found[key] = (Way.CLOSED, row.why.replace(VALUE, "NUMBER"))
         else:
             way = Way.RAW if ".raw." in row.setting else Way.SETTING
             found[key] = (way, row.setting.replace("{}", "NAME"))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac.config.chart_table import ANY, ROWS, Row
-from slinky_iac.config.chart_values import NAME, SAME, Left, Several, named
+from slinky_iac.config.chart_values import NAME, SAME, VALUE, Left, Several, named
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import hidden, may_be_secret, name_of
 from slinky_iac.config.stack import PROJECT
@@ -217,7 +217,7 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
             found.left.append((".".join(path), row.why if row is not None else NO_MAPPING if known else UNKNOWN))
         return
     if row.why:
-        found.left.append((".".join(path), row.why))
+        found.left.append((".".join(path), row.why.replace(VALUE, name_of(str(value)))))
         return
     try:
         taken = row.take(value)
@@ -273,7 +273,7 @@ def words_of(row: Row, path: Path) -> str:
 
 
 def _of_set(words: str, path: Path) -> str:
-    return words.replace(NAME, path[1] if len(path) > 1 else "NAME")
+    return words.replace(NAME, path[1] if len(path) > 1 else "NAME").replace(VALUE, "NUMBER")
 
 
 _LEVELS: Final = {

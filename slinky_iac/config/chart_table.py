@@ -49,6 +49,10 @@ _ANNOTATED: Final = (
     " still there after `helm uninstall`: to go on with its key, set `keys.source: existing` and name it"
 )
 _UNPADDED: Final = f"numbers in node names have no leading zeros here: {to.NAME}-0. {to.ADOPTED}"
+_NUMBER: Final = (
+    "it is the number in the names of DCGM's scripts, of which a lower one runs first: say it in the names of yours,"
+    f" `controller.prolog: {{prolog-{to.VALUE}-dcgm.sh: …}}` and `controller.epilog: {{epilog-{to.VALUE}-dcgm.sh: …}}`"
+)
 _TAINTS: Final = (
     "the stack taints no node, so other pods can be scheduled there. Give the Kubernetes nodes a taint yourself,"
     " `kubectl taint nodes NODE KEY=VALUE:NoSchedule`, and then the NodeSet `pod.tolerations` of it"
@@ -345,7 +349,7 @@ def _cluster() -> Iterator[Row]:
         "vendor.nvidia.dcgm.enabled",
         take=to.only(allowed=(False,), why="DCGM's scripts can't be made: give them as `controller.prolog` and `epilog`"),
     )
-    yield Row("vendor.nvidia.dcgm.scriptPriority", take=to.script_number)
+    yield Row("vendor.nvidia.dcgm.scriptPriority", why=_NUMBER)
     for word in ("vendor.nvidia.dcgm", "vendor"):
         yield Row(
             f"{word}.{ANY}", why="what the chart makes for a vendor can't be made: say it in `nodesets`, as volumes and env"

@@ -16,6 +16,8 @@ Take = Callable[[Any], object]
 _WHOLE: Final = re.compile(r"[0-9]+")
 NAME: Final = "{name}"
 """In what is said of a key of a set: the set's name."""
+VALUE: Final = "{value}"
+"""In why a key has no setting: its value."""
 ADOPTED: Final = "A release that runs keeps its names with `slinky adopt`"
 _MOST_DIGITS: Final = 10
 SAME: Final = ""
@@ -242,15 +244,6 @@ def padding(value: object) -> object:
     raise Left(
         f"numbers in node names have no leading zeros here, so nodes get other names: {NAME}-0 in the place of"
         f" {NAME}-{'0' * digits}. {ADOPTED}"
-    )
-
-
-def script_number(value: object) -> object:
-    """The number in the names of the scripts that the chart makes for DCGM."""
-    number = name_of(str(value))
-    raise Left(
-        "it is the number in the names of DCGM's scripts, of which a lower one runs first: say it in the names of yours,"
-        f" `controller.prolog: {{prolog-{number}-dcgm.sh: …}}` and `controller.epilog: {{epilog-{number}-dcgm.sh: …}}`"
     )
 
 
