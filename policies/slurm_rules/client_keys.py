@@ -101,6 +101,11 @@ def _is_sidecar(path: str, container: Mapping[str, Any]) -> bool:
     return place and container.get("name") in _SIDECARS and container.get("restartPolicy") == "Always"
 
 
+def sidecars(value: object, root: str) -> Iterator[str]:
+    """Paths of them; :func:`client_keys_in_sidecar` judges each."""
+    return (path for path, part in mappings(value, root) if _is_sidecar(path, part))
+
+
 def _mounted(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What a container mounts; a chart's values name the list as they like (extraVolumeMounts)."""
     return [mount for field in part if field.endswith(("volumeMounts", "VolumeMounts")) for mount in _listed(part, field)]

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any, Final
 
+from slurm_rules.client_keys import sidecars
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
 from slurm_rules.rights import harm
@@ -206,7 +207,8 @@ def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterato
             if not pattern.search(text):
                 continue
             plain = re.fullmatch(r"\s*(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
-            if not (client and plain):
+            sidecar = "-restapi" not in text and any(path.startswith(f"{each}.") for each in sidecars(value, root))
+            if not ((client and plain) or sidecar):
                 yield Fault(path, f"leads to {pattern.findall(text)[0]}, past its NetworkPolicy and in plain text")
 
 

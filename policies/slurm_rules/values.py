@@ -141,7 +141,7 @@ def _note(asked: Asked) -> str | None:
 
 
 def _offer(asked: Asked) -> str | None:
-    return None if _matches(asked.key, _LISTS["offers"]) else "is an annotation that others may act on"
+    return None if _matches(asked.key, _LISTS["offers"]) else _note(asked)
 
 
 VALUED: Final = frozenset(_LISTS["noteValues"])

@@ -125,6 +125,14 @@ def _keys(kind: str, value: Any, path: Path_) -> Iterator[tuple[Path_, set[str]]
             yield from _keys(kind, part, (*path, str(key)))
 
 
+def _elsewhere(found: Registered) -> bool:
+    """Whether an object is in a namespace of clients, or is one."""
+    meta = found.inputs.get("metadata", {})
+    of_release = found.inputs.get("namespace") if found.type.endswith(":Release") else None
+    space = meta.get("name") if found.type.endswith(":Namespace") else meta.get("namespace", of_release)
+    return space is not None and space not in MARKS
+
+
 def _runs(found: Registered) -> bool:
     """Whether a resource of slurm-operator makes pods, with addresses of their own."""
     spec = found.inputs["spec"] if "slinky.slurm.net" in found.type else {"external": True}
@@ -159,7 +167,7 @@ def made() -> dict[str, Any]:
         run = {DAEMONS[each.type.rpartition(":")[2]] for each in recording.resources if _runs(each)}
         for found in recording.resources:
             kind = kind_of(found)
-            if not kind or kind.startswith("random:"):
+            if not kind or kind.startswith("random:") or _elsewhere(found):
                 continue
             for file, content in found.inputs.get("data", {}).items() if found.name.endswith(TLS_FILES) else ():
                 _add(files.setdefault(file, []), template(content))

@@ -16,6 +16,11 @@ NAMED: dict[str, Any] = {
     "operator": {"namespace": "zzops"},
 }
 PEOPLE = {"alice": {"uid": 20001, "gid": 20001}}
+HUB = {
+    "chart": {"version": "4.4.0"},
+    "image": "registry.example.org/jupyter:26.05",
+    "values": {"hub": {"config": {"JupyterHub": {"authenticator_class": "github"}}}},
+}
 PASSWD = {"passwd": {"users": PEOPLE, "groups": {"physics": 20002}}}
 JOB = {"user": "alice", "command": ["true"], "workingDirectory": "/tmp", "environment": {"OMP_NUM_THREADS": "4"}}
 LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
@@ -46,6 +51,8 @@ ANYWHERE: dict[str, dict[str, Any]] = {
     "tls-existing": {"restapi": {"tls": {"source": "existing", "secret": "rest-cert"}}},
     "tls-issued": {"restapi": {"tls": {"source": "cert-manager", "issuer": {"name": "site"}, "service": OFFERED}}},
     "issued-by-all": {"restapi": {"tls": {"source": "cert-manager", "issuer": {"name": "site", "kind": "ClusterIssuer"}}}},
+    "tls-by-node": {"restapi": {"tls": TLS | {"service": {"type": "NodePort"}}}},
+    "interrupted": {"logins": {"main": LOGINS["main"] | {"interruptSessions": True}}, "keys": {"tokens": "rs256"}},
     "tokens": {"tokens": {"ci": {"user": "alice"}}},
     "jobs": {"jobs": {"bench": JOB}, "smoke": {"enabled": True, "user": "alice"}},
     "rs256": {"keys": {"tokens": "rs256"}},
@@ -78,8 +85,11 @@ ANYWHERE: dict[str, dict[str, Any]] = {
 INSIDE: dict[str, dict[str, Any]] = {
     "monitoring": {"monitoring": {"rules": True, "dashboard": True, "slurmctld": True, "status": STATUS}},
     "files-1.0": {"operator": {"version": "1.0.1"}, "controller": FILES},
-    "offered": {"controller": {"service": OFFERED}},
-    "by-node": {"controller": {"service": {"type": "NodePort", "nodePort": 30817}}},
+    "offered": {"controller": {"service": OFFERED}, "accounting": {"service": OFFERED}},
+    "by-node": {
+        "controller": {"service": {"type": "NodePort", "nodePort": 30817}},
+        "accounting": {"service": {"type": "NodePort"}},
+    },
     "database-tls": {"accounting": {"database": {"tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}}},
     "files": {"controller": FILES},
     "metrics": {"controller": {"metrics": True}},
@@ -127,10 +137,13 @@ _NODES = {"nodes": ["192.0.2.128/26"]}
 _LIMITED = {
     "egress": {"parts": ["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"], "database": [{"cidr": "192.0.2.40"}]}
 }
+_JOBS_OF_HUB = {"clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "jupyterhub": HUB | {"spawn": "slurm"}}}}
 CONNECTED: dict[str, dict[str, Any]] = {
     "plain": {},
     "logins": {"logins": LOGINS},
     "let": {"networkPolicies": _LET, "logins": LOGINS},
+    "hub-of-jobs": _JOBS_OF_HUB,
+    "hub-of-jobs-limited": _JOBS_OF_HUB | {"networkPolicies": _LIMITED},
     "limited": {"networkPolicies": _LET | _LIMITED, "logins": LOGINS},
     "limited-plain": {"networkPolicies": merged(_LIMITED, {"egress": {"dns": [{"cidr": "192.0.2.53/32"}]}})},
 }
