@@ -25,6 +25,9 @@ _FORCED: Final = re.compile(r"(?i)^allows?ForcePush")
 _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
 _MACHINES: Final = "machines may run programs, let others in, or go with the jobs on them"
 _TOKENS: Final = "tokens of its realm may go to others"
+_SHARE: Final = re.compile(r"(?i)share|file|export|mount|volume|netapp")
+_DAEMON: Final = re.compile(r"(?i)(?:_\w{1,20}\._tcp\.)?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)")
+"""Names of daemons' hosts: to who answers there go the tokens of all users, or the configuration of all nodes."""
 _WEB: Final = frozenset({80, 443})
 
 
@@ -61,6 +64,11 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault(path, "is open to everybody")
         if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
             yield Fault(path, "lets a branch be changed without a review")
+    if _SHARE.search(resource.kind):
+        wide = ((path, text) for path, text in texts(resource.props) if _WIDE.fullmatch(text))
+        yield from (Fault(path, f"gives {text} files of the share") for path, text in wide)
+    if "record" in resource.kind.lower():
+        yield from (Fault(path, f"says who answers for {text}") for path, text in texts(resource.props) if _DAEMON.match(text))
     yield from _opened(resource)
 
 

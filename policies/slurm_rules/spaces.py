@@ -20,8 +20,9 @@ def confined(value: object, world: World) -> bool:
     """Whether a part names the namespaces that it acts in, or leaves out, so that the cluster's aren't among them."""
     named: list[bool] = []
     left_out: set[str] = set()
+    referred = {path for path, part in mappings(value) if {"kind", "name"} <= part.keys() and "namespaces" not in part}
     for path, key, part in everything(value):
-        if key is None or "namespace" not in key.lower() or _REFERENCE.search(path):
+        if key is None or "namespace" not in key.lower() or _REFERENCE.search(path) or path.rpartition(".")[0] in referred:
             continue
         if isinstance(part, Mapping):
             named.append(spared(part, world))
