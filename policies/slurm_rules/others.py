@@ -57,6 +57,27 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
         yield from _acting(resource, world, options)
 
 
+def _stays(resource: Resource) -> bool:
+    """Whether an object of an unknown kind says nothing by which it could act outside its own namespace."""
+    space, spec = resource.text("metadata", "namespace"), resource.peek("spec")
+    if not space or _SYSTEM_SPACES.match(space) or not isinstance(spec, Mapping) or not spec:
+        return False
+    for path, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
+        if (key and _BEYOND.search(key)) or (isinstance(part, str) and part in ("*", "")):
+            return False
+        if isinstance(part, Mapping | list | tuple) and not part and key and _SELECTS.search(key):
+            return False
+    return True
+
+
+_BEYOND: Final = re.compile(
+    r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|^clusters?$|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
+    r"destination|tenant|global|sourceref|repo|git|chart|fetch|prune|inline|lua|wasm"
+)
+_SYSTEM_SPACES: Final = re.compile(r"kube-|openshift|default$|[\w-]{1,60}-system$")
+_SELECTS: Final = re.compile(r"(?i)select|match")
+
+
 def _for_all(resource: Resource) -> bool:
     """Whether an object's namespace is the one from which its controller takes what counts in all of them."""
     key, space = f"{resource.group}/{resource.base_kind}", resource.namespace
@@ -117,7 +138,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         return
     rules = spec.get("rules") if isinstance(spec, Mapping) else None
     each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
-    if not spec or not (confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
+    if not spec or not (_stays(resource) or confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
