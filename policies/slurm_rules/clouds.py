@@ -12,6 +12,7 @@ from typing import Any, Final
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, listed, marks, names
+from slurm_rules.spaces import elsewhere_named
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["clouds"]
@@ -26,7 +27,9 @@ _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))
 _MACHINES: Final = "machines may run programs, let others in, or go with the jobs on them"
 _TOKENS: Final = "tokens of its realm may go to others"
 _SHARE: Final = re.compile(r"(?i)share|file|export|mount|volume|netapp")
-_DAEMON: Final = re.compile(r"(?i)(?:_\w{1,20}\._tcp\.)?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)")
+_DAEMON: Final = re.compile(
+    r"(?i)(?:_\w{1,20}\._tcp\.)?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)"
+)
 """Names of daemons' hosts: to who answers there go the tokens of all users, or the configuration of all nodes."""
 _WEB: Final = frozenset({80, 443})
 
@@ -64,12 +67,19 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault(path, "is open to everybody")
         if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
             yield Fault(path, "lets a branch be changed without a review")
+    yield from _led(resource)
+    yield from _opened(resource)
+
+
+def _led(resource: Resource) -> Iterator[Fault]:
+    """To whom a share gives its files, and who answers for the names of daemons."""
     if _SHARE.search(resource.kind):
         wide = ((path, text) for path, text in texts(resource.props) if _WIDE.fullmatch(text))
         yield from (Fault(path, f"gives {text} files of the share") for path, text in wide)
     if "record" in resource.kind.lower():
-        yield from (Fault(path, f"says who answers for {text}") for path, text in texts(resource.props) if _DAEMON.match(text))
-    yield from _opened(resource)
+        yield from (
+            Fault(path, f"says who answers for {text}") for path, text in texts(resource.props) if _DAEMON.match(text)
+        )
 
 
 def fetched(resource: Resource) -> Iterator[Fault]:
@@ -87,7 +97,12 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
     if spaces:
         if not spaces.isdisjoint({"*", *world.closed}) or not resource.get("boundServiceAccountNames"):
             yield Fault("boundServiceAccountNamespaces", "lets accounts of the cluster in")
-    elif role is not None:
+    elif trust := resource.get("assumeRolePolicy"):
+        if more := set(resource.names()) - {"assumeRolePolicy", "name", "description", "tags", "path", "maxSessionDuration"}:
+            yield Fault(min(more), "may give rights; give them by a policy of the role's own, which is judged")
+        if not all(_account(each, world) for each in _trusted(str(trust))):
+            yield Fault("assumeRolePolicy", "lets in others than named accounts of namespaces that aren't the cluster's")
+    elif role is not None and not policy:
         if not any(fnmatchcase(str(role), each) for each in may) or not member.startswith("serviceAccount:"):
             yield Fault("role", f"gives {role} to {member}")
         if any(f"[{space}/" in member for space in world.closed):
@@ -98,6 +113,28 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
         places = re.findall(r'path\s{1,9}"([^"]{1,200})"', policy)
         if not places or "sudo" in policy or not all(_OWN_PLACE.match(each) for each in places):
             yield Fault("policy", "gives more than places of an application's own")
+
+
+def _trusted(trust: str) -> list[str]:
+    """Who may take a role, in AWS's language: the accounts of Kubernetes that each statement names, or nobody's name."""
+    try:
+        rows = [row for row in _list(json.loads(trust)["Statement"]) if isinstance(row, Mapping)]
+        asked = [(row["Action"], row["Condition"]["StringEquals"]) for row in rows]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return [""]
+    said = [
+        str(next((each for key, each in equals.items() if key.endswith(":sub")), "")) if action == _BY_IDENTITY else ""
+        for action, equals in asked
+    ]
+    return said or [""]
+
+
+def _account(subject: str, world: World) -> bool:
+    parts = subject.split(":")
+    return len(parts) == 4 and parts[:2] == ["system", "serviceaccount"] and elsewhere_named(parts[2], world)
+
+
+_BY_IDENTITY: Final = "sts:AssumeRoleWithWebIdentity"
 
 
 def _statements(policy: str, may: list[str]) -> Iterator[str]:
@@ -121,7 +158,7 @@ _OWN_PLACE: Final = re.compile(r"(?!sys/|auth/|identity/)[\w-]{1,60}/[\w/-]{3,}"
 
 def _opened(resource: Resource) -> Iterator[Fault]:
     """Slurm's ports, which nothing but a firewall may open, and that to named networks; to all, it opens the web's alone."""
-    firewall = re.search("sec|firewall", resource.kind.lower())
+    firewall = re.search("sec(?!uritypolicy)|firewall", resource.kind.lower())
     for path, part in mappings(resource.get() if firewall else resource.props):
         ports = {port for _, each in mappings(part) for port in _ports(each)}
         out = str(part.get("direction") or part.get("type")).lower() in ("egress", "outbound", "out")

@@ -62,7 +62,7 @@ def _stays(resource: Resource) -> bool:
     space, spec = resource.text("metadata", "namespace"), resource.peek("spec")
     if not space or _SYSTEM_SPACES.match(space) or not isinstance(spec, Mapping) or not spec:
         return False
-    for path, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
+    for _, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
         if (key and _BEYOND.search(key)) or (isinstance(part, str) and part in ("*", "")):
             return False
         if isinstance(part, Mapping | list | tuple) and not part and key and _SELECTS.search(key):
@@ -71,8 +71,8 @@ def _stays(resource: Resource) -> bool:
 
 
 _BEYOND: Final = re.compile(
-    r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|^clusters?$|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
-    r"destination|tenant|global|sourceref|repo|git|chart|fetch|prune|inline|lua|wasm"
+    r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
+    r"destination|tenant|global|sourceref|repo(?!s$)|git|chart|fetch|prune|inline|lua|wasm"
 )
 _SYSTEM_SPACES: Final = re.compile(r"kube-|openshift|default$|[\w-]{1,60}-system$")
 _SELECTS: Final = re.compile(r"(?i)select|match")

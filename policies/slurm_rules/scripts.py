@@ -72,7 +72,11 @@ def lua_faults(text: str) -> Iterator[str]:
         plain = bool(base) and before.removesuffix(base)[-1:] not in (".", ":", "]", ")", '"')
         if not before.endswith(("{", ",")) and not (plain and (base in own or key in _LISTS["luaFields"])):
             yield f"writes {f'{base}.{key}' if key else 'a field whose name it computes'}, which is the user's to say"
-        elif base not in own and key in _LISTS["luaLimits"] and not re.search(rf"\bif\b[^=]{{0,200}}?\.{key}\b", said[: match.start()]):
+        elif (
+            base not in own
+            and key in _LISTS["luaLimits"]
+            and not re.search(rf"\bif\b[^=]{{0,200}}?\.{key}\b", said[: match.start()])
+        ):
             yield f"writes {base}.{key} of every job, whatever its user said; ask first whether it is set"
 
 

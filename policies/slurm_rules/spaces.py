@@ -30,12 +30,12 @@ def confined(value: object, world: World) -> bool:
         if "exclu" in path.lower():
             left_out.update(texts)
         else:
-            named += [_elsewhere(each, world) for each in texts]
+            named += [elsewhere_named(each, world) for each in texts]
     covered = bool(world.slurm) and all(any(fnmatchcase(space, each) for each in left_out) for space in world.slurm)
     return all(named) and (bool(named) or covered)
 
 
-def _elsewhere(name: str, world: World) -> bool:
+def elsewhere_named(name: str, world: World) -> bool:
     """Whether a name, or a pattern of names, is of other namespaces than the cluster's and Kubernetes' own."""
     plain = _PLAIN.fullmatch(name) and not fnmatchcase("kube-system", name) and not name.startswith("kube-")
     return bool(plain) and not any(fnmatchcase(space, name) for space in world.closed)
@@ -48,7 +48,7 @@ def spared(selector: object, world: World) -> bool:
     names = selector.get("matchNames")
     label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
     if isinstance(names, list | tuple) or label is not None:
-        return all(_elsewhere(str(each), world) for each in (names or [label]))
+        return all(elsewhere_named(str(each), world) for each in (names or [label]))
     if any(world.lacks_label(f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()):
         return True
     for each in selector.get("matchExpressions") or ():
