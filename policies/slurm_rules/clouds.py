@@ -116,7 +116,7 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
 
 
 def _trusted(trust: str) -> list[str]:
-    """Who may take a role, in AWS's language: the accounts of Kubernetes that each statement names, or nobody's name."""
+    """Who may take a role, in AWS's language: the accounts of Kubernetes that each statement names, or an empty name."""
     try:
         rows = [row for row in _list(json.loads(trust)["Statement"]) if isinstance(row, Mapping)]
         asked = [(row["Action"], row["Condition"]["StringEquals"]) for row in rows]

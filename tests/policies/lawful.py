@@ -180,7 +180,6 @@ DATABASES: tuple[Settings, ...] = (
     {"database": {"host": "mariadb.databases", "port": 3307, "name": "slurm", "username": "slurmdbd"}},
     {"database": {"passwordFrom": {"secret": "slurmdbd-password", "key": "password"}}},
     {"database": {"tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}},
-    *({"service": each} for each in SERVICES[:3]),
     *({"pod": each} for each in PODS),
     {"resources": {"cpus": 1, "memory": "2Gi"}},
 )

@@ -85,11 +85,8 @@ ANYWHERE: dict[str, dict[str, Any]] = {
 INSIDE: dict[str, dict[str, Any]] = {
     "monitoring": {"monitoring": {"rules": True, "dashboard": True, "slurmctld": True, "status": STATUS}},
     "files-1.0": {"operator": {"version": "1.0.1"}, "controller": FILES},
-    "offered": {"controller": {"service": OFFERED}, "accounting": {"service": OFFERED}},
-    "by-node": {
-        "controller": {"service": {"type": "NodePort", "nodePort": 30817}},
-        "accounting": {"service": {"type": "NodePort"}},
-    },
+    "offered": {"controller": {"service": OFFERED}},
+    "by-node": {"controller": {"service": {"type": "NodePort", "nodePort": 30817}}},
     "database-tls": {"accounting": {"database": {"tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}}},
     "files": {"controller": FILES},
     "metrics": {"controller": {"metrics": True}},

@@ -27,10 +27,11 @@ WRITES = {
     "by all names": "_G.job.script = 'x'",
     "of a reboot": "job_desc.reboot = 1",
     "of another cluster": "job_desc.clusters = 'other'",
+    "of all jobs, a limit that no job asked for": "job_desc.time_limit = 1",
     "of an option": "options['export'] = 'ALL'",
 }
 READS = {
-    "what a job asks for": "job_desc.partition = 'gpu'\njob_desc.time_limit = 60\nreq.qos='long'",
+    "what a job asks for": "job_desc.partition = 'gpu'\nif job_desc.time_limit == nil then job_desc.time_limit = 60 end\nreq.qos='long'",
     "an option": "options['cpus-per-task'] = '2'",
     "comparisons": "if job_desc.script == nil or job_desc.script ~= x or job_desc.user_id <= 5 then return end",
     "a table of its own": "local seen = {}\nseen[job_desc.user_id] = true\nseen.script = 1",
