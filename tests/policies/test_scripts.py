@@ -31,7 +31,8 @@ WRITES = {
     "of an option": "options['export'] = 'ALL'",
 }
 READS = {
-    "what a job asks for": "job_desc.partition = 'gpu'\nif job_desc.time_limit == nil then job_desc.time_limit = 60 end\nreq.qos='long'",
+    "what a job asks for": "job_desc.partition = 'gpu'\nreq.qos='long'",
+    "a limit after a question": "if job_desc.time_limit == nil then job_desc.time_limit = 60 end",
     "an option": "options['cpus-per-task'] = '2'",
     "comparisons": "if job_desc.script == nil or job_desc.script ~= x or job_desc.user_id <= 5 then return end",
     "a table of its own": "local seen = {}\nseen[job_desc.user_id] = true\nseen.script = 1",
