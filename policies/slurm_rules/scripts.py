@@ -31,6 +31,8 @@ _SINGLE: Final = re.compile(r"(?s)[^\\\n']*+(?:\\.[^\\\n']*+)*+'")
 _SPACED: Final = re.compile(r"(?<=[.\[=,{(]) | (?=[.\[\]=,{}()])")
 _NAMED: Final = re.compile(r"\[\"([\w-]{1,60})\"\]")
 _NAMES: Final = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_ASKS: Final = re.compile(r"\bif\b(?=([^=]{0,200}))")
+_FIELD: Final = re.compile(r"\.(\w+)")
 _WRITES: Final = re.compile(r"(?:\.([\w-]{1,60})|\[[^\[\]]{0,120}\]|\])(?:,[\w.\[\]\"]{1,80}){0,4}=(?!=)")
 _TABLE: Final = re.compile(r"(?<![\w.:,])(\w{1,60})=\{")
 _OTHER: Final = re.compile(
@@ -66,17 +68,17 @@ def lua_faults(text: str) -> Iterator[str]:
     )
     others = {each for match in _OTHER.finditer(said) for part in match.groups() for each in re.findall(r"\w+", part or "")}
     own = set(_TABLE.findall(said)) - others
+    asked: dict[str, int] = {}
+    for question in _ASKS.finditer(said):
+        for field in _FIELD.finditer(question[1]):
+            asked.setdefault(field[1], question.start(1) + field.end())
     for match in _WRITES.finditer(said):
         before, key = said[max(0, match.start() - 200) : match.start()], match[1]
         base = before[len(before.rstrip(_WORD)) :] if match[0][0] != "]" else ""
         plain = bool(base) and before.removesuffix(base)[-1:] not in (".", ":", "]", ")", '"')
         if not before.endswith(("{", ",")) and not (plain and (base in own or key in _LISTS["luaFields"])):
             yield f"writes {f'{base}.{key}' if key else 'a field whose name it computes'}, which is the user's to say"
-        elif (
-            base not in own
-            and key in _LISTS["luaLimits"]
-            and not re.search(rf"\bif\b[^=]{{0,200}}?\.{key}\b", said[: match.start()])
-        ):
+        elif base not in own and key in _LISTS["luaLimits"] and asked.get(key, len(said)) > match.start():
             yield f"writes {base}.{key} of every job, whatever its user said; ask first whether it is set"
 
 
