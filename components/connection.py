@@ -68,8 +68,8 @@ class Component(pulumi.ComponentResource):
             raise StackRefused(
                 f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
                 " two could be different clusters. Nothing was made. Leave `provider` and `providers` out, and name the"
-                " cluster for both: kubernetes=Kubernetes(kubeconfig=FILE, context=NAME), or the section `kubernetes` of the"
-                " stack's file. For resources of yours beside it, `kubernetes_provider(cluster)` is the same connection"
+                " cluster for both: `kubernetes` with kubeconfig and context, an argument or a section of the stack's file."
+                " For resources of yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
             )
         super().__init__(token(kind), name, None, opts)
 

@@ -245,7 +245,8 @@ def checked(known: object, kind: str, path: str) -> str:
     if kind == _NAME and is_address(text):
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"
-            " slinky_iac.address(…), then run `pulumi up` again"
+            " slinky_iac.address(…), or in another language give it as slurmctldAddress or slurmdbdAddress. Then run"
+            " `pulumi up` again"
         )
     if kind == _ADDRESS and not is_address(text):
         raise pulumi.RunError(f"{path}: the Output that it is given is a name; give it without address()")
@@ -265,7 +266,8 @@ async def taken_for_names(found: Given) -> tuple[Finding, ...]:
     return tuple(
         at(path).warning(
             "the Output that it is given isn't known yet, and is taken for a DNS name. If it will be an IP address, wrap it"
-            " now: slinky_iac.address(…). Otherwise `pulumi up` stops once it is known, after other resources are made",
+            " now: slinky_iac.address(…), or in another language slurmctldAddress or slurmdbdAddress. Otherwise"
+            " `pulumi up` stops once it is known, after other resources are made",
             id="output-taken-for-name",
         )
         for path in unknown

@@ -18,8 +18,9 @@ from pulumi.errors import InputPropertiesError
 from pulumi.provider import ConstructResult, Provider, main
 
 from slinky_iac import __version__
+from slinky_iac.config.base import docstrings
+from slinky_iac.config.package_types import ANY, settings_types
 from slinky_iac.config.reader import StackRefused
-from slinky_iac.config.stack import StackConfig
 from slinky_iac.engine.plugin_process import require_caller
 
 from .hybrid_cluster import EXPORTS
@@ -30,16 +31,29 @@ from .resources import token
 
 TOKEN: Final = token("HybridCluster")
 """The type in a program, and in the URN: the same as of a cluster in a Python program."""
-_ANY: Final = {"$ref": "pulumi.json#/Any"}
 _TEXT: Final = {"type": "string"}
 _TYPES: Final[Mapping[Any, Mapping[str, Any]]] = {
     pulumi.Output[str]: _TEXT,
     pulumi.Output[list[str]]: {"type": "array", "items": _TEXT},
     pulumi.Output[dict[str, int]]: {"type": "object", "additionalProperties": {"type": "integer"}},
 }
-_HOSTS: Final = ("slurmctld", "slurmdbd")
+_HOSTS: Final = {"slurmctld": "controller", "slurmdbd": "accounting"}
 _ADDRESS: Final = "Address"
 _PASSWORD: Final = "databasePassword"
+_OF_DATABASE: Final = "Password of accounting.database.username; by default the stack's secret slinky-iac:databasePassword."
+_CLUSTER: Final = (
+    "A whole hybrid Slurm cluster. Its name is ClusterName of slurm.conf, and can't change later. Secrets are the stack's: "
+    "`pulumi config set --secret slinky-iac:slurmKey`. The program's Pulumi.yaml needs `runtime.options.virtualenv`, the "
+    "package's environment: the gates run in it."
+)
+NAMESPACE: Final = "slinky-iac"
+"""Whose the SDKs are: without it an SDK for Node.js would be @pulumi/slinky, in a scope of Pulumi's."""
+_GO: Final = "example.com/slinky-iac/sdk/go/slinky"
+"""Where the SDK for Go says it is. Its host can't be registered (RFC 2606): the SDK is in the program's folder alone."""
+IN_PYTHON: Final = (
+    "For TypeScript, Go, C#, Java and YAML. A program in Python needs no package: `import slinky_iac` has the same cluster, "
+    "with NodeSet and the other parts beside it, in one process with its gates."
+)
 
 
 class Package(Provider):
@@ -96,21 +110,48 @@ def whole(value: Any) -> Any:  # noqa: ANN401 - what a program gives
 
 def schema() -> dict[str, Any]:
     """The package's schema, of which `pulumi package add` makes an SDK."""
-    sections = {field.alias or name: _ANY for name, field in StackConfig.model_fields.items()}
-    hosts = {f"{host}{kind}": _TEXT for host in _HOSTS for kind in ("", _ADDRESS)}
-    outputs = inspect.get_annotations(_Cluster, eval_str=True)
+    name = TOKEN.partition(":")[0]
+    sections, types = settings_types(f"{name}:settings")
+    kinds, said = inspect.get_annotations(_Cluster, eval_str=True), dict(docstrings(_Cluster))
+    outputs = {
+        output: {**_TYPES.get(kinds[each], ANY), "description": " ".join(said[each].split())}
+        for output, each in EXPORTS.items()
+    }
     cluster = {
-        "description": inspect.getdoc(_Cluster),
+        "description": _CLUSTER,
         "isComponent": True,
-        "inputProperties": {**hosts, _PASSWORD: {**_TEXT, "secret": True}, **sections},
-        "properties": {output: _TYPES.get(outputs[each], _ANY) for output, each in EXPORTS.items()},
+        "inputProperties": {**_hosts(), _PASSWORD: {**_TEXT, "secret": True, "description": _OF_DATABASE}, **sections},
+        "properties": outputs,
+        "required": [*outputs],
     }
     return {
-        "name": TOKEN.partition(":")[0],
+        "name": name,
+        "namespace": NAMESPACE,
+        "displayName": "Slinky",
+        "description": f"Hybrid Slurm clusters on Kubernetes. {IN_PYTHON}",
         "version": __version__,
+        "types": types,
         "resources": {TOKEN: cluster},
-        "language": {"nodejs": {"respectSchemaVersion": True}, "python": {"respectSchemaVersion": True}},
+        "language": {
+            "nodejs": {"respectSchemaVersion": True},
+            "go": {"respectSchemaVersion": True, "importBasePath": _GO},
+            "csharp": {"respectSchemaVersion": True},
+            "python": {"respectSchemaVersion": True, "readme": IN_PYTHON},
+        },
     }
+
+
+def _hosts() -> dict[str, Any]:
+    """The outside hosts in short, as names and as addresses."""
+    made: dict[str, Any] = {}
+    for host, section in _HOSTS.items():
+        short = f"in short for {section}.external.host"
+        made[host] = {**_TEXT, "description": f"Where {host} outside runs: {short}."}
+        made[f"{host}{_ADDRESS}"] = {
+            **_TEXT,
+            "description": f"The same where it is an IP address that another resource gives: {short}.",
+        }
+    return made
 
 
 def engine_address(argv: list[str]) -> str:

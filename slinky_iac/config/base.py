@@ -54,7 +54,7 @@ class Section(BaseModel):
         properties = handler.resolve_ref_schema(schema)["properties"]
         for section in cls.__mro__:
             if issubclass(section, Section) and section is not Section:
-                for name, text in _docstrings(section):
+                for name, text in docstrings(section):
                     properties[to_camel(name)].setdefault("description", text)
         return schema
 
@@ -72,9 +72,9 @@ def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 
 
 
 @functools.cache
-def _docstrings(section: type[Section]) -> tuple[tuple[str, str], ...]:
-    """The fields that a section's own source declares with a text below them, and that text."""
-    (source,) = ast.parse(inspect.getsource(section)).body
+def docstrings(thing: type) -> tuple[tuple[str, str], ...]:
+    """The fields that a class' own source declares with a text below them, and that text."""
+    (source,) = ast.parse(inspect.getsource(thing)).body
     found: list[tuple[str, str]] = []
     for field, text in pairwise(source.body if isinstance(source, ast.ClassDef) else ()):
         match field, text:

@@ -9,35 +9,28 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from lab import yaml_host
 from lab.charts import crd_dir
-from slinky_iac import names
-from slinky_iac.kube.client import WORKERS
 from tests.integration.engine import STACK, Engine, Project
 from tests.integration.kube_api import KubeApi
 from tests.integration.kube_api import served as api_served
+from tests.integration.one_nodeset import NODESET, POD, Operator
 from tests.integration.two_gates import World
 from tests.integration.two_gates import served as slurm_served
-from tests.made.rows import job, node, number
+from tests.made.rows import job, number
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
 from tests.wheel import Site, build, install
 
 EXAMPLE = ROOT / "examples" / "other-languages"
-NODESET = "slurm-worker-cpu"
-POD = "cpu-0"
-SELECTOR = f"{WORKERS},{names.LABEL_INSTANCE}={NODESET}"
 HOST = "slurmctld.example.org"
-KINDS = "nodesets,controllers,restapis,pods,secrets,configmaps,services,endpointslices"
 
 
 @pytest.fixture(scope="module")
@@ -90,75 +83,6 @@ class Program:
 def program(engine: Engine, example: Path, api: KubeApi, tmp_path: Path) -> Program:
     folder = shutil.copytree(example, tmp_path / "program", symlinks=True)
     return Program(engine, folder, api.kubeconfig)
-
-
-class Operator:
-    """Plays slurm-operator for one NodeSet of at most one pod, which is a node of the played Slurm, and Kubernetes' garbage
-    collector, for which every deletion in the foreground waits."""
-
-    def __init__(self, api: KubeApi, world: World) -> None:
-        self.api, self.world, self.over = api, world, threading.Event()
-        self.thread = threading.Thread(target=self.follow, daemon=True)
-
-    def __enter__(self) -> Operator:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.thread.join(30)
-
-    def follow(self) -> None:
-        while not self.over.wait(0.5):
-            there = json.loads(self.api.kubectl("get", KINDS, "-n", "slurm", "-o", "json"))["items"]
-            has_pod = any(each["kind"] == "Pod" for each in there)
-            for each in there:
-                leaves = "deletionTimestamp" in each["metadata"]
-                if each["kind"] == "NodeSet":
-                    self.reconcile(each, 0 if leaves else each["spec"]["replicas"], has_pod)
-                if leaves and each["metadata"].get("finalizers"):
-                    what = (each["kind"], each["metadata"]["name"], "-n", "slurm")
-                    self.api.kubectl("patch", *what, "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
-
-    def reconcile(self, nodeset: dict[str, Any], wanted: int, has_pod: bool) -> None:
-        if wanted and not has_pod:
-            with self.world.lock:
-                self.world.slurm.add(node(POD))
-            self.make_pod(nodeset)
-        if not wanted and has_pod:
-            self.api.kubectl("delete", "pod", POD, "-n", "slurm", "--force", "--grace-period=0")
-            with self.world.lock:
-                self.world.slurm.nodes.pop(POD, None)
-        counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas"), wanted)
-        seen = {"observedGeneration": nodeset["metadata"]["generation"], "nodeSetHash": "x", "selector": SELECTOR}
-        self.patch_status("nodeset", NODESET, {**counts, **seen})
-
-    def make_pod(self, nodeset: dict[str, Any]) -> None:
-        meta = nodeset["metadata"]
-        owner = {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": meta["name"], "uid": meta["uid"]}
-        pod = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {
-                "name": POD,
-                "namespace": "slurm",
-                "labels": dict(each.split("=") for each in SELECTOR.split(",")) | {names.LABEL_POD_INDEX: "0"},
-                "ownerReferences": [owner | {"controller": True}],
-            },
-            "spec": {
-                "nodeName": "k-1",
-                "hostname": POD,
-                "automountServiceAccountToken": False,
-                "containers": [{"name": "slurmd", "image": "example.org/slurmd"}],
-            },
-        }
-        self.api.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(pod))
-        ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        self.patch_status("pod", POD, {"phase": "Running", "conditions": [ready]})
-
-    def patch_status(self, kind: str, name: str, status: dict[str, Any]) -> None:
-        change = json.dumps({"status": status})
-        self.api.kubectl("patch", kind, name, "-n", "slurm", "--subresource=status", "--type=merge", "-p", change)
 
 
 @pytest.fixture

@@ -72,9 +72,12 @@ def test_an_output_that_is_an_address_comes_by_a_property_of_its_own() -> None:
 def test_outputs_of_a_python_program_are_those_of_the_package() -> None:
     properties = schema()["resources"][TOKEN]["properties"]
     assert set(properties) == set(EXPORTS)
-    assert properties["nodesets"] == {"type": "object", "additionalProperties": {"type": "integer"}}
-    assert properties["slurmdJoin"] == {"type": "string"}
-    assert properties["findings"] == {"type": "array", "items": {"type": "string"}}
+    kinds = {name: {key: each[key] for key in each if key != "description"} for name, each in properties.items()}
+    assert kinds["nodesets"] == {"type": "object", "additionalProperties": {"type": "integer"}}
+    assert kinds["slurmdJoin"] == {"type": "string"}
+    assert kinds["findings"] == {"type": "array", "items": {"type": "string"}}
+    assert all(each["description"] for each in properties.values())
+    assert set(schema()["resources"][TOKEN]["required"]) == set(properties)
 
 
 def test_who_is_not_the_engine_is_refused_before_anything_is_read() -> None:

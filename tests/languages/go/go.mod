@@ -1,0 +1,5 @@
+module platform
+
+go 1.25
+
+require github.com/pulumi/pulumi/sdk/v3 v3.255.0
