@@ -25,6 +25,7 @@ ABILITIES = (
     "confuses_equal_names",
     "drops_empty_values",
     "has_topology",
+    "reads_hostname_override",
     "renewal_stops",
 )
 TABLE = {
@@ -83,6 +84,7 @@ TABLE = {
         "notes_nodesets",
         "drops_empty_values",
         "has_topology",
+        "reads_hostname_override",
         "renewal_stops",
     },
     "1.2.2": {
@@ -97,6 +99,7 @@ TABLE = {
         "notes_nodesets",
         "drops_empty_values",
         "has_topology",
+        "reads_hostname_override",
     },
     "1.3.0": {
         "has_jwks",
@@ -109,6 +112,7 @@ TABLE = {
         "notes_nodesets",
         "drops_empty_values",
         "has_topology",
+        "reads_hostname_override",
     },
 }
 
