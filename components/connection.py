@@ -19,6 +19,7 @@ from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
 from .blueprint import Blueprint, joined_document
+from .callbacks import start_callbacks
 from .cluster_identity import ClusterIdentity, place_props
 from .resources import token
 
@@ -71,6 +72,7 @@ class Component(pulumi.ComponentResource):
                 " cluster for both: `kubernetes` with kubeconfig and context, an argument or a section of the stack's file."
                 " For resources of yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
             )
+        start_callbacks()
         super().__init__(token(kind), name, None, opts)
 
     def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:

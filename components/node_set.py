@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 
@@ -11,6 +11,7 @@ from slinky_iac import names
 from slinky_iac.blueprint import objects
 from slinky_iac.blueprint.document import nodeset_document
 from slinky_iac.config import workers as config
+from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import frozen, newer
 from slinky_iac.parts.registry import PARTS
@@ -21,6 +22,9 @@ from .connection import Component, given
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
 from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
+
+WHOLE_NUMBER: Final = "it takes a whole number: config.require_int(NAME), or output.apply(int)"
+"""What to do about a number that came as a text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +77,8 @@ class NodeSet(Component):
         self.resource = custom_resource(cluster, made, options, noted)
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:
-            number = pulumi.Output.from_input(args.replicas).apply(counted)
+            where = f"nodesets.{args.name}.replicas"
+            number = pulumi.Output.from_input(args.replicas).apply(lambda known: counted(known, where))
             props |= {"replicas": number, "maxReplicas": number}
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
@@ -85,9 +90,11 @@ class NodeSet(Component):
         self.register_outputs({"resource_name": self.resource_name, "replicas": self.replicas, "plan": self.plan})
 
 
-def counted(known: object) -> int:
+def counted(known: object, where: str = "replicas") -> int:
     """A number of replicas that another resource has given. Raises RunError for anything else."""
     number = int(known) if isinstance(known, float) and known.is_integer() else known
+    if isinstance(number, str):
+        raise pulumi.RunError(f"{where}: the Output that it is given is the text {shown(number)}; {WHOLE_NUMBER}")
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise pulumi.RunError("replicas: the Output that it is given isn't a whole number from 0")
+        raise pulumi.RunError(f"{where}: the Output that it is given isn't a whole number from 0")
     return number

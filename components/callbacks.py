@@ -1,0 +1,30 @@
+"""The server by which the engine calls a program's hooks: one, and started before the first of them is registered.
+
+SDK 3.272 makes one for each hook that is registered before the first server is up (``_get_callbacks`` in
+``pulumi.runtime.settings``). A program that ends then, as with an error in an Output's value, stops servers that are still
+starting, and grpcio 1.85 ends the process there (``aio.Server.stop`` during ``start``): Pulumi shows no error but an exit code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from pulumi.runtime import settings, sync_await
+
+_TURNS = 10
+"""Turns of the event loop in which servers are up that hooks of the program's own have begun to start; each needs two."""
+
+
+def start_callbacks() -> None:
+    """Start it, unless it runs. Where another SDK has no such step, it isn't taken: then an error may come without its words."""
+    get, wait = getattr(settings, "_get_callbacks", None), getattr(sync_await, "_sync_await", None)
+    if get is None or wait is None or getattr(settings.SETTINGS, "callbacks", None) is not None:
+        return
+    wait(_started(get))
+
+
+async def _started(get: Callable[[], Awaitable[object]]) -> None:
+    await get()
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
