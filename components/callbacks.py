@@ -2,7 +2,7 @@
 
 SDK 3.272 makes one for each hook that is registered before the first server is up (``_get_callbacks`` in
 ``pulumi.runtime.settings``). A program that ends then, as with an error in an Output's value, stops servers that are still
-starting, and grpcio 1.85 ends the process there (``aio.Server.stop`` during ``start``): Pulumi shows no error but an exit code.
+starting, and there grpcio 1.85 ends the process (``aio.Server.stop`` during ``start``): Pulumi shows an exit code alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TURNS = 10
 
 
 def start_callbacks() -> None:
-    """Start it, unless it runs. Where another SDK has no such step, it isn't taken: then an error may come without its words."""
+    """Start it, unless it runs. Where a later SDK has no such step, it isn't taken."""
     get, wait = getattr(settings, "_get_callbacks", None), getattr(sync_await, "_sync_await", None)
     if get is None or wait is None or getattr(settings.SETTINGS, "callbacks", None) is not None:
         return

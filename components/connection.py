@@ -16,6 +16,7 @@ import pulumi
 from pulumi_kubernetes import Provider, ProviderArgs
 
 from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
 from .blueprint import Blueprint, joined_document
@@ -68,9 +69,10 @@ class Component(pulumi.ComponentResource):
         elif not isinstance(found, ClusterProvider) or found.access != access:
             raise StackRefused(
                 f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
-                " two could be different clusters. Nothing was made. Leave `provider` and `providers` out, and name the"
-                " cluster for both: `kubernetes` with kubeconfig and context, an argument or a section of the stack's file."
-                " For resources of yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
+                " two could be different clusters. Nothing of it was made. Leave `provider` and `providers` out, and name"
+                " the cluster for both: `kubernetes` with kubeconfig and context, an argument (in Python"
+                " kubernetes=Kubernetes(kubeconfig=FILE, context=NAME)) or a section of the stack's file. For resources of"
+                " yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
             )
         start_callbacks()
         super().__init__(token(kind), name, None, opts)
@@ -94,20 +96,47 @@ _made: WeakKeyDictionary[object, dict[tuple[str | None, ...], ClusterProvider]] 
 """The connections of each program of this process."""
 
 
-def kubernetes_provider(config: ClusterConfig) -> ClusterProvider:
-    """The program's connection to a cluster that no :class:`HybridCluster` of it makes: one for all its parts, made at the
-    first call. The stack keeps to the Kubernetes cluster that answers then, as a HybridCluster's stack does."""
-    program = pulumi.runtime.settings.get_monitor()
-    connections = _made.setdefault(program, {})
-    cluster, access = config.cluster, config.kubernetes
-    key = (cluster.namespace, cluster.resource_name, access.kubeconfig, access.context)
+def kubernetes_provider(cluster: ClusterConfig | Component) -> ClusterProvider:
+    """The connection that the parts of a program share: give it to resources of yours in the same Kubernetes cluster.
+
+    ``cluster``: a ``HybridCluster``, whose own connection it is; or the configuration of a cluster that another program
+    makes. Then it is made at the first call, and the stack keeps to the Kubernetes cluster that answers at that time.
+
+    Raises ``StackRefused`` for anything else.
+    """
+    config = getattr(cluster, "config", cluster)
+    if not isinstance(config, ClusterConfig):
+        raise StackRefused(f"kubernetes_provider: takes a HybridCluster, or its config; got {described(cluster)}")
+    connections = _of_program()
+    key = _key(config)
     if key not in connections:
-        name = f"{cluster.namespace}-{cluster.resource_name}" + (f"-{access.context}" if access.context else "")
+        space, access = config.cluster, config.kubernetes
+        name = f"{space.namespace}-{space.resource_name}" + (f"-{access.context}" if access.context else "")
         identity = ClusterIdentity(f"{name}-connection", place_props(config))
         after = pulumi.ResourceOptions(depends_on=[identity])
         Blueprint(f"{name}-blueprint", joined_document(config), after)
         connections[key] = ClusterProvider(f"{name}-kubernetes", config, after)
     return connections[key]
+
+
+def share(provider: ClusterProvider, config: ClusterConfig) -> None:
+    """A HybridCluster's connection is that of all parts of its cluster in the program."""
+    _of_program()[_key(config)] = provider
+
+
+def _of_program() -> dict[tuple[str | None, ...], ClusterProvider]:
+    return _made.setdefault(pulumi.runtime.settings.get_monitor(), {})
+
+
+def _key(config: ClusterConfig) -> tuple[str | None, ...]:
+    cluster, access = config.cluster, config.kubernetes
+    return (cluster.namespace, cluster.resource_name, access.kubeconfig, access.context)
+
+
+def described(value: object) -> str:
+    """What an argument is, for a message."""
+    article = "an" if isinstance(value, pulumi.Output) else "a"
+    return shown(value) if isinstance(value, str) else f"{article} {type(value).__name__}"
 
 
 def _without_kubeconfig(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
@@ -32,17 +32,18 @@ from .auth_keys import AuthKeys, AuthKeysArgs
 from .blueprint import Blueprint, cluster_document
 from .client import Client, ClientArgs
 from .cluster_identity import ClusterIdentity, cluster_props
-from .connection import ClusterProvider, Component
+from .connection import ClusterProvider, share
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
 from .gates_sessions import before_sssd
+from .joining import EXPORTS, Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
-from .node_set import NodeSet, NodeSetArgs
+from .node_set import NodeSet, NodeSetArgs, as_it_is
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .part_objects import PartObjects, PartObjectsArgs
@@ -57,10 +58,6 @@ async def _none() -> tuple[Finding, ...]:
     return ()
 
 
-def _as_it_is(value: Any) -> Any:  # noqa: ANN401
-    return value
-
-
 @dataclass(frozen=True, kw_only=True)
 class HybridClusterArgs:
     """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
@@ -73,11 +70,11 @@ class HybridClusterArgs:
     settings: StackSettings
     notices: Callable[[], Awaitable[tuple[Finding, ...]]] = _none
     lost: Lost = none_lost
-    filled: Callable[[Any], Any] = _as_it_is
+    filled: Callable[[Any], Any] = as_it_is
     """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
 
-class HybridCluster(Component):
+class HybridCluster(Joinable):
     """Operator, keys, outside endpoints, slurmdbd, slurmctld, slurmrestd, then NodeSets and login sets.
 
     slurmrestd stands before the NodeSets and outlives them on destroy: without it the operator takes every node for
@@ -117,7 +114,9 @@ class HybridCluster(Component):
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         settings, config = args.settings, args.settings.config
+        require_alone(name)
         super().__init__("HybridCluster", name, config, opts)
+        self.config, self.filled = config, args.filled
         scripts, authority = _read(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
@@ -126,14 +125,14 @@ class HybridCluster(Component):
         about = cluster_document(config, name, settings.keys.token_set)
         Blueprint(f"{name}-blueprint", args.filled(about), child(self, identity))
         self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
+        share(self._kube, config)
         self._without_slurm(settings)
         if not config.auth.makes_daemons:
             self._clients_only(name, settings)
         else:
             self._all(name, args, scripts, authority, identity)
-        self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
-        self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
-        self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
+        self._of_nodesets()
+        self.client_pods = by_name({n: c.pod for n, c in self.client_components.items()})
         for attribute in EXPORTS.values():
             setattr(self, attribute, args.filled(getattr(self, attribute)))
         self.register_outputs({attribute: getattr(self, attribute) for attribute in EXPORTS.values()})
@@ -181,7 +180,7 @@ class HybridCluster(Component):
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
             table = NodeTable(f"{name}-nodes", rows, self._child(identity))
-        Removals(f"{name}-removals", removal_props(config), child(self, identity))
+        Removals(f"{name}-removals", self._late_props(removal_props, "stands"), child(self, identity))
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
@@ -192,7 +191,7 @@ class HybridCluster(Component):
         self.slurmd_join = pulumi.Output.from_input(f"/usr/sbin/slurmd --conf-server {join}")
         self.sackd_join = pulumi.Output.from_input(f"/usr/sbin/sackd --conf-server {join}")
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = keys.slurm_key_fingerprint, keys.jwt_key_fingerprint
-        self.keys_since = _by_name(keys.since)
+        self.keys_since = by_name(keys.since)
 
     def _child(self, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401
         """Options of a child in the cluster's Kubernetes."""
@@ -254,8 +253,8 @@ class HybridCluster(Component):
     def _workers(
         self, name: str, config: StackConfig, controller: Controller, first: tuple[pulumi.Resource | None, ...]
     ) -> list[pulumi.Resource]:
-        gate = ControllerGate(f"{name}-slurmctld", controller_props(config), controller.resource, child(self, *first))
-        after = (*first, gate)
+        gate = ControllerGate(f"{name}-slurmctld", self._slurmctld(), controller.resource, child(self, *first))
+        self.before_nodesets = after = (*first, gate)
         for nodeset, settings in config.nodesets.items():
             args = NodeSetArgs(cluster=config, name=nodeset, settings=settings)
             self.nodeset_components[nodeset] = NodeSet(f"{name}-{nodeset}", args, self._child(*after))
@@ -263,11 +262,15 @@ class HybridCluster(Component):
         if config.external.slurmd_hosts:
             workers.append(OutsideHosts(f"{name}-outside-hosts", outside_props(config), child(self, *after)))
         if config.slurmctld.pods:
-            workers.append(QueueGate(f"{name}-queue", queue_props(config), child(self, *after, *workers)))
+            workers.append(QueueGate(f"{name}-queue", queue_props(config), self._after_nodesets(*after, *workers)))
         for login, of_login in config.logins.items():
             logins = LoginSetArgs(cluster=config, name=login, settings=of_login)
             LoginSet(f"{name}-login-{login}", logins, self._child(*after))
         return workers
+
+    def _slurmctld(self) -> dict[str, Any]:
+        """Props of slurmctld's gate. Of what depends on NodeSets, with those that join."""
+        return self._late_props(controller_props, "partitions", "nodesets", "onEachNode")
 
     def _jobs(
         self, name: str, config: StackConfig, scripts: Mapping[str, str], after: tuple[pulumi.Resource | None, ...]
@@ -276,9 +279,12 @@ class HybridCluster(Component):
         smoke = smoke_jobs(config)
         made = {f"job-{job}": job_props(config, job, settings, scripts[job]) for job, settings in config.jobs.items()}
         made |= {job: job_props(config, job, each, scripts_of({job: each})[job], row=True) for job, each in smoke.items()}
-        run = {props["job"]: SlurmJob(f"{name}-{job}", props, child(self, *after)).result for job, props in made.items()}
+        run = {
+            props["job"]: SlurmJob(f"{name}-{job}", props, self._after_nodesets(*after)).result
+            for job, props in made.items()
+        }
         if run:
-            pulumi.export("jobs", _by_name(run))
+            pulumi.export("jobs", by_name(run))
 
     def _clients(self, name: str, config: StackConfig, key: pulumi.Output[str] | None, *after: pulumi.Resource) -> None:
         for each, settings in config.clients.items():
@@ -296,34 +302,13 @@ class HybridCluster(Component):
 
     def _without_slurm(self, settings: StackSettings) -> None:
         """The outputs, before anything is made: a munge cluster has most of them empty."""
-        self.nodeset_components: dict[str, NodeSet] = {}
         self.client_components: dict[str, Client] = {}
         self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = pulumi.Output.from_input("")
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = self.munge_key_fingerprint = self.slurmrestd_url
-        self.munge_client_pod = self.keys_since = _by_name({})
+        self.munge_client_pod = self.keys_since = by_name({})
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
         self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
-
-
-EXPORTS: Final = {
-    "slurmrestdUrl": "slurmrestd_url",
-    "slurmrestdCa": "slurmrestd_ca",
-    "slurmdJoin": "slurmd_join",
-    "sackdJoin": "sackd_join",
-    "slurmKeyFingerprint": "slurm_key_fingerprint",
-    "jwtKeyFingerprint": "jwt_key_fingerprint",
-    "outsideSlurmConf": "outside_slurm_conf",
-    "nodesets": "nodesets",
-    "scaleInPlans": "scale_in_plans",
-    "findings": "findings",
-    "mungeKeyFingerprint": "munge_key_fingerprint",
-    "mungeClientPod": "munge_client_pod",
-    "clientPods": "client_pods",
-    "tokenKeySet": "token_key_set",
-    "keysSince": "keys_since",
-}
-"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
 def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
@@ -335,11 +320,6 @@ def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
         return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None
-
-
-def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
-    """All of them as one; `Output.all` would make a list of none."""
-    return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
 
 
 def _worded(finding: Finding) -> str:

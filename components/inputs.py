@@ -32,8 +32,12 @@ class Address:
 
 
 def address(value: pulumi.Input[str]) -> Address:
-    """Say that a host is an IP address, as a VM's private address is. An outside slurmdbd needs it, and slurmctld on another
-    port than 6817; there an Output without it is taken for a DNS name. Elsewhere a bare Output may be either."""
+    """Say that a host is an IP address. Wrap every Output that will be an IPv4 address, as a VM's private address is; names,
+    and Outputs of names, stay as they are.
+
+    Needed for an outside slurmdbd, for slurmctld on another port than 6817, and where NetworkPolicies or monitoring ask for
+    addresses: an Output without it is taken for a DNS name there. A text or an Output that is no IPv4 address is refused.
+    """
     return Address(value)
 
 
@@ -71,6 +75,7 @@ _FORMS: Final = {
 """Placeholders: names that no DNS has (RFC 2606) and addresses that no host has (RFC 5737)."""
 _MOST: Final = 99
 _ARTICLES: Final = {"image": "an", _ADDRESS: "an"}
+_MEANS: Final = {_HOST: ": a DNS name or an IP address", _NAME: ": a DNS name, or address(…) of an IP address"}
 _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
     "name": TypeAdapter(DnsLabel),
     _HOST: TypeAdapter(Host),
@@ -91,6 +96,10 @@ class Given:
     names: dict[str, pulumi.Output[str]] = field(default_factory=dict)
     """By path, the Outputs that are taken for DNS names, and may turn out to be addresses."""
     faults: list[Finding] = field(default_factory=list)
+
+    def joined(self) -> Given:
+        """A copy that goes on where this one ends: no two Outputs have one placeholder."""
+        return Given(dict(self.sections), dict(self.outputs), dict(self.names))
 
     def fill(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """A transformation: the Outputs in the place of their placeholders."""
@@ -171,13 +180,16 @@ def _before(host: str, port: str) -> str:
     return f"[{host}]{port}" if port and ":" in host else f"{host}{port}"
 
 
-def given(sections: Mapping[str, Any], where: str = "") -> Given:
-    """Sections by name, as plain data: models written out, names of settings in camelCase, placeholders for Outputs."""
-    found = Given()
+def given(sections: Mapping[str, Any], before: Given | None = None) -> Given:
+    """Sections by name, as plain data: models written out, names of settings in camelCase, placeholders for Outputs.
+    ``before``: those of the cluster that this is a part of; NodeSets are added to its own."""
+    found = Given() if before is None else before.joined()
     for name, section in sections.items():
         if section is not None:
             alias, model = field_of(StackConfig, name)
-            found.sections[alias] = _plain(section, model, f"{where}{alias}", found)
+            plain = _plain(section, model, alias, found)
+            is_more = before is not None and isinstance(plain, Mapping)
+            found.sections[alias] = {**found.sections.get(alias, {}), **plain} if is_more else plain
     return found
 
 
@@ -212,12 +224,7 @@ def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any 
 def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str:
     kind = next((kind for pattern, kind in _TAKES.items() if _fits(pattern.split("."), path.split("."))), None)
     if kind is None or len(found.outputs) >= _MOST:
-        found.faults.append(
-            at(path).error(
-                "can't be an Output: it decides what is made, or is judged before anything is. Settings that can:"
-                f" {', '.join(_TAKES)}"
-            )
-        )
+        found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))
         return _FORMS["name"].format(0)
     given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
     output = pulumi.Output.from_input(given_by)
@@ -228,6 +235,17 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
     if kind == _NAME:
         found.names[path] = output
     return place
+
+
+_NO_OUTPUT: Final = "can't be an Output: it decides what is made, or is judged before anything is"
+
+
+def _no_output(path: str, *, is_first: bool) -> str:
+    """What to do instead; which settings can be one is said once."""
+    if _fits(["nodesets", "*", "replicas"], path.split(".")):
+        return f"{_NO_OUTPUT}. slinky_iac.NodeSet(…, replicas=Output), beside the cluster, takes one"
+    which = f". Settings that can: {', '.join(_TAKES)}" if is_first else ""
+    return f"{_NO_OUTPUT}{which}"
 
 
 def _fits(pattern: list[str], path: list[str]) -> bool:
@@ -241,7 +259,8 @@ def checked(known: object, kind: str, path: str) -> str:
     try:
         text = _CHECKS[kind].validate_python(known)
     except ValidationError:
-        raise pulumi.RunError(f"{path}: the Output that it is given isn't {_ARTICLES.get(kind, 'a')} {kind}") from None
+        wanted = f"{_ARTICLES.get(kind, 'a')} {kind}{_MEANS.get(kind, '')}"
+        raise pulumi.RunError(f"{path}: the Output that it is given isn't {wanted}") from None
     if kind == _NAME and is_address(text):
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,6 +24,12 @@ from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
 from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
 
+
+def as_it_is(value: Any) -> Any:  # noqa: ANN401
+    """A value that holds no placeholder."""
+    return value
+
+
 WHOLE_NUMBER: Final = "it takes a whole number: config.require_int(NAME), or output.apply(int)"
 """What to do about a number that came as a text."""
 
@@ -37,6 +44,8 @@ class NodeSetArgs:
     settings: config.NodeSet
     replicas: pulumi.Input[int] | None = None
     """The number, where another resource gives it; what ``settings`` has isn't used then."""
+    filled: Callable[[Any], Any] = as_it_is
+    """What the state's document is shown by: a program's Outputs take the place of placeholders here."""
 
 
 class NodeSet(Component):
@@ -55,9 +64,10 @@ class NodeSet(Component):
         super().__init__("NodeSet", name, args.cluster, opts)
         cluster = args.cluster
         if given(opts) is None:  # without a HybridCluster, whose document has its NodeSets
-            Blueprint(f"{name}-blueprint", nodeset_document(cluster, args.name, args.settings), child(self))
+            document = args.filled(nodeset_document(cluster, args.name, args.settings))
+            Blueprint(f"{name}-blueprint", document, child(self))
         made = objects.nodeset(cluster, args.name, args.settings)
-        kube, spec = made.name, dict(made.body["spec"])
+        kube, space, spec = made.name, cluster.cluster.namespace, dict(made.body["spec"])
         noted = {
             names.ANNOTATION_TEMPLATE: template_digest(spec),
             names.ANNOTATION_UPDATE: spec["updateStrategy"]["type"],
@@ -66,12 +76,14 @@ class NodeSet(Component):
         if args.settings.on_each_node:
             noted[names.ANNOTATION_MODE] = args.settings.scaling_mode
             gated += OF_EACH_NODE
-        hooks = look_before_update(kube, cluster, frozen(cluster, kube))
-        there = f"{cluster.cluster.namespace}/{kube}"
+        # A program has one HybridCluster, and may join NodeSets of one name to several clusters.
+        which = kube if given(opts) is not None else "-".join(filter(None, (cluster.kubernetes.context, space, kube)))
+        hooks = look_before_update(which, cluster, frozen(cluster, kube))
+        there = f"{space}/{kube}"
         kind, called = f"kubernetes:{names.API_VERSION}:NodeSet", made.logical
         mends = import_command(self, opts.parent if opts is not None else None, kind, called, there)
         replaces = args.settings.scaling_mode if pulumi.runtime.is_dry_run() else ""
-        hooks.before_create = first_look(kube, cluster, newer(cluster, kube, replaces=replaces), mends).before_create
+        hooks.before_create = first_look(which, cluster, newer(cluster, kube, replaces=replaces), mends).before_create
         ignored = [f"spec.{field}" for field in gated]
         options = child(self, ignore_changes=ignored, replace_on_changes=[MODE], hooks=hooks)
         self.resource = custom_resource(cluster, made, options, noted)

@@ -23,9 +23,9 @@ from slinky_iac.config.package_types import ANY, settings_types
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.engine.plugin_process import require_caller
 
-from .hybrid_cluster import EXPORTS
 from .hybrid_cluster import HybridCluster as _Cluster
 from .inputs import address
+from .joining import EXPORTS
 from .program_parts import HybridCluster
 from .resources import token
 

@@ -16,7 +16,9 @@ from .resources import register
 
 
 def _no_document() -> str:
-    raise StackRefused("monitoring.status looks at a HybridCluster of the same program. Nothing was made. Leave it out here")
+    raise StackRefused(
+        "monitoring.status looks at a HybridCluster of the same program. Nothing of it was made. Leave it out here"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

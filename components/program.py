@@ -10,11 +10,10 @@ from slinky_iac.collector import collect_seldom
 from slinky_iac.config.reader import read_stack
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.ownership import lost
-from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
 
 from .first_look import require_adopted
-from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
+from .hybrid_cluster import HybridCluster, HybridClusterArgs
 from .threads import in_thread
 
 
@@ -31,8 +30,5 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
         settings=settings, notices=partial(in_thread, ask), lost=partial(lost, config, os.environ, home)
     )
     cluster = HybridCluster(config.cluster.name, args, opts)
-    for name, attribute in EXPORTS.items():
-        pulumi.export(name, getattr(cluster, attribute))
-    if topology := outside_text(config):
-        pulumi.export("outsideTopology", topology)
+    cluster.export()
     return cluster

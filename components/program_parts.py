@@ -7,10 +7,10 @@ A section is a mapping as a stack's file has it, with names in camelCase or snak
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 from pydantic import BaseModel
@@ -18,18 +18,21 @@ from pydantic import BaseModel
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.load import examined
-from slinky_iac.config.reader import StackRefused, read_sections
+from slinky_iac.config.reader import StackRefused, StackSettings, read_sections
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
 from slinky_iac.ownership import lost
-from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
 
+from .arguments import named, outside, place_of_program, refuse, require_name, require_options
+from .connection import described
 from .first_look import require_adopted
-from .hybrid_cluster import EXPORTS, HybridClusterArgs
 from .hybrid_cluster import HybridCluster as _Cluster
+from .hybrid_cluster import HybridClusterArgs
 from .inputs import Address, Given, given, taken_for_names
+from .joining import require_alone
 from .node_set import NodeSet as _NodeSet
 from .node_set import NodeSetArgs
 from .threads import in_thread
@@ -37,12 +40,17 @@ from .threads import in_thread
 Part = Mapping[str, Any] | BaseModel | None
 """A section: a mapping, or its model."""
 Hosts = pulumi.Input[str] | Address
+PLAIN_PASSWORD: Final = (
+    "database_password: is a text and no Output. If the program has it in plain text, treat it as leaked: it is in the file"
+    " and its history. Give a new one by `pulumi config set --secret slinky-iac:databasePassword`, without this argument, or"
+    " by an Output: config.require_secret(NAME)"
+)
+_PASSWORD: Final = "needs a password; run "
+_OR_ARGUMENT: Final = ", or give database_password=OUTPUT"
 
 
 class HybridCluster(_Cluster):
     """A whole cluster. ``config`` is what its parts join."""
-
-    config: ClusterConfig
 
     def __init__(  # noqa: PLR0913 - a section each, by name
         self,
@@ -69,17 +77,23 @@ class HybridCluster(_Cluster):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """``name``: ClusterName of slurm.conf. ``slurmctld``, ``slurmdbd``: outside hosts, in short for ``controller`` and
-        ``accounting``. ``more``: sections that have no argument here. ``export``: make the outputs that commands read.
+        ``accounting``, which may have their ports. ``more``: sections that have no argument here, by their names in the
+        configuration: ``more={"nodeset_defaults": {"owner": "autoscaler"}}``. ``export``: make the outputs that commands
+        read, of the whole program.
 
-        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything is registered.
+        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything of it is registered; what the
+        program registered earlier goes on.
         """
+        end_silently()
         collect_seldom()
-        sections: dict[str, Any] = {
-            "cluster": {"name": name, **_open(cluster)},
+        require_name("HybridCluster", name)
+        what = f"HybridCluster {name}"
+        require_options(what, opts)
+        require_alone(name)
+        self._sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
+        self._sections |= {
             "operator": operator,
             "keys": keys,
-            "controller": controller if slurmctld is None else {**_open(controller), "external": {"host": slurmctld}},
-            "accounting": accounting if slurmdbd is None else {**_open(accounting), "external": {"host": slurmdbd}},
             "restapi": restapi,
             "nodesets": nodesets,
             "logins": logins,
@@ -90,10 +104,11 @@ class HybridCluster(_Cluster):
             "drain": drain,
             **(more or {}),
         }
-        found = given(sections)
-        _refuse(f"HybridCluster {name}", found)
-        settings = read_sections(found.sections, database_password)
-        self.config = config = settings.config
+        self._given = found = given(self._sections)
+        _refuse(what, [*faults, *found.faults])
+        self._password = database_password
+        settings = _read(what, found.sections, database_password)
+        config = settings.config
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
@@ -103,11 +118,18 @@ class HybridCluster(_Cluster):
             filled=found.filled,
         )
         super().__init__(name, args, _filling(opts, found))
+        if isinstance(database_password, str):
+            pulumi.log.warn(PLAIN_PASSWORD, resource=self)
         if export:
-            for output, attribute in EXPORTS.items():
-                pulumi.export(output, getattr(self, attribute))
-            if topology := outside_text(config):
-                pulumi.export("outsideTopology", topology)
+            self.export()
+
+    def with_nodeset(self, name: str, what: str, own: Mapping[str, Any]) -> tuple[StackConfig, Given]:
+        """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""
+        found = given({"nodesets": {name: own}}, self._given)
+        _refuse(what, found.faults)
+        config = _read(what, found.sections, self._password).config
+        self._given = found
+        return config, found
 
 
 class NodeSet(_NodeSet):
@@ -117,40 +139,92 @@ class NodeSet(_NodeSet):
         self,
         name: str,
         *,
-        cluster: ClusterConfig | HybridCluster | Mapping[str, Part],
+        cluster: ClusterConfig | _Cluster | Mapping[str, Part],
         replicas: pulumi.Input[int] | None = None,
         image: pulumi.Input[str] | None = None,
         resources: Part = None,
         pod: Part = None,
+        slurm_name: str | None = None,
         opts: pulumi.ResourceOptions | None = None,
         **more: Any,  # noqa: ANN401
     ) -> None:
-        """``name``: the NodeSet's in Slurm. ``cluster``: the cluster, its configuration, or that one's sections by name.
-        ``more``: further settings of a NodeSet; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in
-        ``replicas`` is judged by the gate alone: previews that don't know it say so.
+        """``name``: the NodeSet's in Pulumi and, without ``slurm_name``, in Slurm. ``cluster``: a HybridCluster of the
+        program, its configuration, or sections of a cluster that another program makes, by name. ``more``: further settings
+        of a NodeSet, as ``gres=["gpu:8"]``; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in ``replicas`` is
+        judged by the gate alone: previews that don't know it say so.
 
-        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything is registered.
+        Of a HybridCluster, it is made and removed in the order of the cluster's own NodeSets, all rules of the cluster hold
+        for it, and the cluster's outputs have it. Make it right after the HybridCluster, and not in an ``apply``.
+
+        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything of it is registered; what the
+        program registered earlier goes on.
         """
-        fixed = replicas if replicas is None or isinstance(replicas, int) else 1
-        own = {"replicas": fixed, "image": image, "resources": resources, "pod": pod, **more}
-        sections: dict[str, Any] = {"nodesets": {name: {key: value for key, value in own.items() if value is not None}}}
-        joined = cluster.config if isinstance(cluster, HybridCluster) else cluster
-        if isinstance(joined, Mapping):
-            sections = {**joined, **sections}
-        found = given(sections)
-        _refuse(f"NodeSet {name}", found)
-        whole = (
-            found.sections if isinstance(joined, Mapping) else {"cluster": {"name": joined.cluster.name}, **found.sections}
-        )
-        stack, faults = examined(whole)
-        if stack is None:
-            raise StackRefused(f"NodeSet {name}: {ConfigError(tuple(map(str, faults)))}")
-        config = stack if isinstance(joined, Mapping) else joined
-        settings = stack.nodesets[name]
-        found.digest(nodeset_spec(config, name, settings))
-        asked = None if isinstance(replicas, int) else replicas  # None: with scalingMode DaemonSet there is none
-        args = NodeSetArgs(cluster=config, name=name, settings=settings, replicas=asked)
-        super().__init__(name, args, _filling(opts, found))
+        require_name("NodeSet", name)
+        what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name
+        require_name(f"{what}: slurm_", slurm)
+        require_options(what, opts)
+        _require_number(what, f"nodesets.{slurm}.replicas", replicas)
+        later = isinstance(replicas, pulumi.Output | Awaitable)
+        own = {"replicas": 1 if later else replicas, "image": image, "resources": resources, "pod": pod, **more}
+        own = {key: value for key, value in own.items() if value is not None}
+        config, found = _joined(what, slurm, cluster, own)
+        settings = config.nodesets[slurm]
+        joins = cluster.joining(name, config) if isinstance(cluster, _Cluster) else None
+        whole = cluster if isinstance(cluster, ClusterConfig) else config
+        found.digest(nodeset_spec(whole, slurm, settings))
+        asked = replicas if later else None
+        args = NodeSetArgs(cluster=whole, name=slurm, settings=settings, replicas=asked, filled=found.filled)
+        super().__init__(name, args, pulumi.ResourceOptions.merge(_filling(opts, found), joins))
+        if isinstance(cluster, _Cluster):
+            cluster.joined(slurm, self, found.filled)
+
+
+def _joined(
+    what: str, name: str, cluster: ClusterConfig | _Cluster | Mapping[str, Part], own: Mapping[str, Any]
+) -> tuple[StackConfig, Given]:
+    """The settings of a NodeSet in those of its cluster, as far as the program has them. Raises :class:`StackRefused`."""
+    if isinstance(cluster, _Cluster) and name in cluster.config.nodesets:
+        where = f"HybridCluster {cluster.config.cluster.name} has a NodeSet {name} already"
+        raise StackRefused(f"{what}{place_of_program()}: {where}; remove one, or give this one another slurm_name")
+    if isinstance(cluster, HybridCluster):
+        return cluster.with_nodeset(name, what, own)
+    config = getattr(cluster, "config", cluster)
+    if not isinstance(config, ClusterConfig | Mapping):
+        raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
+    around = dict(config) if isinstance(config, Mapping) else {"cluster": {"name": config.cluster.name}}
+    found = given({**around, "nodesets": {name: own}})
+    _refuse(what, found.faults)
+    stack, faults = examined(found.sections)
+    if stack is None:
+        raise refuse(what, tuple(map(str, faults)))
+    if isinstance(cluster, _Cluster):
+        stack = cluster.config.model_copy(update={"nodesets": {**cluster.config.nodesets, name: stack.nodesets[name]}})
+    return stack, found
+
+
+def _require_number(what: str, path: str, replicas: object) -> None:
+    """Raises :class:`StackRefused` for a number that came as a text."""
+    if isinstance(replicas, str):
+        raise refuse(what, (f"{path}: takes a whole number, got the text {described(replicas)}; use config.require_int",))
+
+
+def _sections(
+    name: str, cluster: Part, slurmctld: tuple[Part, Hosts | None], slurmdbd: tuple[Part, Hosts | None]
+) -> tuple[dict[str, Any], list[Finding]]:
+    """The sections that other arguments say a part of."""
+    own, faults = named(_open(cluster), name)
+    found: dict[str, Any] = {"cluster": own}
+    for section, (part, host) in (("controller", slurmctld), ("accounting", slurmdbd)):
+        found[section], wrong = (part, []) if host is None else outside(section, _open(part), host)
+        faults += wrong
+    return found, faults
+
+
+def _read(what: str, sections: Mapping[str, Any], password: pulumi.Input[str] | None) -> StackSettings:
+    try:
+        return read_sections(sections, password)
+    except ConfigError as error:
+        raise refuse(what, tuple(each + (_OR_ARGUMENT if _PASSWORD in each else "") for each in error.faults)) from None
 
 
 async def _asked(config: StackConfig, found: Given) -> tuple[Finding, ...]:
@@ -168,9 +242,9 @@ def _open(section: Part) -> Mapping[str, Any]:
     return section or {}
 
 
-def _refuse(what: str, found: Given) -> None:
-    if found.faults:
-        raise StackRefused(f"{what}: {ConfigError(tuple(map(str, found.faults)))}")
+def _refuse(what: str, faults: Sequence[Finding]) -> None:
+    if faults:
+        raise refuse(what, tuple(map(str, faults)))
 
 
 def _filling(opts: pulumi.ResourceOptions | None, found: Given) -> pulumi.ResourceOptions:

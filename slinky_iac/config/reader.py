@@ -65,14 +65,11 @@ def read_stack() -> StackSettings:
 
 def read_sections(sections: Mapping[str, object], database_password: pulumi.Input[str] | None = None) -> StackSettings:
     """The same of sections that a program gives; secrets are the stack's all the same, but for a ``database_password`` that
-    another resource gives. Raises :class:`StackRefused` with every error."""
+    another resource gives. Raises :class:`ConfigError` with every error."""
     kept = {f"{PROJECT}:{name}" for name in SECRET_KEYS}
     raw = {key: text for key, text in pulumi.runtime.config.CONFIG.get().items() if key in kept}
     raw |= {f"{PROJECT}:{name}": json.dumps(section) for name, section in sections.items()}
-    try:
-        return _read(raw, None if database_password is None else pulumi.Output.secret(database_password))
-    except ConfigError as error:
-        raise StackRefused(str(error)) from None
+    return _read(raw, None if database_password is None else pulumi.Output.secret(database_password))
 
 
 def _read(raw: dict[str, str], given_password: pulumi.Output[str] | None = None) -> StackSettings:

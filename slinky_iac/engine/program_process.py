@@ -24,7 +24,10 @@ def end_silently() -> None:
     """From now on, SIGINT ends the program at once and without a word. Only in Pulumi's executor, and in its main thread:
     elsewhere the process is somebody else's (a test, an inline program of the Automation API)."""
     script = sys.orig_argv[:4]  # python, -u, the executor
-    if any(PurePath(word).name == EXECUTOR for word in script) and threading.current_thread() is threading.main_thread():
+    if not any(PurePath(word).name == EXECUTOR for word in script):
+        return
+    is_pythons = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a program's own handler stays
+    if is_pythons and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _end)
 
 

@@ -48,7 +48,7 @@ def test_a_provider_that_the_gate_can_not_use_is_refused(
     made: list[NodeSet] = []
 
     def program() -> None:
-        with pytest.raises(StackRefused, match=r"NodeSet cpu: .* Nothing was made"):
+        with pytest.raises(StackRefused, match=r"NodeSet cpu: .* Nothing of it was made"):
             made.append(cpu(options(Provider("eks", kubeconfig=access[0], context=access[1]))))
 
     recording = run(program)

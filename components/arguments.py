@@ -1,0 +1,91 @@
+"""What is refused of the arguments that a program gives, before sections are read: with the line of the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pulumi
+
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.reader import StackRefused
+
+from .connection import described
+from .inputs import Address
+
+_HERE: Final = Path(__file__).parent
+_WITHOUT_EFFECT: Final[Mapping[str, str]] = {
+    "ignore_changes": "a component has no inputs whose changes Pulumi could ignore. See owner: autoscaler of a NodeSet, for a"
+    " number of nodes that something else changes",
+    "replace_on_changes": "a component is not replaced",
+    "delete_before_replace": "a component is not replaced",
+    "replace_with": "a component is not replaced",
+    "retain_on_delete": "what is in the component would be deleted all the same. See cluster.keepNamespace",
+    "deleted_with": "what is in the component would be deleted by its own gates all the same",
+    "import_": "Pulumi imports no component. `slinky adopt` takes over what a Helm release made",
+    "additional_secret_outputs": "a component's outputs are secret where what gives them is",
+    "custom_timeouts": "a component makes nothing itself. `drain.deadline` is the time that a gate waits",
+}
+"""Options of a resource that Pulumi takes for a component and doesn't hand on to what is in it."""
+
+
+def place_of_program() -> str:
+    """The line of the program that makes the component, in parentheses; empty where only Pulumi's code does."""
+    frame = sys._getframe(1)
+    while frame is not None and Path(frame.f_code.co_filename).parent == _HERE:
+        frame = frame.f_back  # type: ignore[assignment]
+    file = "" if frame is None else frame.f_code.co_filename
+    if not file or file.startswith("<") or f"{os.sep}pulumi{os.sep}" in file:
+        return ""
+    path = Path(file)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path.name
+    return f" ({shown}:{frame.f_lineno})"
+
+
+def refuse(what: str, faults: tuple[str, ...]) -> StackRefused:
+    """The refusal of a component; ``what``: its kind and name. Raise it."""
+    many = "error" if len(faults) == 1 else "errors"
+    lines = "\n".join(f"  {each}" for each in faults)
+    return StackRefused(f"{what}{place_of_program()}: {len(faults)} {many} in its arguments:\n{lines}")
+
+
+def require_name(kind: str, name: object) -> None:
+    """Raises :class:`StackRefused` for a name that isn't a text."""
+    if not isinstance(name, str):
+        raise refuse(
+            kind, (f"name: takes a text, got {described(name)}. It is Slurm's and Pulumi's name, which is known at once",)
+        )
+
+
+def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
+    """Raises :class:`StackRefused` for options that a component takes, and that have no effect on what is in it."""
+    given = [] if opts is None else [name for name in _WITHOUT_EFFECT if getattr(opts, name, None)]
+    if given:
+        raise refuse(
+            what,
+            tuple(f"opts.{name}: has no effect on a component: {_WITHOUT_EFFECT[name]}. Leave it out" for name in given),
+        )
+
+
+def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[str, Any], list[Finding]]:
+    """The section of a daemon whose host is given beside it; what the section says of its port, or of spare hosts, stays."""
+    short = {"controller": "slurmctld", "accounting": "slurmdbd"}[section]
+    external = part.get("external")
+    own = dict(external) if isinstance(external, Mapping) else {}
+    said = own.get("host")
+    faults = []
+    if said is not None and (isinstance(said, pulumi.Output | Address) or said != host):
+        faults = [at(f"{section}.external.host").error(f"is given by {short} too: leave one of them out")]
+    return {**part, "external": {**own, "host": host}}, faults
+
+
+def named(part: Mapping[str, Any], name: str) -> tuple[dict[str, Any], list[Finding]]:
+    """The section of the cluster with its name."""
+    said = part.get("name", name)
+    if said == name:
+        return {**part, "name": name}, []
+    words = f"got {described(said)}, while this HybridCluster's name is ClusterName of slurm.conf: leave cluster.name out"
+    return {**part, "name": name}, [at("cluster.name").error(words)]

@@ -1,0 +1,142 @@
+"""What a HybridCluster does for NodeSets that join it later in the program: their order, its gates and its outputs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
+
+import pulumi
+
+from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.parts.node_table.topology import outside_text
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
+
+from .connection import Component
+from .node_set import NodeSet
+
+Made = TypeVar("Made")
+_clusters: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+"""The cluster of each program of this process."""
+
+
+class Joinable(Component):
+    """A cluster of the program, as it is for a NodeSet that isn't in its settings."""
+
+    config: StackConfig
+    """What its parts join, with the NodeSets that have joined."""
+    filled: Callable[[Any], Any]
+    """What outputs are shown by: a program's Outputs take the place of placeholders here."""
+    nodesets: pulumi.Output[dict[str, int]]
+    scale_in_plans: pulumi.Output[dict[str, Any]]
+    outside_slurm_conf: pulumi.Output[str]
+
+    def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
+        super().__init__(kind, name, config, opts)
+        _clusters[pulumi.runtime.settings.get_monitor()] = name
+        self.is_registered = self.is_exported = False
+        self.before_nodesets: tuple[pulumi.Resource | None, ...] = ()
+        self.nodeset_components: dict[str, NodeSet] = {}
+
+    def joining(self, name: str, config: StackConfig) -> pulumi.ResourceOptions:
+        """Options of a NodeSet that joins the cluster later in the program: it is made after, and so removed before, all
+        that the cluster's own are. ``config``: the cluster's with this NodeSet.
+
+        Raises :class:`StackRefused` where it is too late for that: a gate of the queue stands before it then.
+        """
+        if not config.auth.makes_daemons:
+            raise StackRefused(f"NodeSet {name}: {self._name} is a cluster with auth/munge, which has no NodeSets here")
+        if self.is_registered:
+            raise StackRefused(
+                f"NodeSet {name}: HybridCluster {self._name} is with the engine already, so its gates don't wait for this"
+                " NodeSet. Nothing of it was made. Make NodeSets right after the cluster: not in an apply, and before the"
+                " program awaits something or calls a function of a provider (`get_…`)"
+            )
+        self.config = config
+        return pulumi.ResourceOptions(depends_on=[each for each in self.before_nodesets if each is not None])
+
+    def joined(self, name: str, made: NodeSet, filled: Callable[[Any], Any]) -> None:
+        """A NodeSet that :meth:`joining` was asked for is made: the cluster's outputs have it. ``filled``: what they are
+        shown by."""
+        self.nodeset_components[name], self.filled = made, filled
+        self.outside_slurm_conf = filled(pulumi.Output.from_input(outside_slurm_conf(self.config)))
+        self._of_nodesets()
+        if self.is_exported:
+            self.export()
+
+    def export(self) -> None:
+        """Make the outputs of the program that commands read."""
+        self.is_exported = True
+        for output, attribute in EXPORTS.items():
+            pulumi.export(output, getattr(self, attribute))
+        if topology := outside_text(self.config):
+            pulumi.export("outsideTopology", topology)
+
+    def _of_nodesets(self) -> None:
+        self.nodesets = by_name({n: c.replicas for n, c in self.nodeset_components.items()})
+        self.scale_in_plans = by_name({n: c.plan for n, c in self.nodeset_components.items()})
+
+    def _late(self, made: Callable[[], Made]) -> Awaitable[Made]:
+        """What is asked for once the program goes on to something else: NodeSets that joined until then are in it."""
+
+        async def asked() -> Made:
+            self.is_registered = True
+            return made()
+
+        return asyncio.ensure_future(asked())
+
+    def _late_props(self, props: Callable[[StackConfig], Mapping[str, Any]], *names: str) -> dict[str, Any]:
+        """Props of a gate, those of ``names`` with NodeSets that join the cluster."""
+        late = {each: pulumi.Output.from_input(self._late(partial(_one, props, self, each))) for each in names}
+        return {**props(self.config), **late}
+
+    def _after_nodesets(self, *after: pulumi.Resource | None) -> pulumi.ResourceOptions:
+        """Options of what is made after all NodeSets, also those that join, and so removed before them."""
+
+        def waits() -> Sequence[pulumi.Resource]:
+            return [each for each in (*after, *self.nodeset_components.values()) if each is not None]
+
+        return pulumi.ResourceOptions(parent=self, depends_on=self._late(waits))
+
+
+def require_alone(name: str) -> None:
+    """Raises :class:`StackRefused` where the program has a cluster already: names of a stack's resources don't hold its."""
+    other = _clusters.get(pulumi.runtime.settings.get_monitor())
+    if other is not None:
+        raise StackRefused(
+            f"HybridCluster {name}: this stack has {other} already; one stack is one cluster. Nothing of it was made. Give"
+            f" {name} a stack of its own: `pulumi stack init {name}`, and a program that makes the cluster that"
+            " pulumi.get_stack() names; or a project of its own"
+        )
+
+
+def _one(props: Callable[[StackConfig], Mapping[str, Any]], cluster: Joinable, name: str) -> Any:  # noqa: ANN401
+    return cluster.filled(props(cluster.config).get(name))
+
+
+def by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
+    """All of them as one; `Output.all` would make a list of none."""
+    return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
+
+
+EXPORTS: Final = {
+    "slurmrestdUrl": "slurmrestd_url",
+    "slurmrestdCa": "slurmrestd_ca",
+    "slurmdJoin": "slurmd_join",
+    "sackdJoin": "sackd_join",
+    "slurmKeyFingerprint": "slurm_key_fingerprint",
+    "jwtKeyFingerprint": "jwt_key_fingerprint",
+    "outsideSlurmConf": "outside_slurm_conf",
+    "nodesets": "nodesets",
+    "scaleInPlans": "scale_in_plans",
+    "findings": "findings",
+    "mungeKeyFingerprint": "munge_key_fingerprint",
+    "mungeClientPod": "munge_client_pod",
+    "clientPods": "client_pods",
+    "tokenKeySet": "token_key_set",
+    "keysSince": "keys_since",
+}
+"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
