@@ -18,8 +18,8 @@ from .inputs import Address
 
 _HERE: Final = Path(__file__).parent
 _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
-    "ignore_changes": "a component has no inputs whose changes Pulumi could ignore. See owner: autoscaler of a NodeSet, for a"
-    " number of nodes that something else changes",
+    "ignore_changes": "a component has no inputs whose changes Pulumi could ignore. See owner: autoscaler of a NodeSet, for"
+    " a number of nodes that something else changes",
     "replace_on_changes": "a component is not replaced",
     "delete_before_replace": "a component is not replaced",
     "replace_with": "a component is not replaced",

@@ -8,7 +8,7 @@ resources is made from that.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -58,8 +58,27 @@ def _upserts() -> dict[str, Any]:
     return {name: True} if name in inspect.signature(ProviderArgs).parameters else {}
 
 
+def as_it_is(value: Any) -> Any:  # noqa: ANN401
+    """A value that holds no placeholder."""
+    return value
+
+
+def require_args(made: type, own: type, args: type, given: object) -> None:
+    """Raises TypeError where the class of typed arguments is made with anything else: a program means the class of the same
+    name in ``slinky_iac``, which has an argument for each section."""
+    if made is own and not isinstance(given, args):
+        name = own.__name__
+        raise TypeError(
+            f"slinky_iac.components.{name} takes {args.__name__}. The one that takes sections by name is slinky_iac.{name}:"
+            f" `import slinky_iac`, then slinky_iac.{name}(…)"
+        )
+
+
 class Component(pulumi.ComponentResource):
     """Base of all components: a Kubernetes provider of the caller's, which its gates could not use, is refused."""
+
+    filled: Callable[[Any], Any]
+    """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
         """Raises :class:`StackRefused`, before anything is registered."""
@@ -75,7 +94,12 @@ class Component(pulumi.ComponentResource):
                 " yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
             )
         start_callbacks()
+        self.filled = as_it_is if opts is None else getattr(opts.parent, "filled", as_it_is)
         super().__init__(token(kind), name, None, opts)
+
+    def register_outputs(self, outputs: Mapping[str, Any]) -> None:
+        """What the state has of the component."""
+        super().register_outputs({name: self.filled(each) for name, each in outputs.items()})
 
     def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:
         """Providers for a component that stands alone."""

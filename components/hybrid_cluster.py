@@ -32,7 +32,7 @@ from .auth_keys import AuthKeys, AuthKeysArgs
 from .blueprint import Blueprint, cluster_document
 from .client import Client, ClientArgs
 from .cluster_identity import ClusterIdentity, cluster_props
-from .connection import ClusterProvider, share
+from .connection import ClusterProvider, as_it_is, require_args, share
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .first_look import Lost, none_lost
@@ -43,7 +43,7 @@ from .joining import EXPORTS, Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
-from .node_set import NodeSet, NodeSetArgs, as_it_is
+from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .part_objects import PartObjects, PartObjectsArgs
@@ -111,6 +111,10 @@ class HybridCluster(Joinable):
     """The public half of the key that signs this stack's tokens, as a JSON Web Key Set, which slurmctld reads."""
     keys_since: pulumi.Output[dict[str, Any]]
     """By key, when it was written or its Secret was made, as Kubernetes or its source says it."""
+
+    def __new__(cls, _name: str, args: Any = None, *_: Any, **_more: Any) -> HybridCluster:  # noqa: ANN401 - what a program gives
+        require_args(cls, HybridCluster, HybridClusterArgs, args)
+        return super().__new__(cls)
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         settings, config = args.settings, args.settings.config

@@ -28,8 +28,6 @@ class Joinable(Component):
 
     config: StackConfig
     """What its parts join, with the NodeSets that have joined."""
-    filled: Callable[[Any], Any]
-    """What outputs are shown by: a program's Outputs take the place of placeholders here."""
     nodesets: pulumi.Output[dict[str, int]]
     scale_in_plans: pulumi.Output[dict[str, Any]]
     outside_slurm_conf: pulumi.Output[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pulumi
 
@@ -19,16 +19,10 @@ from slinky_iac.parts.registry import PARTS
 from slinky_iac.specs.workers import template_digest
 
 from .blueprint import Blueprint
-from .connection import Component, given
+from .connection import Component, as_it_is, given, require_args
 from .first_look import first_look, import_command, look_before_update
 from .gates import NodeSetScale, gate_props
 from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
-
-
-def as_it_is(value: Any) -> Any:  # noqa: ANN401
-    """A value that holds no placeholder."""
-    return value
-
 
 WHOLE_NUMBER: Final = "it takes a whole number: config.require_int(NAME), or output.apply(int)"
 """What to do about a number that came as a text."""
@@ -45,7 +39,7 @@ class NodeSetArgs:
     replicas: pulumi.Input[int] | None = None
     """The number, where another resource gives it; what ``settings`` has isn't used then."""
     filled: Callable[[Any], Any] = as_it_is
-    """What the state's document is shown by: a program's Outputs take the place of placeholders here."""
+    """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
 
 class NodeSet(Component):
@@ -60,11 +54,16 @@ class NodeSet(Component):
     replicas: pulumi.Output[int]
     plan: pulumi.Output[dict[str, Any]]
 
+    def __new__(cls, _name: str, args: Any = None, *_: Any, **_more: Any) -> NodeSet:  # noqa: ANN401 - what a program gives
+        require_args(cls, NodeSet, NodeSetArgs, args)
+        return super().__new__(cls)
+
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeSet", name, args.cluster, opts)
         cluster = args.cluster
         if given(opts) is None:  # without a HybridCluster, whose document has its NodeSets
-            document = args.filled(nodeset_document(cluster, args.name, args.settings))
+            self.filled = args.filled
+            document = self.filled(nodeset_document(cluster, args.name, args.settings))
             Blueprint(f"{name}-blueprint", document, child(self))
         made = objects.nodeset(cluster, args.name, args.settings)
         kube, space, spec = made.name, cluster.cluster.namespace, dict(made.body["spec"])

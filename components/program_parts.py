@@ -150,8 +150,8 @@ class NodeSet(_NodeSet):
     ) -> None:
         """``name``: the NodeSet's in Pulumi and, without ``slurm_name``, in Slurm. ``cluster``: a HybridCluster of the
         program, its configuration, or sections of a cluster that another program makes, by name. ``more``: further settings
-        of a NodeSet, as ``gres=["gpu:8"]``; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in ``replicas`` is
-        judged by the gate alone: previews that don't know it say so.
+        of a NodeSet, as ``gres=["gpu:8"]``; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in
+        ``replicas`` is judged by the gate alone: previews that don't know it say so.
 
         Of a HybridCluster, it is made and removed in the order of the cluster's own NodeSets, all rules of the cluster hold
         for it, and the cluster's outputs have it. Make it right after the HybridCluster, and not in an ``apply``.

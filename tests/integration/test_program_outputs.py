@@ -1,4 +1,4 @@
-"""A program of a user's on the real engine: what is wrong with an Output's value reaches him, and the program ends with it."""
+"""A user's program on the real engine: what is wrong with an Output's value is shown, and the program ends with it."""
 
 from __future__ import annotations
 
@@ -42,8 +42,14 @@ def said(project: Project, **wrong: str) -> str:
     ("wrong", "sentence"),
     [
         ({"slurmctld": "pulumi.Output.from_input('not a host!')"}, "controller.external.host: the Output that it is given"),
-        ({"slurmdbd": "pulumi.Output.from_input('10.0.0.6')"}, "accounting.external.host: the Output that it is given is an"),
-        ({"replicas": "pulumi.Output.from_input('2')"}, "nodesets.gpu.replicas: the Output that it is given is the text '2'"),
+        (
+            {"slurmdbd": "pulumi.Output.from_input('10.0.0.6')"},
+            "accounting.external.host: the Output that it is given is an",
+        ),
+        (
+            {"replicas": "pulumi.Output.from_input('2')"},
+            "nodesets.gpu.replicas: the Output that it is given is the text '2'",
+        ),
         ({"more": "pulumi.export('x', atlas.urn.apply(lambda _: 1 / 0))"}, "division by zero"),
     ],
 )

@@ -1,0 +1,113 @@
+"""A NodeSet that joins a HybridCluster of the program, on the real engine: slurmrestd outlives its gate, and a destroy that
+waits for its job has deleted nothing that the gate needs.
+
+Kubernetes is a real API server with the operator's CRDs; Slurm and the operator are played.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.charts import crd_dir
+from slinky_iac import names
+from tests.integration.engine import Project
+from tests.integration.kube_api import KubeApi
+from tests.integration.kube_api import served as api_served
+from tests.integration.test_other_languages import NODESET, POD, Operator, slurm
+from tests.integration.two_gates import World
+from tests.made.rows import job, number
+from tests.raw_keys import text_key
+from tests.stacks import ROOT
+
+__all__ = ["slurm"]  # a fixture
+PROGRAM = """
+    import slinky_iac
+
+    atlas = slinky_iac.HybridCluster(
+        "atlas",
+        slurmctld="slurmctld.example.org",
+        accounting={{"enabled": False}},
+        cluster={{"createNamespace": False, "fence": False}},
+        operator={{"install": False, "namespace": "slinky"}},
+        keys={{"source": "imported", "protect": False}},
+        kubernetes={{"context": "one"}},
+        more={{"slurmrest": {{"url": {url!r}}}}},
+    )
+    {nodeset}
+"""
+JOINED = 'slinky_iac.NodeSet("cpu", cluster=atlas, replicas=1, drain={"deadline": 20, "onDeadline": "keep"})'
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
+    with api_served(tmp_path_factory.mktemp("api")) as made:
+        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
+        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        made.kubectl("create", "namespace", "slurm")
+        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+        yield made
+
+
+class Program:
+    """The program with its stack."""
+
+    def __init__(self, project: Project, api: KubeApi, url: str) -> None:
+        self.project, self.url = project, url
+        self.env = {"PYTHONPATH": str(ROOT), "KUBECONFIG": str(api.kubeconfig)}
+        for name in ("slurmKey", "jwtKey"):
+            value = base64.b64encode(text_key(name)).decode()
+            project.run("config", "set", "--secret", f"slinky-iac:{name}", stdin=value)
+
+    def run(self, *words: str, ok: bool = True, nodeset: str = JOINED) -> str:
+        self.project.write(main=PROGRAM.format(url=self.url, nodeset=nodeset))
+        done = self.project.run(*words, ok=ok, env=self.env)
+        assert ok or done.returncode != 0
+        return done.stdout + done.stderr
+
+
+def test_slurmrestd_and_the_keys_outlive_its_gate(project: Project, api: KubeApi, slurm: tuple[World, str]) -> None:
+    world, url = slurm
+    program = Program(project, api, url)
+    with Operator(api, world):
+        program.run("up", "--yes", "--skip-preview")
+        outputs = project.outputs()
+        assert outputs["nodesets"] == {"cpu": 1}
+        assert "PartitionName=cpu" in outputs["outsideSlurmConf"]
+        assert kinds(project, "pulumi:providers:kubernetes") == ["atlas-kubernetes"]
+        program.run("preview", "--expect-no-changes")
+
+        with world.lock:
+            world.slurm.add(job(77, nodes=POD, limit=9999, end_time=number(int(time.time()) + 9999)))
+            world.slurm.nodes[POD]["state"] = ["ALLOCATED"]
+        said = program.run("preview", nodeset="")
+        assert "cpu leaves the program: 1 node" in said
+
+        before = there(api)
+        said = program.run("destroy", "--yes", "--skip-preview", ok=False)
+        assert "77" in said
+        assert world.drained(POD)
+        assert there(api) == before, "nothing that the gate needs was deleted before it"
+        assert f"nodeset.{names.GROUP}/{NODESET}" in before
+
+        with world.lock:
+            del world.slurm.jobs[77]
+            world.slurm.nodes[POD]["state"] = ["DRAIN", "IDLE"]
+        program.run("destroy", "--yes", "--skip-preview")
+    assert there(api) == set()
+
+
+def there(api: KubeApi) -> set[str]:
+    """What the stack has made in Kubernetes, by kind and name."""
+    kinds = "nodesets,controllers,restapis,secrets"
+    return set(api.kubectl("get", kinds, "-n", "slurm", "-o", "name").split())
+
+
+def kinds(project: Project, kind: str) -> list[str]:
+    found: list[dict[str, Any]] = json.loads(project.run("stack", "export").stdout)["deployment"]["resources"]
+    return [each["urn"].rpartition("::")[2] for each in found if each["type"] == kind]

@@ -1,0 +1,89 @@
+"""What a program gives a HybridCluster that it doesn't take: refused with the argument, the line and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi import Output
+
+import components
+from components.inputs import address
+from components.program_parts import HybridCluster, NodeSet
+from tests.program import Recording, configured, run
+from tests.unit.components.test_program_parts import KEYS, refused
+
+OUTSIDE: dict[str, Any] = {"accounting": {"enabled": False}, "keys": {"source": "imported"}}
+DATABASE: dict[str, Any] = {"accounting": {"database": {"host": "db.example.org"}}}
+
+
+def made(**more: Any) -> Recording:
+    with configured({}, KEYS):
+        return run(lambda: HybridCluster("atlas", **{**OUTSIDE, **more}))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"cluster": {"name": "other"}}, "cluster.name: got 'other', while this HybridCluster's name is ClusterName"),
+        (
+            {"slurmctld": "a.example.org", "controller": {"external": {"host": "b.example.org"}}},
+            "controller.external.host: is given by slurmctld too: leave one of them out",
+        ),
+        (
+            {"slurmdbd": Output.from_input("a.example.org"), "accounting": {"external": {"host": address("10.0.0.1")}}},
+            "accounting.external.host: is given by slurmdbd too",
+        ),
+        ({"opts": pulumi.ResourceOptions(ignore_changes=["nodesets"])}, "See owner: autoscaler"),
+        ({"keys": "imported"}, "keys: must be a mapping of settings, got a text"),
+    ],
+)
+def test_arguments_that_contradict_each_other_or_have_no_effect_are_refused(given: dict[str, Any], sentence: str) -> None:
+    said = refused(lambda: HybridCluster("atlas", **{"slurmctld": "ctl.example.org", **OUTSIDE, **given}))
+    assert sentence in said
+    assert said.startswith("HybridCluster atlas (tests/unit/components/test_arguments.py:")
+
+
+def test_the_port_and_spare_hosts_of_a_daemon_stay_beside_its_host() -> None:
+    external = {"port": 6900, "backups": ["spare.example.org"]}
+    recording = made(slurmctld="ctl.example.org", controller={"external": external})
+    assert recording.one("slinky:slurm:Controller").name == "atlas-controller"
+    (cluster,) = recording.of("slinky:slurm:HybridCluster")
+    join = "ctl.example.org:6900,spare.example.org:6900"
+    assert recording.outputs[cluster.urn]["slurmd_join"] == f"/usr/sbin/slurmd --conf-server {join}"
+    assert made(slurmctld="a.example.org", cluster={"name": "atlas"}).of("slinky:slurm:HybridCluster")
+
+
+def test_a_name_is_a_text() -> None:
+    name: Any = Output.from_input("atlas")
+    assert "HybridCluster" in refused(lambda: HybridCluster(name, **OUTSIDE))
+    assert "name: takes a text, got an Output" in refused(lambda: NodeSet(name, cluster={"cluster": {"name": "a"}}))
+
+
+def test_a_database_without_a_password_names_both_ways_to_give_one() -> None:
+    said = refused(lambda: HybridCluster("atlas", **DATABASE))
+    assert "`pulumi config set --secret slinky-iac:databasePassword`, or give database_password=OUTPUT" in said
+
+
+def test_a_password_that_the_program_has_as_a_text_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    """It may come from the configuration in plain text, too; what is a secret there is an Output."""
+
+    def warnings(password: Any) -> list[str]:
+        caplog.clear()
+        with configured({}):
+            run(lambda: HybridCluster("atlas", **DATABASE, database_password=password))
+        said = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+        assert not any("hunter" in each for each in said)
+        return [each for each in said if each.startswith("database_password: ")]
+
+    assert len(warnings("hunter-and-prey")) == 1
+    assert warnings(Output.secret("hunter-and-prey")) == []
+
+
+@pytest.mark.parametrize("wrong", [components.HybridCluster, components.NodeSet])
+def test_the_class_of_typed_arguments_says_which_one_takes_sections(wrong: Any) -> None:
+    name = wrong.__name__
+    for given in ({"slurmctld": "ctl.example.org"}, {"args": {"replicas": 1}}, {}):
+        with pytest.raises(TypeError, match=rf"takes {name}Args.* slinky_iac\.{name}"):
+            wrong("atlas", **given)
