@@ -1,14 +1,16 @@
 """The server by which the engine calls a program's hooks: one, and started before the first of them is registered.
 
-SDK 3.272 makes one for each hook that is registered before the first server is up (``_get_callbacks`` in
-``pulumi.runtime.settings``). A program that ends then, as with an error in an Output's value, stops servers that are still
-starting, and there grpcio 1.85 ends the process (``aio.Server.stop`` during ``start``): Pulumi shows an exit code alone.
+SDK 3.272 makes one for each hook: every registration is a task, and what it notes of its server (``_get_callbacks`` in
+``pulumi.runtime.settings``) is in the context of that task alone. A program that ends early, as with an error in an Output's
+value, stops servers that are still starting, and there grpcio 1.85 ends the process (``aio.Server.stop`` during ``start``):
+Pulumi shows an exit code alone. What is noted in the program's own context, all its tasks have.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pulumi.runtime import settings, sync_await
 
@@ -21,10 +23,11 @@ def start_callbacks() -> None:
     get, wait = getattr(settings, "_get_callbacks", None), getattr(sync_await, "_sync_await", None)
     if get is None or wait is None or getattr(settings.SETTINGS, "callbacks", None) is not None:
         return
-    wait(_started(get))
+    settings.SETTINGS.callbacks = wait(_started(get))
 
 
-async def _started(get: Callable[[], Awaitable[object]]) -> None:
-    await get()
+async def _started(get: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401 - the SDK's
+    server = await get()
     for _ in range(_TURNS):
         await asyncio.sleep(0)
+    return server
