@@ -70,6 +70,35 @@ def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
         )
 
 
+_EXAMPLES: Final[Mapping[str, str]] = {
+    "cluster": '{"namespace": "slurm"}',
+    "operator": '{"version": "1.2.1"}',
+    "keys": '{"source": "imported"}',
+    "controller": '{"external": {"host": "slurmctld.example.org"}}',
+    "accounting": '{"external": {"host": "slurmdbd.example.org"}}',
+    "restapi": '{"replicas": 2}',
+    "nodesets": '{"cpu": {"replicas": 4}}',
+    "logins": '{"main": {"replicas": 1}}',
+    "partitions": '{"all": {"nodesets": ["cpu", "gpu"]}}',
+    "kubernetes": '{"context": "hpc"}',
+    "drain": '{"deadline": "2h"}',
+    "resources": '{"cpus": 16, "memory": "64Gi"}',
+    "pod": '{"nodeSelector": {"pool": "gpu"}}',
+}
+
+
+def not_sections(parts: Mapping[str, object], where: str = "") -> list[Finding]:
+    """Faults of arguments that are no mappings, each with an example. What is there isn't shown: it may be a secret."""
+    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    return [
+        at(f"{where}{name}").error(
+            f"takes a mapping of names to settings, got {kinds[type(part)]}; for example {name}={_EXAMPLES[name]}"
+        )
+        for name, part in parts.items()
+        if type(part) in kinds and name in _EXAMPLES
+    ]
+
+
 def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[str, Any], list[Finding]]:
     """The section of a daemon whose host is given beside it; what the section says of its port, or of spare hosts, stays."""
     short = {"controller": "slurmctld", "accounting": "slurmdbd"}[section]

@@ -26,7 +26,7 @@ from slinky_iac.ownership import lost
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
 
-from .arguments import named, outside, place_of_program, refuse, require_name, require_options
+from .arguments import named, not_sections, outside, place_of_program, refuse, require_name, require_options
 from .connection import described
 from .first_look import require_adopted
 from .hybrid_cluster import HybridCluster as _Cluster
@@ -90,8 +90,7 @@ class HybridCluster(_Cluster):
         what = f"HybridCluster {name}"
         require_options(what, opts)
         require_alone(name)
-        self._sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
-        self._sections |= {
+        given_parts: dict[str, Part | Mapping[str, Part]] = {
             "operator": operator,
             "keys": keys,
             "restapi": restapi,
@@ -104,7 +103,10 @@ class HybridCluster(_Cluster):
             "drain": drain,
             **(more or {}),
         }
-        self._given = found = given(self._sections)
+        first = {"cluster": cluster, "controller": controller, "accounting": accounting}
+        _refuse(what, not_sections({**first, **given_parts}))
+        sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
+        self._given = found = given({**sections, **given_parts})
         _refuse(what, [*faults, *found.faults])
         self._password = database_password
         settings = _read(what, found.sections, database_password)
@@ -165,6 +167,7 @@ class NodeSet(_NodeSet):
         require_options(what, opts)
         _require_number(what, f"nodesets.{slurm}.replicas", replicas)
         later = isinstance(replicas, pulumi.Output | Awaitable)
+        _refuse(what, not_sections({"resources": resources, "pod": pod}, f"nodesets.{slurm}."))
         own = {"replicas": 1 if later else replicas, "image": image, "resources": resources, "pod": pod, **more}
         own = {key: value for key, value in own.items() if value is not None}
         config, found = _joined(what, slurm, cluster, own)

@@ -36,7 +36,10 @@ def made(**more: Any) -> Recording:
             "accounting.external.host: is given by slurmdbd too",
         ),
         ({"opts": pulumi.ResourceOptions(ignore_changes=["nodesets"])}, "See owner: autoscaler"),
-        ({"keys": "imported"}, "keys: must be a mapping of settings, got a text"),
+        (
+            {"keys": "imported"},
+            'keys: takes a mapping of names to settings, got a text; for example keys={"source": "imported"}',
+        ),
     ],
 )
 def test_arguments_that_contradict_each_other_or_have_no_effect_are_refused(given: dict[str, Any], sentence: str) -> None:
