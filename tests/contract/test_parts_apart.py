@@ -31,8 +31,7 @@ LOOKS_IN = {
     "munge": {"components/munge_clients.py", "slinky_iac/specs/clients.py"},
     "node_table": {
         "components/node_table.py",
-        "components/program.py",
-        "components/program_parts.py",
+        "components/joining.py",
         "slinky_iac/commands/drift/labels.py",
         "slinky_iac/commands/handoff/role_sheets.py",
         "slinky_iac/commands/rights/table.py",
