@@ -70,7 +70,7 @@ def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
         )
 
 
-_EXAMPLES: Final[Mapping[str, str]] = {
+EXAMPLES: Final[Mapping[str, str]] = {
     "cluster": '{"namespace": "slurm"}',
     "operator": '{"version": "1.2.1"}',
     "keys": '{"source": "imported"}',
@@ -92,10 +92,10 @@ def not_sections(parts: Mapping[str, object], where: str = "") -> list[Finding]:
     kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
     return [
         at(f"{where}{name}").error(
-            f"takes a mapping of names to settings, got {kinds[type(part)]}; for example {name}={_EXAMPLES[name]}"
+            f"takes a mapping of names to settings, got {kinds[type(part)]}; for example {name}={EXAMPLES[name]}"
         )
         for name, part in parts.items()
-        if type(part) in kinds and name in _EXAMPLES
+        if type(part) in kinds and name in EXAMPLES
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pulumi
@@ -9,8 +10,10 @@ import pytest
 from pulumi import Output
 
 import components
+from components.arguments import EXAMPLES
 from components.inputs import address
 from components.program_parts import HybridCluster, NodeSet
+from slinky_iac.config.load import examined
 from tests.program import Recording, configured, run
 from tests.unit.components.test_program_parts import KEYS, refused
 
@@ -90,3 +93,12 @@ def test_the_class_of_typed_arguments_says_which_one_takes_sections(wrong: Any) 
     for given in ({"slurmctld": "ctl.example.org"}, {"args": {"replicas": 1}}, {}):
         with pytest.raises(TypeError, match=rf"takes {name}Args.* slinky_iac\.{name}"):
             wrong("atlas", **given)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_in_messages_are_settings(name: str) -> None:
+    example = json.loads(EXAMPLES[name])
+    own = {"nodesets": {"cpu": {"replicas": 1, name: example}}} if name in {"resources", "pod"} else {name: example}
+    sections: dict[str, Any] = {"cluster": {"name": "a"}, **own}
+    sections["cluster"] = {"name": "a", **sections["cluster"]}
+    assert examined(sections)[1] == ()

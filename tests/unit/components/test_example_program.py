@@ -27,7 +27,8 @@ class Cloud(Recording):
 
 def test_the_cluster_gets_the_address_of_the_vm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(PROGRAM.parent)  # as Pulumi's language host does
-    with configured({}, {name: SECRETS[name] for name in ("slurmKey", "jwtKey")}):
+    secrets = {name: SECRETS[name] for name in ("slurmKey", "jwtKey")}
+    with configured({}, {**secrets, "gpuReplicas": "2", "databasePassword": "a-password"}):
         recording = run(lambda: runpy.run_path(str(PROGRAM), run_name="__main__"), recording=Cloud())
     controller = recording.one("kubernetes:slinky.slurm.net/v1beta1:Controller")
     vm = recording.one("openstack:compute/instance:Instance")
