@@ -1,8 +1,8 @@
 """A slurmctld on a VM, slurmdbd in Kubernetes, and the NodeSets that join them, in one program.
 
 `pulumi up` makes the VMs first, then the cluster with their addresses. The keys are secrets of the stack:
-`base64 -w0 slurm.key | pulumi config set --secret slinky-iac:slurmKey`, and the same for slinky-iac:jwtKey. The program's own
-settings: `pulumi config set gpuReplicas 2` and `pulumi config set --secret databasePassword`.
+`base64 -w0 slurm.key | pulumi config set --secret slinky-iac:slurmKey`, and the same for slinky-iac:jwtKey. Settings of the
+program: `pulumi config set gpuReplicas 2` and `pulumi config set --secret databasePassword`.
 Not run on a cloud: checked by types and mocks (tests/unit/components/test_example_program.py).
 """
 

@@ -32,13 +32,14 @@ PARTS: Final = """
 ## Parts of a cluster
 
 In `slinky_iac.components`, each with a class for its arguments. `HybridCluster` and `NodeSet` are here with arguments of
-their own: the whole configuration, read and checked. Programs want those of `slinky_iac` above; these two say so where they get anything else.
+their own: the whole configuration, read and checked. Programs want those of `slinky_iac` above; these two say so where
+they get anything else.
 """
 OUTPUTS: Final = """
 ## Outputs of a stack
 
-`HybridCluster` exports these as outputs of the whole program unless it is made with `export=False`, and has each as an attribute. An empty
-text or mapping stands for what a stack doesn't have.
+`HybridCluster` exports these as outputs of the whole program unless it is made with `export=False`, and has each as an
+attribute. An empty text or mapping stands for what a stack doesn't have.
 
 | Output | Attribute | What it is |
 |---|---|---|

@@ -31,7 +31,7 @@ def test_the_cluster_gets_the_address_of_the_vm(monkeypatch: pytest.MonkeyPatch)
     with configured({}, {**secrets, "gpuReplicas": "2", "databasePassword": "a-password"}):
         recording = run(lambda: runpy.run_path(str(PROGRAM), run_name="__main__"), recording=Cloud())
     controller = recording.one("kubernetes:slinky.slurm.net/v1beta1:Controller")
-    vm = recording.one("openstack:compute/instance:Instance")
+    vm = recording.one("openstack:compute/instance:Instance", "slurmctld")
     assert controller.inputs["spec"]["externalConfig"]["host"] == "10.1.2.3"
     assert vm.urn in recording.before(controller)
     assert {each.inputs["nodeset"] for each in recording.of("NodeSetScale")} == {"cpu", "gpu"}
