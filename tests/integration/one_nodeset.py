@@ -4,18 +4,46 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from lab.charts import crd_dir
 from slinky_iac import names
 from slinky_iac.kube.client import WORKERS
+from tests.integration import kube_api, two_gates
 from tests.integration.kube_api import KubeApi
 from tests.integration.two_gates import World
 from tests.made.rows import node
+from tests.raw_keys import text_key
 
 NODESET = "slurm-worker-cpu"
 POD = "cpu-0"
 SELECTOR = f"{WORKERS},{names.LABEL_INSTANCE}={NODESET}"
 KINDS = "nodesets,controllers,restapis,pods,secrets,configmaps,services,endpointslices"
+
+
+@contextmanager
+def api_of_operator(folder: Path) -> Iterator[KubeApi]:
+    """A real API server with the operator's CRDs and the stack's namespace."""
+    with kube_api.served(folder) as made:
+        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
+        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        made.kubectl("create", "namespace", "slurm")
+        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+        yield made
+
+
+@contextmanager
+def empty_slurm(cluster: str) -> Iterator[tuple[World, str]]:
+    """A played Slurm without nodes and jobs, under a ClusterName, and where its slurmrestd is."""
+    world = World()
+    world.slurm.keys, world.slurm.controller = (text_key("jwtKey"),), cluster
+    world.slurm.nodes.clear()
+    world.slurm.jobs.clear()
+    with two_gates.served(world) as served:
+        yield served
 
 
 class Operator:

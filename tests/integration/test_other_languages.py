@@ -17,13 +17,10 @@ import pytest
 import yaml
 
 from lab import yaml_host
-from lab.charts import crd_dir
 from tests.integration.engine import STACK, Engine, Project
 from tests.integration.kube_api import KubeApi
-from tests.integration.kube_api import served as api_served
-from tests.integration.one_nodeset import NODESET, POD, Operator
+from tests.integration.one_nodeset import NODESET, POD, Operator, api_of_operator, empty_slurm
 from tests.integration.two_gates import World
-from tests.integration.two_gates import served as slurm_served
 from tests.made.rows import job, number
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
@@ -44,11 +41,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with api_served(tmp_path_factory.mktemp("api")) as made:
-        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
-        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        made.kubectl("create", "namespace", "slurm")
-        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+    with api_of_operator(tmp_path_factory.mktemp("api")) as made:
         yield made
 
 
@@ -87,11 +80,7 @@ def program(engine: Engine, example: Path, api: KubeApi, tmp_path: Path) -> Prog
 
 @pytest.fixture
 def slurm() -> Iterator[tuple[World, str]]:
-    world = World()
-    world.slurm.keys, world.slurm.controller = (text_key("jwtKey"),), "atlas"
-    world.slurm.nodes.clear()
-    world.slurm.jobs.clear()
-    with slurm_served(world) as served:
+    with empty_slurm("atlas") as served:
         yield served
 
 

@@ -14,18 +14,15 @@ from typing import Any
 
 import pytest
 
-from lab.charts import crd_dir
 from slinky_iac import names
 from tests.integration.engine import Project
 from tests.integration.kube_api import KubeApi
-from tests.integration.kube_api import served as api_served
-from tests.integration.test_other_languages import NODESET, POD, Operator, slurm
+from tests.integration.one_nodeset import NODESET, POD, Operator, api_of_operator, empty_slurm
 from tests.integration.two_gates import World
 from tests.made.rows import job, number
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
 
-__all__ = ["slurm"]  # a fixture
 PROGRAM = """
     import slinky_iac
 
@@ -46,12 +43,14 @@ JOINED = 'slinky_iac.NodeSet("cpu", cluster=atlas, replicas=1, drain={"deadline"
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with api_served(tmp_path_factory.mktemp("api")) as made:
-        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
-        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        made.kubectl("create", "namespace", "slurm")
-        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+    with api_of_operator(tmp_path_factory.mktemp("api")) as made:
         yield made
+
+
+@pytest.fixture
+def slurm() -> Iterator[tuple[World, str]]:
+    with empty_slurm("atlas") as served:
+        yield served
 
 
 class Program:

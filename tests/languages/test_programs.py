@@ -21,13 +21,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab.charts import crd_dir
 from tests.integration.engine import STACK, Engine, Project
 from tests.integration.kube_api import KubeApi
-from tests.integration.kube_api import served as api_served
-from tests.integration.one_nodeset import NODESET, POD, Operator
+from tests.integration.one_nodeset import NODESET, POD, Operator, api_of_operator, empty_slurm
 from tests.integration.two_gates import World
-from tests.integration.two_gates import served as slurm_served
 from tests.made.rows import job, number
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
@@ -79,11 +76,7 @@ class Program:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with api_served(tmp_path_factory.mktemp("api")) as made:
-        made.kubectl("apply", "--server-side", "-f", str(crd_dir("1.1.0")))
-        made.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        made.kubectl("create", "namespace", "slurm")
-        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+    with api_of_operator(tmp_path_factory.mktemp("api")) as made:
         yield made
 
 
@@ -120,11 +113,7 @@ def program(request: pytest.FixtureRequest, engine: Engine, package: Path, api: 
 
 @pytest.fixture
 def slurm() -> Iterator[tuple[World, str]]:
-    world = World()
-    world.slurm.keys, world.slurm.controller = (text_key("jwtKey"),), "atlas"
-    world.slurm.nodes.clear()
-    world.slurm.jobs.clear()
-    with slurm_served(world) as served:
+    with empty_slurm("atlas") as served:
         yield served
 
 
