@@ -12,6 +12,7 @@ import pulumi
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reader import StackRefused
+from slinky_iac.text import listed
 
 from .connection import described
 from .inputs import Address
@@ -47,9 +48,7 @@ def place_of_program() -> str:
 
 def refuse(what: str, faults: tuple[str, ...]) -> StackRefused:
     """The refusal of a component; ``what``: its kind and name. Raise it."""
-    many = "error" if len(faults) == 1 else "errors"
-    lines = "\n".join(f"  {each}" for each in faults)
-    return StackRefused(f"{what}{place_of_program()}: {len(faults)} {many} in its arguments:\n{lines}")
+    return StackRefused(f"{what}{place_of_program()}: {listed(faults, ' in its arguments')}")
 
 
 def require_name(kind: str, name: object) -> None:

@@ -7,7 +7,7 @@ but keep their arguments; no message ever holds a secret.
 
 from __future__ import annotations
 
-from slinky_iac.text import printable
+from slinky_iac.text import listed, printable
 
 
 class SlinkyError(Exception):
@@ -26,8 +26,7 @@ class ConfigError(SlinkyError):
 
     def __init__(self, faults: tuple[str, ...]) -> None:
         self.faults = faults
-        many = "error" if len(faults) == 1 else "errors"
-        super().__init__(f"the stack's configuration has {len(faults)} {many}:\n" + "\n".join(f"  {f}" for f in faults))
+        super().__init__(f"the stack's configuration has {listed(faults)}")
 
 
 class PluginRefused(SlinkyError):

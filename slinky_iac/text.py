@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
@@ -110,6 +110,11 @@ def latest(moments: Iterable[int | None], none: int = 0) -> int | None:
 def counted(number: int, what: str = "job") -> str:
     """``1 job``, ``2 jobs``."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def listed(faults: Sequence[str], where: str = "") -> str:
+    """``2 errors`` and where, then each on a line of its own."""
+    return "\n".join((f"{counted(len(faults), 'error')}{where}:", *(f"  {each}" for each in faults)))
 
 
 def span(length: int) -> str:

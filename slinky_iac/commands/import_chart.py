@@ -21,7 +21,7 @@ from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, other_rel
 from slinky_iac.config.chart_objects import Given, given_in
 from slinky_iac.config.chart_release import Read, of_subchart, read
 from slinky_iac.config.findings import Level
-from slinky_iac.config.paths import value_at
+from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack_file import Place
@@ -170,16 +170,8 @@ def operator_release(values: Mapping[str, Any], version: str) -> tuple[OperatorV
     told = [] if runs == named else [f"{at}: operator.version is {runs}, which the tag names, and not {named}"]
     for part in ("operator", "webhook"):
         if value_at(rest, (part, "image", "tag")) == tag:
-            rest = _without(rest, (part, "image", "tag"))
+            rest = without(rest, (part, "image", "tag"))
     return runs, rest, told
-
-
-def _without(values: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """Values without the one at a path, and without the mappings that are empty then."""
-    first, *below = path
-    rest = {key: each for key, each in values.items() if key != first}
-    kept = _without(values[first], below) if below else {}
-    return {key: kept if key == first else each for key, each in values.items() if key in rest or kept}
 
 
 def require_each_its_own(values: Mapping[str, Any], operator: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel
+from slinky_iac.config.paths import without
 
 KINDS: Final = ("Controller", "Accounting", "RestApi", "NodeSet", "LoginSet")
 """Kinds that Slinky's chart makes, in the order in which they are shown."""
@@ -62,7 +63,7 @@ def kept(adopted: Adopted | None, kind: str, name: str, spec: Mapping[str, Any])
     for place in () if own is None else own.keep:
         path = place.split(".")
         if path[0] == "spec" and not place.startswith(LINES):
-            found = _without(found, path[1:])
+            found = without(found, path[1:])
     return found
 
 
@@ -70,14 +71,3 @@ def keeps_line(adopted: Adopted | None, name: str) -> bool:
     """Whether slurm.conf of the Controller of that name stays without the parameter that the stack adds."""
     own = None if adopted is None else adopted.object("Controller", name)
     return own is not None and LINES + OWN_LINE in own.keep
-
-
-def _without(spec: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
-    """The same without one field, and without a mapping that has nothing else."""
-    first, rest = path[0], path[1:]
-    others = {key: value for key, value in spec.items() if key != first}
-    inner = spec.get(first)
-    if not rest or not isinstance(inner, Mapping):
-        return others if not rest else dict(spec)
-    left = _without(inner, rest)
-    return {**spec, first: left} if left else others

@@ -179,7 +179,9 @@ _Dumper.add_representer(str, _text)
 _TABLE: Final = tuple((tuple(row.at.lower().split(".")), row) for row in ROWS)
 
 
-def _fits(pattern: Path, path: Path) -> bool:
+def fits(pattern: Path, path: Path) -> bool:
+    """Whether a row's pattern is that of a place: ``*`` is any name, ``*/word`` one that ends so, and ``**`` at the end all
+    that is below."""
     if pattern[-1] == ANY:
         pattern, path = pattern[:-1], path[: len(pattern) - 1]
     return len(pattern) == len(path) and all(
@@ -192,7 +194,7 @@ def row_of(path: Path) -> Row | None:
     """The row of a place, in whatever spelling of small and capital letters. A row for all below a place is no row of it."""
     low = tuple(part.lower() for part in path)
     return next(
-        (row for pattern, row in _TABLE if _fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),
+        (row for pattern, row in _TABLE if fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),
         None,
     )
 
@@ -200,7 +202,7 @@ def row_of(path: Path) -> Row | None:
 def rows_below(path: Path) -> Iterator[Row]:
     """Rows of what stands below a place."""
     low = tuple(part.lower() for part in path)
-    return (row for pattern, row in _TABLE if len(pattern) > len(low) and _fits(pattern[: len(low)], low))
+    return (row for pattern, row in _TABLE if len(pattern) > len(low) and fits(pattern[: len(low)], low))
 
 
 def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import safe_yaml
-from slinky_iac.config.paths import value_at
+from slinky_iac.config.paths import mapping, value_at
 from slinky_iac.config.shown import name_of
 from slinky_iac.releases import OperatorVersion
 
@@ -53,16 +53,16 @@ def given_in(document: Mapping[str, Any]) -> Given:
         return Given(document)
     kind = str(document["kind"])
     if kind == "HelmRelease":
-        spec = _mapping(document.get("spec"))
+        spec = mapping(document.get("spec"))
         _require_whole(spec, kind)
-        return _given(_mapping(spec.get("values")), kind, *_of_flux(spec, _mapping(document.get("metadata"))))
+        return _given(mapping(spec.get("values")), kind, *_of_flux(spec, mapping(document.get("metadata"))))
     if kind in ("Application", "ApplicationSet"):
-        whole = _mapping(value_at(document, ("spec", "template"))) if kind == "ApplicationSet" else document
-        spec = _mapping(whole.get("spec"))
+        whole = mapping(value_at(document, ("spec", "template"))) if kind == "ApplicationSet" else document
+        spec = mapping(whole.get("spec"))
         found = list(_of_sources(spec, kind))
         if len(found) == 1:
             source, values = found[0]
-            return _given(values, kind, *_of_argo(source, spec, _mapping(whole.get("metadata"))))
+            return _given(values, kind, *_of_argo(source, spec, mapping(whole.get("metadata"))))
         raise ValueError(f"this is an {kind} with {len(found)} sources that have values; give the chart's values alone")
     raise ValueError(f"this is an object of Kubernetes ({name_of(kind)}) and no file of the chart's values; {_ASK}")
 
@@ -87,7 +87,7 @@ def _is_release(text: str) -> bool:
 
 
 def _of_flux(spec: Mapping[str, Any], meta: Mapping[str, Any]) -> tuple[dict[str, object], str]:
-    chart = _mapping(value_at(spec, ("chart", "spec")))
+    chart = mapping(value_at(spec, ("chart", "spec")))
     target, name = spec.get("targetNamespace"), meta.get("name")
     said = {
         "release": spec.get("releaseName") or (f"{target}-{name}" if target and name else name),
@@ -120,17 +120,17 @@ def _of_sources(spec: Mapping[str, Any], kind: str) -> Iterator[tuple[Mapping[st
     """Sources with the values that each has."""
     several = spec.get("sources")
     for each in several if isinstance(several, Sequence) and not isinstance(several, str) else [spec.get("source")]:
-        source = _mapping(each)
-        helm = _mapping(source.get("helm"))
+        source = mapping(each)
+        helm = mapping(source.get("helm"))
         if not helm:
             continue
         _require_whole(helm, kind)
         text = helm.get("values")
         if helm.get("valuesObject") is not None:  # it counts before the text
-            yield source, _mapping(helm["valuesObject"])
+            yield source, mapping(helm["valuesObject"])
         elif isinstance(text, str):
             try:
-                yield source, _mapping(safe_yaml.read(text))
+                yield source, mapping(safe_yaml.read(text))
             except safe_yaml.NotYamlError as wrong:
                 raise ValueError(f"helm.values {wrong}") from None
 
@@ -139,7 +139,3 @@ def _require_whole(part: Mapping[str, Any], kind: str) -> None:
     if more := [where for key, where in _ELSEWHERE.items() if part.get(key)]:
         ask = _ASK if kind == "HelmRelease" else _ASK_ARGO
         raise ValueError(f"this {kind} takes values from {' and '.join(more)} too, which aren't in this file: {ask}")
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -14,7 +14,7 @@ from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_
 from slinky_iac.config.chart_unread import SETS, Unread, read_by
 from slinky_iac.config.chart_volumes import volumes
 from slinky_iac.config.others import of_others
-from slinky_iac.config.paths import value_at
+from slinky_iac.config.paths import mapping, value_at
 from slinky_iac.config.shown import name_of
 
 _LOGIN: Final = {"service": {"spec": {"type": "LoadBalancer"}}}
@@ -257,7 +257,7 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
         found = whole.get(key)
         given = dict(found) if isinstance(found, Mapping) else {}
         create = given.get("create", True) and not outside
-        ref = {"name": f"{name}-auth-{word}", "key": entry, **_mapping(given.pop("secretRef", None))}
+        ref = {"name": f"{name}-auth-{word}", "key": entry, **mapping(given.pop("secretRef", None))}
         if any(whole.get(each) for each in (f"{key}Ref", "slurmKeyRef" if word == "slurm" else "jwtHs256KeyRef")):
             pass
         elif create:
@@ -282,10 +282,6 @@ def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> Non
             f" {secrets}, and `helm uninstall` {leaves}. To go on with them, set keys.source: existing and name them in"
             " slurmKeyFrom and jwtKeyFrom"
         )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 _JWT_ENTRIES: Final = {"jwths256": "jwt_hs256.key", "jwt": "jwt.key"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final
 
-from slinky_iac.config.chart import UNKNOWN, Path, is_empty, row_of, words_of
+from slinky_iac.config.chart import UNKNOWN, Path, fits, is_empty, row_of, words_of
 from slinky_iac.config.chart_table import ANY, ROWS
 from slinky_iac.releases import LINES
 
@@ -41,9 +41,13 @@ _SOME: Final[Mapping[frozenset[int], str]] = {
 }
 BY_RELEASE: Final = {key: lines for lines, keys in _SOME.items() for key in keys.split()}
 """Keys that not all releases of the chart read, and the minor numbers of those that do; ``*`` is any name."""
+_BY_PATTERN: Final = {tuple(key.split(".")): lines for key, lines in BY_RELEASE.items()}
 _ALONE: Final = ("controller.external", "accounting.external", "loginsets", "partitions", *SETS.values())
 """Keys of the chart that have no row of their own, since they are read before."""
-_KNOWN: Final = tuple(tuple(each.split(".")) for each in (*(row.at for row in ROWS if not row.typed), *_ALONE, *BY_RELEASE))
+_KNOWN: Final = (
+    *(tuple(each.split(".")) for each in (*(row.at for row in ROWS if not row.typed), *_ALONE)),
+    *_BY_PATTERN,
+)
 _LIKE: Final = 0.8
 """How alike two words are of which one may be meant for the other, from 0 to 1."""
 
@@ -113,8 +117,4 @@ def _same(path: Path) -> Iterator[Path]:
 
 
 def _lines(at: Path) -> frozenset[int] | None:
-    return next((lines for key, lines in BY_RELEASE.items() if _fits(tuple(key.split(".")), at)), None)
-
-
-def _fits(pattern: Path, path: Path) -> bool:
-    return len(pattern) == len(path) and all(want in ("*", got) for want, got in zip(pattern, path, strict=True))
+    return next((lines for pattern, lines in _BY_PATTERN.items() if fits(pattern, at)), None)

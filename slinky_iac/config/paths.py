@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -12,3 +12,19 @@ def value_at(value: object, path: Iterable[object]) -> Any:  # noqa: ANN401 - an
     for part in path:
         found = found.get(part) if isinstance(found, Mapping) else None
     return found
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The mapping that it is; an empty one in the place of anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def without(value: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """The same without what is at a path, and without a mapping that has nothing else."""
+    first, *below = path
+    others = {key: each for key, each in value.items() if key != first}
+    inner = value.get(first)
+    if not below or not isinstance(inner, Mapping):
+        return others if not below else dict(value)
+    left = without(inner, below)
+    return {**value, first: left} if left else others

@@ -76,10 +76,15 @@ def of_one_name(seen: Observation, machines: Iterable[Machine]) -> dict[str, lis
     return {name: found[name] for name, _ in arriving if len(found[name]) > 1}
 
 
-def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
-    """Names in Slurm of the pods that come where this is the selection, but for those of pods that are there."""
+def new_names(seen: Observation, machines: Iterable[Machine]) -> frozenset[str]:
+    """Names in Slurm of pods that come to these, but for those of pods that are there."""
     own = {pod.slurm_node for pod in seen.pods}
-    return frozenset(name for each in coming(seen, selection) for name in names_of(seen, each)) - own
+    return frozenset(name for each in machines for name in names_of(seen, each)) - own
+
+
+def names_coming(seen: Observation, selection: Selection) -> frozenset[str]:
+    """The same of the pods that come where this is the selection."""
+    return new_names(seen, coming(seen, selection))
 
 
 def coming(seen: Observation, selection: Selection) -> tuple[Machine, ...]:

@@ -288,14 +288,14 @@ def names_taken(seen: Observation, owner: Owner, machines: Iterable[Machine]) ->
     where none is: a slurmd of the machine's own, say, from before it was in Kubernetes."""
     if seen.cluster is None:
         return ""
-    own, machines = {pod.slurm_node for pod in seen.pods}, tuple(machines)
+    machines = tuple(machines)
     for name, on in sorted(daemons.of_one_name(seen, machines).items()):
         return (
             f"Kubernetes nodes {' and '.join(on)} would both be {name} in Slurm: the second slurmd takes that node over,"
             " and slurmctld ends the jobs there. Leave one out by pod.nodeSelector, or name one for Slurm (operator 1.2 and"
             f" newer: `kubectl annotate node {on[-1]} {HOSTNAME_OVERRIDE}=NAME`)"
         )
-    coming = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
+    coming = sorted(daemons.new_names(seen, machines))
     if others := [name for name in coming if name in seen.neighbours]:
         return of_neighbours(seen, others)
     used = [name for name in coming if _in_use(seen.cluster, name, owner)]
@@ -350,8 +350,7 @@ def left_records(seen: Observation, owner: Owner, machines: Iterable[Machine]) -
     """Records that other NodeSets have left of nodes that come in DaemonSet mode, by name. slurmctld takes features, GRES,
     CPUs and memory only from a registration that makes the record: the new node would be one of the other's partitions."""
     records = {} if seen.cluster is None else seen.cluster.nodes
-    own = {pod.slurm_node for pod in seen.pods}
-    names = sorted({name for each in machines for name in daemons.names_of(seen, each)} - own)
+    names = sorted(daemons.new_names(seen, machines))
     return tuple(name for name in names if name in records and _of_another(records[name], owner))
 
 

@@ -130,7 +130,7 @@ config:
       replcas: 2
       image: registry.example.org/slinkyproject/slurmd:26.05-ubuntu26.04
       pod: {tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]}
-    c: {count: 2, env: {SITE: "a value of which nobody can say whether it is a password"}}
+    c: {count: 2, env: {SITE: "a value that may be a password of the site's"}}
 """
 
 
