@@ -19,6 +19,7 @@ from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.rules_sound import of_sound, without_faults
+from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, renamed, text_of
 from slinky_iac.errors import StateError
@@ -148,12 +149,14 @@ def run(arguments: argparse.Namespace) -> int:
     colour, width = terminal(UNWRAPPED)
     paint = Paint(colour)
     texts = {file: text_of(file) for file in files}
+    left: dict[Path, tuple[mend.LeftOut, ...]] = {}
     if arguments.fix:
-        texts = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
+        new = {file: _mended(file, text, paint, quiet=arguments.json) for file, text in texts.items()}
+        texts, left = {file: each.text for file, each in new.items()}, {file: each.left for file, each in new.items()}
     parsed = {file: parse(text, project_of(file)) for file, text in texts.items()}
     found = {file: _places(file, read) for file, read in parsed.items()}
     if arguments.json:
-        print(output.as_json(as_json(found)))
+        print(output.as_json(as_json(found, left)))
     else:
         for file, places in found.items():
             print("\n".join(as_text(file, places, paint, width, parsed[file].sections)))
@@ -170,24 +173,31 @@ def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
     return judged(read)[1]
 
 
-def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> str:
-    """The text of the new file, which is written and shown as a difference; the old one where nothing can be put right."""
-    new = mend.mended(text, project_of(file), lambda text, project: judge(text, project)[1])
+def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
+    """What the new file has, which is written and shown as a difference; the old text where nothing can be put right."""
+    whole = mend.mended(text, project_of(file), lambda text, project: judge(text, project)[1])
+    new = whole.text
     if new == text:
-        return text
+        return whole
     place = file.with_name(file.name + NEW)
     try:
         whole_file.write(place, new, new=True)
     except FileExistsError:
-        raise StateError(f"{place} exists already. Nothing was written: move it away, then run this again") from None
+        raise StateError(
+            f"{place} is there from an earlier run, and nothing was written. To take it: mv {place} {file}. To begin again:"
+            f" rm {place}, then run this again"
+        ) from None
     except OSError as error:
         raise StateError(f"{place} can't be written: {(error.strerror or '').lower()}") from None
     if not quiet:
         shades = {"+": "green", "-": "red"}
         for line in mend.difference(text, new, (str(file), str(place))):
             print(paint(line, shades[line[0]]) if line[:1] in shades else line)
-        print(f"\nWritten: {place}. To take it: mv {place} {file}. What is left to do in it:\n")
-    return new
+        print()
+        for each in whole.left:
+            print(f"Left out: {shown_path(each.path)} ({mend.shown_value(each)}), which no setting here carries")
+        print(f"Written: {place}. To take it: mv {place} {file}. What is left to do in it:\n")
+    return whole
 
 
 def as_resolved(file: Path) -> str:
@@ -245,13 +255,16 @@ def _wrapped(text: str, width: int, paint: Paint | None = None, shade: str = "")
     return [paint(line, shade) if paint else line for line in lines]
 
 
-def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:
-    """The same for programs."""
+def as_json(
+    found: Mapping[Path, Sequence[Place]], left: Mapping[Path, Sequence[mend.LeftOut]] | None = None
+) -> dict[str, Any]:
+    """The same for programs; ``left``: what --fix left out of the new file."""
     return {
         "files": [
             {
                 "file": str(file),
                 "counts": _counts(places),
+                "leftOut": [shown_path(each.path) for each in (left or {}).get(file, ())],
                 "findings": [
                     {
                         "id": place.finding.id or None,

@@ -8,6 +8,7 @@ import difflib
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import yaml
@@ -23,39 +24,138 @@ ROUNDS: Final = 5
 _BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
 """Sections that have one part for each name of the user's."""
 _SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s#].*?)(:\s+))?(\S.*)$")
+_WORD: Final = re.compile(r"[a-z0-9]+")
 Judge = Callable[[str, str], Sequence[Place]]
 
 
-def mended(text: str, project: str, judge: Judge) -> str:
+@dataclass(frozen=True)
+class LeftOut:
+    """A value that the mended text doesn't have."""
+
+    path: str
+    """Where it was."""
+    value: object
+    """What it was; :func:`shown_value` is what may be shown of it."""
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A file's text with all that can be put right, and what that leaves out."""
+
+    text: str
+    left: tuple[LeftOut, ...] = ()
+
+
+def mended(text: str, project: str, judge: Judge) -> Mended:
     """The text of a file with all that can be put right; the same text where nothing can."""
+    left: list[LeftOut] = []
     for _ in range(ROUNDS):
         file = parse(text, project)
-        new = sections(file.sections, (place.finding for place in judge(text, project)))
+        new, gone_values = _applied(file.sections, (place.finding for place in judge(text, project)))
         changed = {name: value for name, value in new.items() if value != file.sections.get(name)}
         gone = [name for name in file.sections if name not in new]
         if not changed and not gone:
             break
-        text = _written(text, changed, gone)
-    return text
+        written = _written(text, changed, gone)
+        if written == text:
+            break
+        left += gone_values
+        text = written
+    return Mended(text, tuple(left))
 
 
 def sections(now: Mapping[str, object], findings: Iterable[Finding]) -> dict[str, Any]:
-    """Sections with what takes the place of what was found. A setting that is there already holds."""
+    """Sections with what takes the place of what was found. Where a setting has another value already, both stay."""
+    return _applied(now, findings)[0]
+
+
+def _applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[dict[str, Any], list[LeftOut]]:
+    """The same, and the values that what takes their place doesn't carry."""
     found: dict[str, Any] = copy.deepcopy(dict(now))
-    wanted: dict[str, Any] = {}
+    put: set[str] = set()
+    left: list[LeftOut] = []
     for each in findings:
-        if each.instead is not None and _taken(found, each.path.split(".")):
-            wanted = merged(wanted, each.instead)
-    return {
-        name: value
-        for name, value in _with(found, wanted).items()
-        if value not in ({}, None) or name in wanted or value == now.get(name)
-    }
+        parts = each.path.split(".")
+        if each.instead is None or (before := _at(found, parts)) is _ABSENT:
+            continue
+        trial = copy.deepcopy(found)
+        _taken(trial, parts)
+        if _is_other(trial, each.instead):
+            continue
+        found = _with(trial, each.instead)
+        put |= each.instead.keys()
+        carried = _words(each.instead)
+        left += [
+            LeftOut(path, value)
+            for path, value in _leaves(before, each.path)
+            if value is not None and (not carried or not _words(value) <= carried)
+        ]
+    kept = {name: value for name, value in found.items() if value not in ({}, None) or name in put or value == now.get(name)}
+    return kept, left
+
+
+_ABSENT: Final = object()
+
+
+def _at(found: object, parts: Sequence[str]) -> object:
+    """What is at a path; :data:`_ABSENT` where nothing is."""
+    for part in parts:
+        if not isinstance(found, dict) or part not in found:
+            return _ABSENT
+        found = found[part]
+    return found
+
+
+def _is_free(there: object, more: object) -> bool:
+    """Whether a setting may be put where ``there`` is: nothing, or a switch in the place of what it switches on."""
+    return there is None or (there is True and isinstance(more, Mapping))
+
+
+def _is_other(there: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
+    """Whether a setting of ``more`` is there with another value, which a person has to decide."""
+    for name, value in more.items():
+        have = there.get(name)
+        if _is_free(have, value):
+            continue
+        if isinstance(have, Mapping) and isinstance(value, Mapping):
+            if _is_other(have, value):
+                return True
+        elif have != value and (isinstance(have, Mapping | list) or str(have) != str(value)):
+            return True
+    return False
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}.{number}")
+    else:
+        yield path, value
+
+
+def _words(value: object) -> set[str]:
+    """Words and numbers of a value, keys of mappings among them."""
+    if isinstance(value, Mapping):
+        return {word for pair in value.items() for part in pair for word in _words(part)}
+    if isinstance(value, list | tuple):
+        return {word for each in value for word in _words(each)}
+    text = {"yes": "true", "no": "false"}.get(str(value).lower(), str(value).lower())
+    return set(_WORD.findall(text))
+
+
+def shown_value(left: LeftOut) -> str:
+    """A value that was left out, without what may not be shown."""
+    key = left.path.rpartition(".")[2]
+    value = str(left.value).lower() if isinstance(left.value, bool) else str(masked(left.value, key))
+    return value or "empty"
 
 
 def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """What is there, in its order, and behind it what it doesn't have."""
-    found = {**there, **{name: value for name, value in more.items() if there.get(name) is None}}
+    found = {**there, **{name: value for name, value in more.items() if _is_free(there.get(name), value)}}
     both = (name for name in more if isinstance(there.get(name), Mapping) and isinstance(more[name], Mapping))
     return found | {name: _with(there[name], more[name]) for name in both}
 

@@ -113,7 +113,7 @@ def switched(path: str, *, on: bool) -> Advice | None:
     if path not in {"controller.external", "accounting.external"}:
         return None
     if on:
-        return Advice(f"`external` holds the outside host itself: {path}.host and .port", is_whole=True)
+        return Advice(f"`external` holds the outside host itself: {path}.host and .port")
     return Advice("a daemon in Kubernetes has no `external`; remove the line", is_whole=True)
 
 

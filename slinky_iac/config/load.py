@@ -221,11 +221,13 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
-    if known := advice(where, value):
+    meant = meant_by(location)
+    spelt = meant is not None and meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
+    if not spelt and (known := advice(where, value)):
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
-    if (meant := meant_by(location)) is not None:
+    if meant is not None:
         instead = _nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
