@@ -237,7 +237,7 @@ def as_text(
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):
         counts.append(f"{accepted} acknowledged")
-    can = any(place.finding.instead is not None for place in places)
+    can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
     yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` writes a mended file" if can else "")
     if any(_own_files(sections or {})):
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"

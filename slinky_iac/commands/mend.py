@@ -99,10 +99,11 @@ _ABSENT: Final = object()
 
 def _at(found: object, parts: Sequence[str]) -> object:
     """What is at a path; :data:`_ABSENT` where nothing is."""
-    for part in parts:
-        if not isinstance(found, dict) or part not in found:
+    while parts:
+        key, parts = _key(found, parts)
+        if key is None or not isinstance(found, dict):
             return _ABSENT
-        found = found[part]
+        found = found[key]
     return found
 
 
@@ -206,20 +207,28 @@ def _harmless(line: str) -> str:
     return f"{head}{key}{colon}…" if (key and hidden(key)) or name_of(plain) != plain else line
 
 
-def _taken(found: dict[str, Any], parts: Sequence[str]) -> bool:
+def _taken(found: Any, parts: Sequence[str]) -> bool:  # noqa: ANN401 - a place in plain data
     """Take away what is at a path, in whatever is empty then too; False where it isn't there."""
-    head, *rest = parts
-    if not isinstance(found, dict) or head not in found:
+    key, rest = _key(found, parts)
+    if key is None:
         return False
     if not rest:
-        found.pop(head)
+        found.pop(key)
         return True
-    inner = found[head]
+    inner = found[key]
     if not _taken(inner, rest):
         return False
     if inner == {}:
-        found.pop(head)
+        found.pop(key)
     return True
+
+
+def _key(found: object, parts: Sequence[str]) -> tuple[str | None, Sequence[str]]:
+    """The key of a mapping that a path begins with, and the rest of the path: a key may have dots, as nvidia.com/gpu."""
+    for count in range(1, len(parts) + 1):
+        if isinstance(found, dict) and (key := ".".join(parts[:count])) in found:
+            return key, parts[count:]
+    return None, parts
 
 
 def _written(text: str, changed: Mapping[str, Any], gone: Sequence[str]) -> str:

@@ -211,7 +211,7 @@ def _nodesets() -> Iterator[Row]:
         yield Row(f"{at}.{word}", f"{here}.resources.cpus", to.text, typed=True)
     for word in ("memory", "mem", "resources.mem"):
         yield Row(f"{at}.{word}", f"{here}.resources.memory", to.text, typed=True)
-    for word in ("gpu", "gpus"):
+    for word in ("gpu", "gpus", "resources.gpu", "resources.gpus"):
         yield Row(f"{at}.{word}", take=to.gpus, words="GPUs are `resources.extended` and `gres`", typed=True)
     gpus = "GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`"
     yield Row(f"{at}.resources.*/gpu", why=gpus, typed=True)
@@ -311,6 +311,9 @@ def _cluster() -> Iterator[Row]:
         for word in ("jwtHs256KeyRef", "jwtKeyRef"):
             typed = bool(place) or word == "jwtKeyRef"
             yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=_EXISTING, typed=typed)
+    for word, key in (("slurmKeyRef", "slurmKeyFrom"), ("jwtHs256KeyRef", "jwtKeyFrom"), ("jwtKeyRef", "jwtKeyFrom")):
+        said = f"it is `{key}: {{secret: …, key: …}}`"
+        yield Row(f"keys.{word}", f"keys.{key}", to.reference, words=said, typed=True)
     for word, key in (("slurmKey", "slurm"), ("jwtKey", "jwt")):
         yield Row(
             f"{word}.create",

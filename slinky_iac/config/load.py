@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.mistakes import nested, unknown, wrong_value
 from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
@@ -161,6 +162,8 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
     value = invalid["input"]
     if kind == "extra_forbidden":
         return _unknown(invalid["loc"], where, value)
+    if kind != "missing" and (known := wrong_value(tuple(p for p in invalid["loc"] if p not in MARKERS), value)) is not None:
+        return at(where).error(known.words, known.paste, known.instead)
     if kind.startswith("model_") and isinstance(value, bool):
         known = switched(where, on=value)
         if known:
@@ -205,22 +208,15 @@ def _kind_of(value: object) -> str:
 def _empty_nodeset(location: tuple[int | str, ...], value: object) -> str:
     """What a NodeSet needs at least, where a name stands alone."""
     alone = value is None and len(location) == 2 and location[0] == "nodesets"
-    return as_yaml(_nested((*location, "replicas"), 1)) if alone else ""
-
-
-def _nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
-    """A value at its place; nothing for a place in a list."""
-    if any(isinstance(part, int) for part in location):
-        return {}
-    for part in reversed(location):
-        value = {str(part): value}
-    return value if isinstance(value, dict) else {}
+    return as_yaml(nested((*location, "replicas"), 1)) if alone else ""
 
 
 def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:
     """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
+    if (own := unknown(tuple(part for part in location if part not in MARKERS), value)) is not None:
+        return _advised(where, "is not a setting", own)
     meant = meant_by(location)
     spelt = meant is not None and meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
     if not spelt and (known := advice(where, value)):
@@ -228,14 +224,15 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
     if meant is not None:
-        instead = _nested((*location[:-1], meant), value)
+        instead = nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
     if (said := parameter(where, str(location[-1]))) is not None:
         return at(where).error(said)
     allowed = _siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
-    return at(".".join([*where.split(".")[:-1], unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
+    above = (str(part) for part in location[:-1] if part not in MARKERS)
+    return at(".".join([*above, unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
 
 
 _A_TOKEN = (
@@ -292,7 +289,7 @@ def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Find
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
     # 1.10 and 1.1 are one number: only a release, of which the form is known, and whole numbers are sure.
     sure = where == "cluster.slurmVersion" or isinstance(value, int)
-    instead = _nested(location, text) or None if sure else None
+    instead = nested(location, text) or None if sure else None
     return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text), instead)
 
 

@@ -1,0 +1,73 @@
+"""What people type in place of a setting, beside words of the chart and of slurm.conf: what it is here. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from slinky_iac.config.chart import Advice
+from slinky_iac.config.gres import GresItem
+from slinky_iac.config.slurm_words import is_known
+
+Location = tuple[int | str, ...]
+_DAEMONS: Final = {
+    "slurmctld": "controller",
+    "slurmdbd": "accounting",
+    "slurmrestd": "restapi",
+    "slurmd": "nodesets",
+    "login": "logins",
+    "sackd": "logins",
+}
+"""Sections by the daemon that they describe."""
+_RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
+_BACKUPS: Final = "one host; further ones go in controller.external.backups"
+
+
+def nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
+    """A value at its place; nothing for a place in a list."""
+    if any(isinstance(part, int) for part in location):
+        return {}
+    for part in reversed(location):
+        value = {str(part): value}
+    return value if isinstance(value, dict) else {}
+
+
+def unknown(location: Location, value: object) -> Advice | None:
+    """What a key is that is no setting; None where it is none that is known."""
+    *above, name = map(str, location)
+    if not above and name in _DAEMONS:
+        section = _DAEMONS[name]
+        of_section = isinstance(value, Mapping) and section in ("controller", "accounting", "restapi")
+        return Advice(f"the section of {name} is `{section}`", {section: value} if of_section else {})
+    if above[-1:] == ["resources"] and "/" in name:
+        return Advice("a device goes below `extended`", nested((*above, "extended", name), value))
+    if above[-1:] == ["partition"] and is_known(name, "PartitionName"):
+        return Advice("goes below partition.config", nested((*above, "config", name), value))
+    if above[-1:] == ["external"] and name == "hosts":
+        return Advice(f"it is `host`, {_one(above)}")
+    return None
+
+
+def wrong_value(location: Location, value: object) -> Advice | None:
+    """What to say of a value that its setting can't have; None where the type's own words say it all."""
+    *above, name = map(str, location)
+    if name == "host" and isinstance(value, list):
+        return Advice(_one(above))
+    if name.lower().endswith("port") and isinstance(value, str) and _RANGE.fullmatch(value):
+        return Advice(f"got {value}; give one port of the range")
+    if name == "gres" and isinstance(value, str) and all(map(GresItem.parse, items := value.split(","))):
+        shown = ", ".join(f'"{each}"' for each in items)
+        return Advice(f"must be a list: write gres: [{shown}]", nested(location, items))
+    if above[-1:] == ["extended"] and isinstance(value, str) and (item := GresItem.parse(value)) and not value.isdigit():
+        both = nested(location, item.count)
+        both["nodesets"][above[1]]["gres"] = [value]
+        return Advice(f"must be a whole number: {item.count} here; {value} goes in gres", both)
+    if above == ["cluster", "images"] and isinstance(value, Mapping) and value.get("repository") and value.get("tag"):
+        joined = f"{value['repository']}:{value['tag']}"
+        return Advice("an image is one text; join them: repository:tag", nested(location, joined))
+    return None
+
+
+def _one(above: Sequence[str]) -> str:
+    return _BACKUPS if above[:1] == ["controller"] else "one host"
