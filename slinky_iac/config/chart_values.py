@@ -173,7 +173,7 @@ def listed(value: object) -> object:
 def gpus(value: object) -> object:
     """A number of GPUs, which are a device plugin's and Slurm's."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise Left("GPUs are `resources.extended: {nvidia.com/gpu: NUMBER}` and `gres: [gpu:NUMBER]`")
+        raise Left("give their number: extended: {nvidia.com/gpu: NUMBER} and gres: [gpu:NUMBER]")
     return Several({"nodesets.{}.resources.extended": {"nvidia.com/gpu": value}, "nodesets.{}.gres": [f"gpu:{value}"]})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
@@ -11,7 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.gres import GresItem
-from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
+from slinky_iac.config.quantities import memory, quantity
+from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of, shown
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
@@ -19,7 +21,6 @@ from slinky_iac.releases import OperatorVersion
 
 _SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_][0-9A-Za-z$_.-]*")
-_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
@@ -33,6 +34,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NO_PATH = ("{", ": ", "://", "-----")
 """What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NUMBERED = re.compile(r"([a-z0-9-]*[a-z0-9])-?\[[0-9,-]+\]")
 _ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
@@ -54,6 +56,10 @@ def is_entry_name(value: str) -> bool:
 
 
 def _nodeset_name(value: str) -> str:
+    if (numbered := _NUMBERED.fullmatch(value)) and is_dns_label(numbered[1]):
+        with suppress(HostlistError):
+            count = len(expand(value))
+            raise Refused(value, f"; a NodeSet's pods are numbered: name it {numbered[1]} and give replicas: {count}")
     _dns_label(value)
     if len(value) > 30:
         raise Refused(
@@ -91,12 +97,33 @@ def _cluster_name(value: str) -> str:
 
 
 def _host(value: str) -> str:
+    if not is_host(value):
+        raise ValueError(f"got {_shown_host(value)}{_no_host(value)}")
+    return value
+
+
+def is_host(value: str) -> bool:
+    """Whether a text is a DNS name or an IP address."""
     labels = value.removesuffix(".").split(".")
     # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
     is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
-    if not is_name and not is_address(value):
-        raise Refused(value, "; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone")
-    return value
+    return is_name or is_address(value)
+
+
+def _shown_host(value: str) -> str:
+    """A host in quotes, whole where it has the form of one: not a word of letters and digits, which may be a secret."""
+    parts = value.split(",")
+    is_host = any(sign in value for sign in ".,:") and all(name_of(part) == part for part in parts)
+    return repr(value) if is_host else shown(value)
+
+
+def _no_host(value: str) -> str:
+    name, _, port = value.rpartition(":")
+    if port.isdigit() and ":" not in name and is_host(name):
+        return "; the port goes in `port`"
+    if "," in value:
+        return ": one host"
+    return "; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"
 
 
 def is_address(host: str) -> bool:
@@ -107,12 +134,6 @@ def is_address(host: str) -> bool:
     except ValueError:
         return False
     return "%" not in host
-
-
-def _quantity(value: str) -> str:
-    if _QUANTITY.fullmatch(value) is None:
-        raise Refused(value, "; a Kubernetes quantity is a number with a unit, for example 500m, 4 or 16Gi")
-    return value
 
 
 def _image(value: str) -> str:
@@ -331,7 +352,8 @@ SlurmNames = Annotated[str, checked(_each(_slurm_name))]
 Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
-Quantity = Annotated[str, BeforeValidator(_as_text), checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
+Quantity = Annotated[str, BeforeValidator(_as_text), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
+Memory = Annotated[str, BeforeValidator(_as_text), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, checked(_image)]
 Digest = Annotated[str, checked(_digest)]
 FilePath = Annotated[str, checked(_file)]

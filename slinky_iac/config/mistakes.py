@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart import Advice
+from slinky_iac.config.fields import is_host
 from slinky_iac.config.gres import GresItem
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_words import is_known
 
 Location = tuple[int | str, ...]
@@ -20,6 +22,8 @@ _DAEMONS: Final = {
     "sackd": "logins",
 }
 """Sections by the daemon that they describe."""
+_OF_NODESET: Final = frozenset({"replicas", "resources", "gres", "partition", "features", "pod", "minReplicas"})
+"""Settings by which a mapping is taken for a NodeSet."""
 _RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
 _BACKUPS: Final = "one host; further ones go in controller.external.backups"
 
@@ -40,6 +44,8 @@ def unknown(location: Location, value: object) -> Advice | None:
         section = _DAEMONS[name]
         of_section = isinstance(value, Mapping) and section in ("controller", "accounting", "restapi")
         return Advice(f"the section of {name} is `{section}`", {section: value} if of_section else {})
+    if above[:1] == ["nodesets"] and len(above) == 2 and isinstance(value, Mapping) and _OF_NODESET & value.keys():
+        return Advice(f"a NodeSet named {name_of(name)}? Then indent it by 4", {"nodesets": {name: value}})
     if above[-1:] == ["resources"] and "/" in name:
         return Advice("a device goes below `extended`", nested((*above, "extended", name), value))
     if above[-1:] == ["partition"] and is_known(name, "PartitionName"):
@@ -54,6 +60,8 @@ def wrong_value(location: Location, value: object) -> Advice | None:
     *above, name = map(str, location)
     if name == "host" and isinstance(value, list):
         return Advice(_one(above))
+    if name == "host" and isinstance(value, str) and "," in value and all(map(is_host, hosts := value.split(","))):
+        return Advice(f"got {','.join(map(name_of, hosts))!r}: {_one(above)}")
     if name.lower().endswith("port") and isinstance(value, str) and _RANGE.fullmatch(value):
         return Advice(f"got {value}; give one port of the range")
     if name == "gres" and isinstance(value, str) and all(map(GresItem.parse, items := value.split(","))):

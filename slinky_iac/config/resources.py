@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, EntryName, Quantity
+from slinky_iac.config.fields import DnsLabel, EntryName, Memory, Quantity
 from slinky_iac.keys.catalogue import SecretEntry
 
 
@@ -12,7 +12,7 @@ class Requests(Section):
 
     cpus: Quantity | None = None
     """CPUs; by default the limit."""
-    memory: Quantity | None = None
+    memory: Memory | None = None
     """Memory; by default the limit."""
 
 
@@ -21,7 +21,7 @@ class ContainerResources(Section):
 
     cpus: Quantity | None = None
     """Limit of CPUs. None by default: a daemon that is throttled answers late."""
-    memory: Quantity | None = None
+    memory: Memory | None = None
     """Limit of memory, beyond which the container is killed and restarted."""
     requests: Requests = Requests()
     """What is set aside for it."""

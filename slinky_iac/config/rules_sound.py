@@ -48,6 +48,8 @@ _OF_ALL: Final[Mapping[str, frozenset[str]]] = {
 any has."""
 
 
+_BESIDE_IMAGES: Final = frozenset({"cluster", *_BY_NAME, "networkPolicies", "drain", "kubernetes", "operator"})
+"""Sections that don't say where a daemon is; where another one has a fault, it is not known whose images are needed."""
 _LINES: Final = frozenset({"extraConf", "configFiles", "config"})
 """Settings that hold lines of Slurm's files, which few others change the meaning of."""
 
@@ -82,6 +84,8 @@ def of_sound(found: Iterable[Finding], faults: Sequence[Finding], kept: StackCon
     for each in found:
         section = each.path.partition(".")[0]
         if each.level is not Level.ERROR or any(_says(each.message, name) for name in lost):
+            continue
+        if each.path.startswith("cluster.images.") and sections - _BESIDE_IMAGES:
             continue
         if section in _OF_ALL and (sections & _OF_ALL[section] or not _OF_ALL[section]):
             continue

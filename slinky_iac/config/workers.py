@@ -18,6 +18,7 @@ from slinky_iac.config.fields import (
     HostConf,
     Hosts,
     Image,
+    Memory,
     NodeConf,
     NodeSetName,
     PartitionConf,
@@ -29,6 +30,7 @@ from slinky_iac.config.fields import (
     UpToAYear,
     Url,
 )
+from slinky_iac.config.quantities import in_units
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
@@ -37,6 +39,7 @@ from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 
 _LEAST_MEMORY: Final = 64 << 20  # bytes below which no slurmd starts: a number without a unit was meant in another one
+_MB: Final = "Slurm counts MB, and Kubernetes bytes"
 _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
@@ -45,7 +48,7 @@ class Resources(Section):
 
     cpus: Quantity | None = None
     """CPUs; whole numbers where Slurm shares cores among jobs."""
-    memory: Quantity | None = None
+    memory: Memory | None = None
     """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""
     extended: dict[str, int] = Field(default_factory=dict)
     """Device plugin resources, e.g. nvidia.com/gpu: 8."""
@@ -53,7 +56,8 @@ class Resources(Section):
     @model_validator(mode="after")
     def _memory_with_its_unit(self) -> Resources:
         if self.memory is not None and self.memory.isdigit() and int(self.memory[:20]) < _LEAST_MEMORY:
-            raise ValueError(f"memory: got {self.memory}, which is bytes; give its unit, for example {self.memory}Gi")
+            meant = in_units(int(self.memory))
+            raise ValueError(f"memory: got {self.memory}, which is bytes; give its unit, for example {meant} ({_MB})")
         return self
 
 

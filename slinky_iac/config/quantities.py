@@ -1,0 +1,33 @@
+"""Amounts as Kubernetes writes them, and what people write in their place. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from slinky_iac.config.shown import Refused
+
+_QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
+_BYTES: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGTP])i?[Bb]", re.IGNORECASE)
+
+
+def quantity(value: str) -> str:
+    """A quantity. Raises :class:`Refused` for another text."""
+    if _QUANTITY.fullmatch(value) is None:
+        raise Refused(value, "; a Kubernetes quantity is a number with a unit, for example 500m or 4 for CPUs, 16Gi for bytes")
+    return value
+
+
+def memory(value: str) -> str:
+    """An amount of memory. Raises :class:`Refused` for another text, with Kubernetes' spelling of it where that is known."""
+    if found := _BYTES.fullmatch(value):
+        unit = found[2].upper()
+        raise Refused(value, f"; write {found[1]}{'k' if unit == 'K' else unit} or {found[1]}{unit}i")
+    if _QUANTITY.fullmatch(value) is None:
+        raise Refused(value, "; an amount of memory is a number with a unit, for example 512Mi or 16Gi")
+    return value
+
+
+def in_units(number: int) -> str:
+    """A number that was meant in Slurm's unit, MB, as Kubernetes writes it."""
+    return f"{number}Mi" + (f", or {number >> 10}Gi" if number and not number % 1024 else "")
