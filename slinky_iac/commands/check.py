@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from slinky_iac.config.chart import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_indentation import inside, shifted
+from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.rules_sound import of_sound, without_faults
 from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
@@ -38,15 +38,15 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         return None, file.faults
     texts, plain = _read(file)
     config, faults = examined(texts)
-    misplaced = tuple(inside(texts))
-    wrong = tuple(each for each in shifted(texts) if not _below(each.path, misplaced))
-    told = (each for each in faults if not _below(each.path, misplaced))
-    found = [*plain, *misplaced, *(each for each in told if not any(at.explains(each.path) for at in wrong))]
+    wrong = shifted(texts)
+    found = [*plain, *(each for each in faults if not any(at.explains(each.path) for at in wrong))]
     found += [each.finding(file.line_of(each.owner)) for each in wrong]
     if any(each.finding.path == "cluster" for each in file.faults):  # it is there, under another name
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
+    unread = [each.finding for each in file.faults if each.finding.path in SECTIONS]
     if config is not None:
-        found += _ruled(config, file.secret)
+        ruled = _ruled(config, file.secret)
+        found += of_sound(ruled, unread, config) if unread else ruled
         if said := renamed(file.project):
             found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
@@ -54,10 +54,6 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(places, key=_order))
-
-
-def _below(path: str, found: Iterable[Finding]) -> bool:
-    return any(f"{path}.".startswith(f"{each.path}.") for each in found)
 
 
 def _order(place: Place) -> tuple[int, int]:

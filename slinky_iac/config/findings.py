@@ -39,6 +39,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " 1.1.1 or newer; acknowledge it if labels and taints of these nodes don't change while jobs run.",
     "default-partition-twice": "Several partitions have `Default=YES`, and slurmctld keeps the one whose line is the last in"
     " slurm.conf. Remove it from the others.",
+    "devices-without-gres": "Pods of a NodeSet ask Kubernetes for GPUs, and `gres` names none, or fewer: no job gets them."
+    " Acknowledge it if jobs use the GPUs without asking for them; else set `gres`.",
     "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
     "gpus-without-gres-conf": "Nodes have GPUs, and slurmctld in Kubernetes has no gres.conf: slurmd finds none. This"
@@ -78,6 +80,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
     "operator-unwatched": "This release of slurm-operator is newer than what this program was run with"
     " ([releases.md](releases.md)). Acknowledge it once a scale-in and a rollout have shown what you expect.",
+    "outside-gres-conf": "slurmctld runs outside Kubernetes, and a NodeSet has GPUs: slurmd in its pods finds them by the"
+    " gres.conf beside slurm.conf there. Acknowledge it once that file has the line.",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
     "large-files": "Files or outside hosts fill most of a ConfigMap, which holds 1 MiB. Acknowledge it if they don't grow.",

@@ -35,18 +35,32 @@ def with_gpus(config: StackConfig) -> tuple[str, ...]:
 def with_gres_conf(config: StackConfig) -> StackConfig:
     """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
     without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
+    found = vendors(config)
+    if not lacks_gres_conf(config) or len(found) != 1 or "" in found:
+        return config
+    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={found.pop()}\n"}
+    controller = config.controller.model_copy(update={"config_files": files})
+    return config.model_copy(update={"controller": controller})
+
+
+def vendors(config: StackConfig) -> set[str]:
+    """AutoDetect of each vendor whose GPUs NodeSets ask Kubernetes for; empty for one that isn't known."""
     gpus = with_gpus(config)
-    vendors = {
+    return {
         _AUTODETECT.get(resource.partition("/")[0], "")
         for name, nodeset in config.nodesets.items()
         if f"nodesets.{name}.gres" in gpus
         for resource in nodeset.resources.extended
     }
-    if not lacks_gres_conf(config) or len(vendors) != 1 or "" in vendors:
-        return config
-    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={vendors.pop()}\n"}
-    controller = config.controller.model_copy(update={"config_files": files})
-    return config.model_copy(update={"controller": controller})
+
+
+def outside_line(config: StackConfig) -> str:
+    """The line that gres.conf of a slurmctld outside needs for GPUs in pods, which slurmd gets from it; empty where no
+    NodeSet has any, and without the vendor where that isn't one that is known."""
+    if not config.slurmctld.hosts or not any(path.startswith("nodesets.") for path in with_gpus(config)):
+        return ""
+    found = sorted(vendors(config))
+    return f"AutoDetect={found[0] if len(found) == 1 and found[0] else '…'}"
 
 
 def lacks_gres_conf(config: StackConfig) -> bool:

@@ -151,7 +151,7 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield at("controller.external").info(
-            "the outside slurm.conf must hold the NodeSet= and PartitionName= lines of the stack output outsideSlurmConf"
+            "the outside slurm.conf must hold NodeSet= and PartitionName= lines; `slinky handoff --role slurmctld` renders them"
             f" (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets no partition there",
             id="outside-slurm-conf",
         )
@@ -239,7 +239,8 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if records.total > config.cluster.max_node_count:
         yield at("nodesets").error(
             f"{records.pods} pods and {records.others} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)"
+            f" {config.cluster.max_node_count}, slurmctld's limit. Raise it (outside: in slurm.conf too); check counts only what this file names,"
+            " and `slinky preflight` counts slurm.conf's"
         )
 
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_origin
+from typing import Any, get_origin
 
 from pydantic import BaseModel
 
 from slinky_iac.config.chart import advice
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
-
-
-_DEEPEST: Final = 40
+from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 
 
 @dataclass(frozen=True)
@@ -76,22 +73,6 @@ def _held(annotation: Any, *, named: bool = False) -> _Level | None:  # noqa: AN
         return None
     named = named or (isinstance(origin, type) and issubclass(origin, Mapping))
     return next((at for part in getattr(annotation, "__args__", ()) if (at := _held(part, named=named)) is not None), None)
-
-
-def inside(sections: Mapping[str, object]) -> Iterator[Finding]:
-    """Sections of a stack's file that stand inside another one, where nothing reads them."""
-    for name, value in sections.items():
-        if name not in SECRET_KEYS:
-            yield from _inside(value, name, 0)
-
-
-def _inside(value: object, path: str, depth: int) -> Iterator[Finding]:
-    for key, inner in value.items() if isinstance(value, Mapping) and depth < _DEEPEST else ():
-        here = f"{path}.{key}"
-        if str(key).startswith(f"{PROJECT}:"):
-            yield at(here).error(f"is a section and stands inside {at(path).path}; move it out to 2 spaces")
-        else:
-            yield from _inside(inner, here, depth + 1)
 
 
 def shifted(sections: Mapping[str, object]) -> tuple[Shifted, ...]:

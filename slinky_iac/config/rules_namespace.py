@@ -74,6 +74,16 @@ def held(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield place.error(said) if keys else place.warning(said, id="namespace-of-others")
 
 
+def of_kubernetes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Kubernetes keeps names that begin with kube- for itself (Kubernetes, "Namespaces")."""
+    for path, name in (("cluster.namespace", config.cluster.namespace), ("operator.namespace", config.operator.namespace)):
+        if name.startswith("kube-"):
+            yield at(path).error(
+                f"is {name_of(name)}, which is Kubernetes' own: `pulumi destroy` would take it along, or nothing could be made"
+                " in it. Give a namespace of the cluster's own, for example slurm"
+            )
+
+
 def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A quota that is too small refuses pods of a scale-out, or all of them."""
     limits = config.cluster.quota
@@ -106,4 +116,4 @@ def pods(config: StackConfig) -> int:
     return daemons + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
 
 
-RULES = (held, pod_security, quota)
+RULES = (of_kubernetes, held, pod_security, quota)

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.config import gres, slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.node_gres import by_node, lacks_gres_conf, types_of, with_gpus
+from slinky_iac.config.node_gres import by_node, lacks_gres_conf, outside_line, types_of, with_gpus
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
@@ -131,6 +131,48 @@ def _gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
+def _outside_gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmd in pods gets gres.conf from slurmctld, and the operator writes none there."""
+    if line := outside_line(config):
+        yield at(next(path for path in with_gpus(config) if path.startswith("nodesets."))).info(
+            f"gres.conf beside the outside slurm.conf must have the line {line}, or those of the devices: without one, slurmd"
+            " in pods finds no GPU, and slurmctld drains the nodes. `slinky handoff --role slurmctld` says it, too",
+            id="outside-gres-conf",
+        )
+
+
+def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """GPUs that pods have and Slurm doesn't know of, or knows fewer of: no job gets them."""
+    for name, nodeset in config.nodesets.items():
+        extended = f"nodesets.{name}.resources.extended"
+        for resource in nodeset.resources.extended:
+            if resource.endswith("/gpus"):
+                yield at(f"{extended}.{resource}").warning(
+                    f"is a resource that no device plugin of a vendor's offers: did you mean {resource[:-1]}? Pods would wait"
+                    " for ever",
+                    id="gres-without-devices",
+                )
+        devices = sum(count for resource, count in nodeset.resources.extended.items() if resource.endswith(("/gpu", "/gpus")))
+        found = gres.items(nodeset.slurmd_conf)
+        count = sum(each.count for each in found if each.name == "gpu")
+        if devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):
+            yield at(extended).warning(
+                f"asks Kubernetes for {_gpus(devices)}, and gres names none: slurmctld gives no job any of them. Set, for"
+                f' example, gres: ["gpu:{devices}"]',
+                id="devices-without-gres",
+            )
+        elif devices and 0 < count < devices:
+            yield at(f"nodesets.{name}.gres").warning(
+                f"has {_gpus(count)}, and resources.extended asks Kubernetes for {devices}: jobs get only {count}. Write"
+                f' "gpu:{devices}"; "gpu" alone is one',
+                id="devices-without-gres",
+            )
+
+
+def _gpus(count: int) -> str:
+    return f"{count} GPU{'s' * (count != 1)}"
+
+
 def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """More GPUs in Gres= than devices in the container: slurmctld drains the node (count reported lower than configured)."""
     for name, nodeset in config.nodesets.items():
@@ -184,4 +226,4 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES = (_tracked, _weights, _gres_types, _gres_conf, _devices, _qos, _plugins)
+RULES = (_tracked, _weights, _gres_types, _gres_conf, _outside_gres_conf, _unnamed, _devices, _qos, _plugins)

@@ -19,11 +19,16 @@ from slinky_iac.config.chart import looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of, place, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.config.yaml_faults import explained
 from slinky_iac.errors import StateError
 
+_YAML_TOKEN: Final = re.compile(r"<[a-z ]+>|[^A-Za-z0-9]{1,3}")
 _QUOTED: Final = re.compile(r"'([^']*)'")
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
+_NODESET: Final = re.compile(r"nodesets\.[^.]+")
+_OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
 _NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
 _SLURM_CONF: Final = re.compile(
     r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
@@ -93,8 +98,10 @@ def _parsed(text: str, project: str) -> StackFile:
         if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)
         mark = wrong.problem_mark or wrong.context_mark
+        if mark and (found := explained(text, mark.line + 1)):
+            return _unread(*found)
         where = f"column {mark.column + 1}: " if mark else ""
-        problem = _QUOTED.sub(lambda found: shown(found[1]), wrong.problem or wrong.context or "")
+        problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
         return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
@@ -118,6 +125,11 @@ def _parsed(text: str, project: str) -> StackFile:
     return replace(found, faults=(*beside, *found.faults))
 
 
+def _shown_part(found: re.Match[str]) -> str:
+    """What a parser quotes: a token of YAML's as it is, of the file's own text what may be shown."""
+    return found[0] if _YAML_TOKEN.fullmatch(found[1]) else shown(found[1])
+
+
 def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
     if looks_like_values(whole):
         return _unread(1, _VALUES)
@@ -136,7 +148,7 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
 def _unindented(root: yaml.Node | None) -> list[yaml.Node]:
     """Keys of our sections that stand beside `config:`."""
     keys = [key for key, _ in root.value] if isinstance(root, yaml.MappingNode) else []
-    return [key for key in keys if str(key.value).startswith(f"{PROJECT}:")]
+    return [key for key in keys if str(key.value).startswith(f"{PROJECT}:") or str(key.value) in SECTIONS]
 
 
 def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
@@ -221,6 +233,15 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
             yield from _twice(each, path, seen)
     if not isinstance(node, yaml.MappingNode):
         return
+    if path and (own := [key for key, _ in node.value if str(key.value).startswith(f"{PROJECT}:")]):
+        for key in own:
+            yield Place(key.start_mark.line + 1, section_inside(path, str(key.value)))
+        return
+    if _NODESET.fullmatch(path) and (inner := [key for key, value in node.value if _is_nodeset(key, value)]):
+        for key in inner:
+            said = f"is not a setting; a NodeSet named {name_of(str(key.value))}? Then indent it by 4"
+            yield Place(key.start_mark.line + 1, at(f"{path}.{key.value}").error(said))
+        return
     first: dict[str, int] = {}
     for key, value in node.value:
         name, line = str(key.value), key.start_mark.line + 1
@@ -229,6 +250,17 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
             yield Place(line, at(inner).error(f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
         first.setdefault(name, line)
         yield from _twice(value, inner, seen)
+
+
+def section_inside(path: str, key: str) -> Finding:
+    """What to say of a section that stands inside the setting at ``path``, where nothing reads it."""
+    return at(f"{path}.{key}").error(f"is a section and stands inside {place(path)}; move it out to 2 spaces")
+
+
+def _is_nodeset(key: yaml.Node, value: yaml.Node) -> bool:
+    """Whether a mapping in a NodeSet looks like one itself: it was meant beside it."""
+    below = {str(each.value) for each, _ in value.value} if isinstance(value, yaml.MappingNode) else set()
+    return str(key.value) not in _OF_NODESET and bool(below & {"replicas", "resources", "gres"})
 
 
 def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tuple[str, int]]:

@@ -117,8 +117,9 @@ def test_a_section_in_another_one_is_named_with_its_place() -> None:
 
 
 def test_a_section_without_prefix_beside_config_is_not_passed_over() -> None:
-    assert said("  slinky-iac:controller:\n", "controller:\n")[:1] == [
-        "7: controller: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
+    moved = "    external:\n      host: dbd1.example.org\n"
+    assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-1:] == [
+        "11: accounting: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
     ]
 
 
