@@ -22,8 +22,10 @@ _DAEMONS: Final = {
     "sackd": "logins",
 }
 """Sections by the daemon that they describe."""
-_OF_NODESET: Final = frozenset({"replicas", "resources", "gres", "partition", "features", "pod", "minReplicas"})
+_OF_NODESET: Final = frozenset({"replicas", "gres"})
 """Settings by which a mapping is taken for a NodeSet."""
+_GRES: Final = re.compile(r"(?:gpu|mps|shard|nic)(?::[a-z0-9][a-z0-9_.+-]{0,20})?(?::[0-9]{1,6})?")
+"""Items of Gres= that a message may show: any other text may be a secret."""
 _RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
 _BACKUPS: Final = "one host; further ones go in controller.external.backups"
 
@@ -64,10 +66,10 @@ def wrong_value(location: Location, value: object) -> Advice | None:
         return Advice(f"got {','.join(map(name_of, hosts))!r}: {_one(above)}")
     if name.lower().endswith("port") and isinstance(value, str) and _RANGE.fullmatch(value):
         return Advice(f"got {value}; give one port of the range")
-    if name == "gres" and isinstance(value, str) and all(map(GresItem.parse, items := value.split(","))):
+    if name == "gres" and isinstance(value, str) and all(map(_GRES.fullmatch, items := value.split(","))):
         shown = ", ".join(f'"{each}"' for each in items)
         return Advice(f"must be a list: write gres: [{shown}]", nested(location, items))
-    if above[-1:] == ["extended"] and isinstance(value, str) and (item := GresItem.parse(value)) and not value.isdigit():
+    if above[-1:] == ["extended"] and isinstance(value, str) and _GRES.fullmatch(value) and (item := GresItem.parse(value)):
         both = nested(location, item.count)
         both["nodesets"][above[1]]["gres"] = [value]
         return Advice(f"must be a whole number: {item.count} here; {value} goes in gres", both)

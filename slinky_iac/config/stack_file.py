@@ -260,7 +260,7 @@ def section_inside(path: str, key: str) -> Finding:
 def _is_nodeset(key: yaml.Node, value: yaml.Node) -> bool:
     """Whether a mapping in a NodeSet looks like one itself: it was meant beside it."""
     below = {str(each.value) for each, _ in value.value} if isinstance(value, yaml.MappingNode) else set()
-    return str(key.value) not in _OF_NODESET and bool(below & {"replicas", "resources", "gres"})
+    return str(key.value) not in _OF_NODESET and bool(below & {"replicas", "gres"})
 
 
 def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tuple[str, int]]:

@@ -25,7 +25,7 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
             f"line {here} is indented more than line {before}, which has a value already: indent both alike, by as many spaces"
             " as the settings beside them"
         )
-    if now < then:
+    if 0 < now < then and now not in map(_indent, filter(str.strip, lines[: here - 1])):
         return here, (
             f"line {here} is indented less than line {before}, and not as any line above it that it could belong to: give"
             " settings of one level the same number of spaces"

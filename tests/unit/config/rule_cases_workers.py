@@ -280,7 +280,7 @@ TOLD = [
         outside(nodesets={"gpu": GPU}),
         "info",
         "controller.external",
-        ("outsideSlurmConf", "gpu"),
+        ("slinky handoff --role slurmctld", "gpu"),
         {"nodesets": {"gpu": {"partition": {"enabled": False}}}},
     ),
     Case(
