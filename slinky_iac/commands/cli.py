@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from typing import Final, NoReturn, Protocol, cast
+from typing import Any, Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
 from slinky_iac.commands.listing import COMMANDS, MODULE, no_command, no_package, overview
@@ -38,6 +38,36 @@ class Carried(Protocol):
         """Carry it out; returns the exit code."""
 
 
+class _Once(argparse._StoreAction):
+    """An option that takes one value: of two, argparse would drop the first without a word."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        given: frozenset[str] = getattr(namespace, _GIVEN, frozenset())
+        if option_string is not None and self.dest in given:
+            parser.error(f"{option_string} is there twice, and takes one value: leave one out")
+        setattr(namespace, _GIVEN, given | {self.dest})
+        super().__call__(parser, namespace, values, option_string)
+
+
+_GIVEN: Final = "_given"
+"""Where a namespace notes what was given already."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser, and those of its commands, that refuse a repeated option."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401 - argparse's own
+        super().__init__(*arguments, **more)
+        for name in (None, "store"):
+            self.register("action", name, _Once)
+
+
 def command(name: str) -> Carried:
     """The command of that name."""
     return cast("Carried", import_module(f"slinky_iac.commands.{COMMANDS[name].module}"))
@@ -45,10 +75,10 @@ def command(name: str) -> Carried:
 
 def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
     """All commands and their arguments, or ``only`` some."""
-    top = argparse.ArgumentParser(prog=prog)
+    top = _Parser(prog=prog)
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(
-        dest="command", required=True, title="commands", metavar="COMMAND", parser_class=argparse.ArgumentParser
+        dest="command", required=True, title="commands", metavar="COMMAND", parser_class=_Parser
     )
     for name, each in COMMANDS.items():
         if name not in only:

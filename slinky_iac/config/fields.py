@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.gres import GresItem
+from slinky_iac.config.hosts import no_host
 from slinky_iac.config.quantities import memory, quantity
-from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of, shown
+from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
@@ -98,7 +99,7 @@ def _cluster_name(value: str) -> str:
 
 def _host(value: str) -> str:
     if not is_host(value):
-        raise ValueError(f"got {_shown_host(value)}{_no_host(value)}")
+        raise ValueError(no_host(value, is_host))
     return value
 
 
@@ -108,22 +109,6 @@ def is_host(value: str) -> bool:
     # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
     is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
     return is_name or is_address(value)
-
-
-def _shown_host(value: str) -> str:
-    """A host in quotes, whole where it has the form of one: not a word of letters and digits, which may be a secret."""
-    parts = value.split(",")
-    is_host = any(sign in value for sign in ".,:") and all(name_of(part) == part for part in parts)
-    return repr(value) if is_host else shown(value)
-
-
-def _no_host(value: str) -> str:
-    name, _, port = value.rpartition(":")
-    if port.isdigit() and ":" not in name and is_host(name):
-        return "; the port goes in `port`"
-    if "," in value:
-        return ": one host"
-    return "; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"
 
 
 def is_address(host: str) -> bool:

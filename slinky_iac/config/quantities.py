@@ -28,6 +28,7 @@ def memory(value: str) -> str:
     return value
 
 
-def in_units(number: int) -> str:
-    """A number that was meant in Slurm's unit, MB, as Kubernetes writes it."""
-    return f"{number}Mi" + (f", or {number >> 10}Gi" if number and not number % 1024 else "")
+def in_bytes(number: int) -> str:
+    """What to say of a number of bytes that was meant in Slurm's unit, MB."""
+    meant = f"{number}Mi" + (f", or {number >> 10}Gi" if number and not number % 1024 else "")
+    return f"got {number}, which is bytes; give its unit, for example {meant} (Slurm counts MB, and Kubernetes bytes)"

@@ -232,14 +232,13 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         if not (nodeset.scaled_by_others or nodeset.on_each_node) and nodeset.max_replicas is not None:
             yield at(f"{path}.maxReplicas").error(
-                "goes with owner: autoscaler, and owner is stack, where replicas is the number itself. Remove it, or set"
-                " owner: autoscaler"
+                "goes with owner: autoscaler; with owner: stack replicas is the number itself. Remove it, or set the owner"
             )
     records = node_records(config)
     if records.total > config.cluster.max_node_count:
         yield at("nodesets").error(
             f"{records.pods} pods and {records.others} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}, slurmctld's limit. Raise it (outside: in slurm.conf too); check counts only what this file names,"
+            f" {config.cluster.max_node_count}. Raise it (outside: in slurm.conf too); check counts only what this file names,"
             " and `slinky preflight` counts slurm.conf's"
         )
 

@@ -111,7 +111,8 @@ def _parsed(text: str, project: str) -> StackFile:
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
         return _unconfigured(whole, root)
     if twice := tuple(_twice(body, "", set())):
-        return StackFile(faults=twice)
+        inside = tuple(each for each in twice if f".{PROJECT}:" in each.finding.path)  # what is twice may follow from it
+        return StackFile(faults=inside or twice)
     beside = tuple(
         Place(
             key.start_mark.line + 1,

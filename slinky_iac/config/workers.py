@@ -30,7 +30,7 @@ from slinky_iac.config.fields import (
     UpToAYear,
     Url,
 )
-from slinky_iac.config.quantities import in_units
+from slinky_iac.config.quantities import in_bytes
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
@@ -39,7 +39,6 @@ from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 
 _LEAST_MEMORY: Final = 64 << 20  # bytes below which no slurmd starts: a number without a unit was meant in another one
-_MB: Final = "Slurm counts MB, and Kubernetes bytes"
 _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
@@ -56,8 +55,7 @@ class Resources(Section):
     @model_validator(mode="after")
     def _memory_with_its_unit(self) -> Resources:
         if self.memory is not None and self.memory.isdigit() and int(self.memory[:20]) < _LEAST_MEMORY:
-            meant = in_units(int(self.memory))
-            raise ValueError(f"memory: got {self.memory}, which is bytes; give its unit, for example {meant} ({_MB})")
+            raise ValueError(f"memory: {in_bytes(int(self.memory))}")
         return self
 
 

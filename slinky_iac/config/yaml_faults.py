@@ -25,7 +25,7 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
             f"line {here} is indented more than line {before}, which has a value already: indent both alike, by as many spaces"
             " as the settings beside them"
         )
-    if 0 < now < then and now not in map(_indent, filter(str.strip, lines[: here - 1])):
+    if now < then and now not in _levels(lines, before):
         return here, (
             f"line {here} is indented less than line {before}, and not as any line above it that it could belong to: give"
             " settings of one level the same number of spaces"
@@ -39,6 +39,15 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
 def _before(lines: list[str], here: int) -> int:
     """Number of the last line before one that isn't empty or a comment; 0 for none."""
     return next((n for n in range(here - 1, 0, -1) if lines[n - 1].strip() and not lines[n - 1].lstrip().startswith("#")), 0)
+
+
+def _levels(lines: list[str], number: int) -> set[int]:
+    """Indentation of a line, and of each that it is below."""
+    found = {_indent(lines[number - 1])}
+    for line in reversed(lines[: number - 1]):
+        if line.strip() and not line.lstrip().startswith("#"):
+            found |= {own} if (own := _indent(line)) < min(found) else set()
+    return found
 
 
 def _indent(line: str) -> int:

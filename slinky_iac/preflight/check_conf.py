@@ -11,6 +11,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.auth_alt import completed
 from slinky_iac.config.node_records import COUNT, Registered, node_records
+from slinky_iac.config.node_gres import outside_line
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -227,6 +228,23 @@ def _cgroups(config: StackConfig, facts: Facts) -> Answers:
         yield problem(said, advice, "IgnoreSystemd=yes", at=at, source=source)
 
 
+def _gres_conf(config: StackConfig, facts: Facts) -> Answers:
+    """slurmd in pods gets gres.conf from slurmctld, and finds GPUs by it."""
+    line = outside_line(config)
+    if not line:
+        return
+    names_gpus, source = (None, "") if facts.host is None else (facts.host.gres, f"host {facts.host.host}")
+    at = "in gres.conf on slurmctld's host, then run `scontrol reconfigure` there"
+    if names_gpus is None:
+        said = "not known: slurmd in pods finds GPUs by it, and no daemon reports its content"
+        yield unknown(said, "It needs a line for the devices; `--via` reads it", line, at=at)
+    elif names_gpus:
+        yield fine("names GPUs", source=source)
+    else:
+        said = "names no GPU: slurmd in pods would find none, and slurmctld drain the nodes"
+        yield problem(said, "Add the line, or those of the devices", line, at=at, source=source)
+
+
 EXPECTED: Final = (
     Expect("cluster-name", "ClusterName", "slurmctld", _cluster_name, Run.SHORT),
     Expect("slurmctld-port", "SlurmctldPort", "slurmctld", _port, Run.SHORT, OUTSIDE),
@@ -242,4 +260,5 @@ EXPECTED: Final = (
     Expect("gres-types", "GresTypes", "slurmctld", _required("GresTypes", "has no {missing}"), Run.SHORT),
     Expect("slurm-uid", "user id of slurm", "slurmctld", _slurm_user),
     Expect("cgroup", "cgroup.conf", "slurmctld", _cgroups),
+    Expect("gres-conf", "gres.conf", "slurmctld", _gres_conf),
 )

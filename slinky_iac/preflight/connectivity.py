@@ -114,7 +114,7 @@ class _Attempt(threading.Thread):
 
 def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
     return at(place.path).warning(
-        f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}."
+        f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s: {trouble}."
         f" {_WITHOUT.get(place.path, _PODS)}. Check the address, the daemon, the firewall and the route",
         id="daemon-unreachable",
     )

@@ -215,6 +215,8 @@ class HostFacts:
     """Release of its own commands, which ask slurmdbd."""
     cgroup: bool | None = None
     """Whether its cgroup.conf suits pods; None where it can't be read."""
+    gres: bool | None = None
+    """Whether its gres.conf lets slurmd find GPUs; None where it didn't tell."""
     nodes: tuple[RecordedNode, ...] | None = None
     """slurmctld's nodes: their names, features and states, and no more; None where it didn't tell."""
 

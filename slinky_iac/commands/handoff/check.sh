@@ -375,6 +375,17 @@ check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with a
     tell ok "${2%% *}"
 }
 
+check_gres() { # FILE LINE: slurmd in pods finds GPUs by the file that slurmctld sends it
+    local said
+    load_conf "$1"
+    said=${conf_text//[[:blank:]]/}
+    case ${said,,} in
+        *autodetect=off*) tell bad "$1 has AutoDetect=off; slurmd in pods finds no GPU without its line $2" ;;
+        *autodetect=* | *name=gpu*) tell ok "$1 names GPUs" ;;
+        *) tell bad "$1 names no GPU; slurmd in pods finds none without its line $2, and slurmctld drains the nodes" ;;
+    esac
+}
+
 check_cgroup() { # FILE: pods have no systemd of their own, and one cgroup.conf holds for all nodes
     local said
     load_conf "$1"

@@ -15,6 +15,7 @@ from slinky_iac.blueprint.flows import users_port
 from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
+from slinky_iac.config.node_gres import GRES_CONF, outside_line
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
@@ -106,6 +107,11 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
         )
 
 
+_GRES_CONF = f"{SLURM_FOLDER}/{GRES_CONF}"
+_GRES = (
+    "Nodes in pods get this host's gres.conf too, and find their GPUs by it: add `{line}` to it (… is what your devices need),"
+    " if it has no line of theirs. Metal with other devices keeps its own lines, by NodeName=."
+)
 _SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.conf(5), SlurmctldHost)"
 
 
@@ -115,7 +121,7 @@ _SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.
 def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     hosts = [each.host for each in config.slurmctld.hosts]
     conf = "/etc/slurm/slurm.conf"
-    lines = outside_lines(config)
+    lines, gpus = outside_lines(config), outside_line(config)
     units = outside_text(config)
     topology = Placed(f"{SLURM_FOLDER}/{FILE}", units, yields=True) if units else None
     checks = [
@@ -127,6 +133,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *((("check_topology", topology.path, *entries(config)),) if topology else ()),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
+        *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
         ("check_running", "slurmctld"),
         ("check_ping",),
     ]
@@ -149,6 +156,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
             " metal under systemd may need another setting: decide for both.",
+            *((_GRES.format(line=gpus),) if gpus else ()),
         ),
     )
 

@@ -63,7 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="output of `scontrol show config` in the place of --via, - for standard input; keys are then set by hand",
     )
-    parser.add_argument("--nodeset", type=_nodeset, metavar="NAME=REPLICAS", help="the first NodeSet (default burst=1)")
+    first = "a NodeSet (default burst=1); may be given again for more"
+    parser.add_argument("--nodeset", type=_nodeset, action="append", metavar="NAME=REPLICAS", help=first)
     parser.add_argument(
         "--base", type=Path, metavar="FILE", help="a stack's file to begin with: images, chart, kubernetes; no secrets"
     )
@@ -87,14 +88,14 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     base = _base(arguments.base)
     arguments = _completed(arguments, ask, tty=sys.stdin.isatty())
     found, source = _found(arguments, ssh)
-    wanted = Wanted(arguments.slurmctld or found.host, arguments.nodeset[0], arguments.nodeset[1], base)
+    wanted = Wanted(arguments.slurmctld or found.host, dict(arguments.nodeset), base)
     require_fit(found, wanted)
     imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
     # What the file has beside its settings: its secrets can be read with that only.
     kept = {name: value for name, value in _document(file).items() if name != "config"}
     settings: dict[str, object] = sections(found, wanted)
     policies = unguarded(settings, found)
-    text = document(settings, source, kept, policies)
+    text = document(settings, source, kept, policies, nodes=None if found.nodes is None else len(found.nodes))
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
@@ -159,20 +160,23 @@ def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argpars
         raise ProjectError("--via needs --slurmctld HOST: the host that it runs on. Nothing was written")
     if answers.slurmctld is not None and answers.slurmctld.startswith("-"):
         raise ProjectError("--slurmctld: a host's name doesn't begin with '-'. Nothing was written")
-    answers.nodeset = answers.nodeset or ("burst", 1)
+    answers.nodeset = answers.nodeset or [("burst", 1)]
+    names = [name for name, _ in answers.nodeset]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ProjectError(f"--nodeset {', '.join(twice)}: is there twice; give each NodeSet once. Nothing was written")
     return answers
 
 
-def _asked_nodeset(text: str) -> tuple[str, int] | None:
+def _asked_nodeset(text: str) -> list[tuple[str, int]] | None:
     try:
-        return _nodeset(text) if text else None
+        return [_nodeset(text)] if text else None
     except argparse.ArgumentTypeError as wrong:
         raise ProjectError(f"{wrong}. Nothing was written") from None
 
 
 def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
     if arguments.show_config is not None:
-        text = sys.stdin.read() if str(arguments.show_config) == "-" else text_of(arguments.show_config)
+        text = sys.stdin.read() if str(arguments.show_config) == "-" else _shown_config(arguments.show_config)
         return read(text), "the output of `scontrol show config`"
     command = Via(arguments.via).command(Host(arguments.slurmctld, ()))
     try:
@@ -188,6 +192,17 @@ def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
             " and reads both keys, so it needs root or the slurm user. Nothing was written"
         )
     return read(done.stdout), f"slurmctld's configuration on {arguments.slurmctld}"
+
+
+def _shown_config(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as wrong:
+        why = wrong.strerror if isinstance(wrong, OSError) else "no text in UTF-8"
+        raise ProjectError(
+            f"--show-config {file}: can't be read ({why}); name a file with the output of `scontrol show config`. Nothing was"
+            " written"
+        ) from None
 
 
 def _keys(found: Found, via: str) -> dict[str, bytes]:
@@ -267,5 +282,5 @@ def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int
             file=sys.stderr,
         )
         return 1
-    print("next: slinky check, slinky handoff --out handoff, slinky preflight --via …, pulumi up")
+    print("next: edit the file (DECIDE, more NodeSets, GPUs, kubernetes.context), slinky check, slinky handoff --out handoff, slinky preflight --via …, pulumi preview, pulumi up")
     return 0

@@ -165,11 +165,11 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the user said: where pods reach slurmctld, and the first NodeSet."""
+    """What the user said: where pods reach slurmctld, and NodeSets."""
 
     host: str
-    nodeset: str
-    pods: int
+    nodesets: Mapping[str, int]
+    """Pods by NodeSet."""
     base: Mapping[str, object]
     """Sections to begin with, for instance images of a registry of the site's own."""
 
@@ -200,14 +200,19 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             f"SelectType is {name_of(select)}, and pods need MaxNodeCount, with which slurmctld refuses its file beside any"
             " other than select/cons_tres. A change of SelectType loses all jobs: stop the cluster for it (slurm.conf(5))"
         )
-    if wanted.nodeset in found.partitions:
+    for name in wanted.nodesets:
+        yield from _taken(found, name)
+
+
+def _taken(found: Found, name: str) -> Iterator[str]:
+    if name in found.partitions:
         yield (
-            f"the cluster has a partition {wanted.nodeset}, and a NodeSet brings one of its own name; choose another name"
+            f"the cluster has a partition {name}, and a NodeSet brings one of its own name; choose another name"
             " with --nodeset NAME=REPLICAS"
         )
-    if any(node.name.startswith(f"{wanted.nodeset}-") for node in found.nodes or ()):
+    if any(node.name.startswith(f"{name}-") for node in found.nodes or ()):
         yield (
-            f"the cluster has nodes named {wanted.nodeset}-…, as the pods of that NodeSet would be; choose another name with"
+            f"the cluster has nodes named {name}-…, as the pods of that NodeSet would be; choose another name with"
             " --nodeset NAME=REPLICAS"
         )
 
@@ -252,7 +257,7 @@ def sections(found: Found, wanted: Wanted) -> Settings:
         "keys": {"source": "imported"},
         "controller": {"external": _slurmctld(found, wanted)},
         "accounting": {"enabled": False},
-        "nodesets": {wanted.nodeset: {"replicas": wanted.pods}},
+        "nodesets": {name: {"replicas": pods} for name, pods in wanted.nodesets.items()},
     }
     if found.database:
         local = found.database in ("localhost", "127.0.0.1", found.host)
@@ -293,7 +298,8 @@ _COMMENTS: Final = {
     "keys": "The outside cluster's own keys; they are secrets of this stack: slurmKey and jwtKey.",
     "controller": "DECIDE: pods must reach slurmctld under this address, without NAT (`slinky docs outside-hosts`).",
     "accounting": "DECIDE: pods must reach slurmdbd under this address.",
-    "nodesets": "DECIDE: how many pods, each on a Kubernetes node of its own; resources: {cpus: …, memory: …}.",
+    "nodesets": "DECIDE: how many pods, each on a Kubernetes node of its own; resources: {cpus: …, memory: …}. With"
+    ' GPUs: gres: ["gpu:4"], and below resources extended: {nvidia.com/gpu: 4}.',
 }
 
 
@@ -326,18 +332,22 @@ _POLICIES: Final = f"""\
 """
 
 
-def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object], closing: str = "") -> str:
-    """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt; ``closing``: a comment."""
+def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object], policies: str = "", *, nodes: int | None = None) -> str:
+    """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt; ``policies``: a comment, before
+    the NodeSets: at the end pulumi would move it into the last of them when it adds the keys; ``nodes``: slurmctld's own."""
     lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]
     if kept:
         lines += yaml.safe_dump(dict(kept), sort_keys=False).splitlines()
     lines.append("config:")
     for name, value in settings.items():
+        if name == "nodesets":
+            lines += [f"  {line}" for line in policies.splitlines()]
         if name in _COMMENTS:
             lines.append(f"  # {_COMMENTS[name]}")
+        if name == "cluster" and nodes is not None:
+            lines.append(f"  # slurmctld had {nodes} nodes of its own when this was written.")
         text = yaml.safe_dump({f"{PROJECT}:{name}": value}, sort_keys=False, default_flow_style=False, allow_unicode=True)
         lines += [f"  {line}" for line in text.splitlines()]
-    lines += [f"  {line}" for line in closing.splitlines()]
     return "\n".join(lines) + "\n"
 
 

@@ -56,7 +56,7 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     other = {SLURM.name: JWT, JWT.name: SLURM}.get(key.name)
     if other is not None and keys.of(other) == raw:
         raise KeyMaterialError(
-            f"{name}: is the same key as the other one; anyone who may sign tokens could then act as any daemon"
+            f"{name}: is the same key as {other.config}; anyone who may sign tokens could then act as any daemon"
         )
     if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None or each in values.unreadable]:
         raise RotationError(f"{name} is being rotated ({', '.join(rotating)} is set): end that first; nothing was imported")

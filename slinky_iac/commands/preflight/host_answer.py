@@ -31,6 +31,7 @@ part partitions; scontrol -o show partition 2>/dev/null || echo -
 part release; sacctmgr -V 2>/dev/null
 part clusters; timeout 20 sacctmgr -nP show cluster format=cluster,controlhost,controlport,rpc 2>/dev/null || echo -
 part cgroup; sed -e 's/#.*//' -e 's/[[:space:]"]//g' "$folder/cgroup.conf" 2>/dev/null || echo -
+part gres; sed -e 's/#.*//' -e 's/[[:space:]"]//g' "$folder/gres.conf" 2>/dev/null
 part slurm.key; hash "$folder/slurm.key"
 part jwt.key; hash "$jwt"
 part end
@@ -87,6 +88,7 @@ def read(host: str, answer: str, before: float, after: float) -> tuple[HostFacts
         keys=prints,
         client=release[0] if release else "",
         cgroup=None if cgroup == ["-"] else _cgroup(cgroup),
+        gres=None if "gres" not in found else _gres(found["gres"]),
         nodes=recorded(found.get("nodes")),
     ), slurm
 
@@ -126,6 +128,13 @@ def _print(found: Mapping[str, Sequence[str]], part: str) -> str:
     """A file's fingerprint, as keys' fingerprints are shown; empty where the file can't be read."""
     hashed = _HASH.fullmatch(next(iter(found.get(part, ())), ""))
     return "SHA256:" + base64.b64encode(bytes.fromhex(hashed[1])).decode().rstrip("=") if hashed else ""
+
+
+def _gres(lines: Sequence[str]) -> bool:
+    """Whether gres.conf lets slurmd find GPUs; a file that isn't there doesn't."""
+    words = [line.lower() for line in lines]
+    found = any("autodetect=" in line and "autodetect=off" not in line for line in words)
+    return found or any("name=gpu" in line for line in words)
 
 
 def _cgroup(lines: Sequence[str]) -> bool:

@@ -129,7 +129,7 @@ def test_every_example_is_sound(path: Path) -> None:
         ("[]", 1, "config: is no stack file"),
         ("config: 7", 1, "config: is no stack file"),
         ("a: [", 1, "config: column 5: this is no YAML"),
-        ("config:\n  a: b\n c: d\n", 3, "config: column 2: this is no YAML"),
+        ("config:\n  a: b\n c: d\n", 3, "config: line 3 is indented less than line 2"),
         ("config:\n  a: *secretaliasname\n", 2, "config: column 6: this is no YAML"),
     ],
 )

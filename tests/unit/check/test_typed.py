@@ -86,7 +86,7 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
             "      gpu:\n        replicas: 2\n",
             "18: nodesets.cpu.gpu: is not a setting; a NodeSet named gpu? Then indent it by 4",
         ),
-        ("  slinky-iac:accounting:", "      slinky-iac:accounting:", "line 11: "),
+        ("  slinky-iac:accounting:", "      slinky-iac:accounting:", "11: controller.external.slinky-iac:accounting: is a section"),
     ],
 )
 def test_a_mistake_is_named_with_what_to_write(old: str, new: str, expected: str) -> None:

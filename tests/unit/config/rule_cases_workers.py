@@ -7,6 +7,14 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 
 WORKERS = [
     Case(
+        "a namespace of Kubernetes' own",
+        minimal(cluster={"namespace": "kube-system"}),
+        "error",
+        "cluster.namespace",
+        ("kube-system", "for example slurm"),
+        {"cluster": {"namespace": "slurm"}},
+    ),
+    Case(
         "a pod on each Kubernetes node, with an operator that has no such mode",
         minimal(nodesets={"gpu": {"scalingMode": "DaemonSet"}}, operator={"version": "1.0.5"}),
         "error",
@@ -282,6 +290,22 @@ TOLD = [
         "controller.external",
         ("slinky handoff --role slurmctld", "gpu"),
         {"nodesets": {"gpu": {"partition": {"enabled": False}}}},
+    ),
+    Case(
+        "gres.conf that an outside slurmctld must have",
+        outside(nodesets={"gpu": {**GPU, "gres": ["gpu:4"], "resources": {"extended": {"nvidia.com/gpu": 4}}}}),
+        "info",
+        "nodesets.gpu.gres",
+        ("AutoDetect=nvidia", "beside the outside slurm.conf"),
+        {"nodesets": {"gpu": {"gres": [], "resources": {"extended": None}}}},
+    ),
+    Case(
+        "GPUs of pods that Slurm doesn't know",
+        nodeset(resources={"extended": {"nvidia.com/gpu": 4}}),
+        "warning",
+        "nodesets.gpu.resources.extended",
+        ("asks Kubernetes for 4 GPUs", 'gres: ["gpu:4"]'),
+        {"nodesets": {"gpu": {"gres": ["gpu:4"]}}},
     ),
     Case(
         "host network for a NodeSet",

@@ -62,7 +62,7 @@ def via(folder: Path) -> list[str]:
 
 
 def wanted(**more: Any) -> Wanted:
-    return Wanted(**{"host": "ctl.example.org", "nodeset": "burst", "pods": 2, "base": {}, **more})
+    return Wanted(**{"host": "ctl.example.org", "nodesets": {"burst": 2}, "base": {}, **more})
 
 
 def noted(told: str) -> list[str]:
@@ -304,13 +304,13 @@ def test_backups_of_slurmctld_are_written_in_their_order(lines: str, backups: li
 )
 def test_a_host_is_named_as_pods_can_reach_it(line: str, host: str) -> None:
     found = read(CONFIG.replace("ctl(10.99.0.11)", line))
-    made = sections(found, Wanted(found.host, "burst", 1, {}))
+    made = sections(found, Wanted(found.host, {"burst": 1}, {}))
     assert made["controller"] == {"external": {"host": host, "port": 6817}}
 
 
 @pytest.mark.parametrize(("nodeset", "said"), [("all", "has a partition all"), ("metal", "has nodes named metal-…")])
 def test_a_nodeset_never_takes_the_name_of_a_partition_or_of_nodes(nodeset: str, said: str) -> None:
-    (found,) = refusals(read(answer()), wanted(nodeset=nodeset))
+    (found,) = refusals(read(answer()), wanted(nodesets={nodeset: 2}))
     assert said in found
 
 
@@ -470,3 +470,34 @@ def test_replicas_without_a_name_are_wrong_arguments() -> None:
 
 def test_a_uid_of_thousands_of_digits_is_none() -> None:
     assert read(answer(CONFIG.replace("slurm(401)", f"slurm({'9' * 5000})"))).uid is None
+
+
+def test_every_nodeset_that_is_given_is_in_the_file(project: Path) -> None:
+    assert main(["init", "prod", *via(project), "--nodeset", "cpu=4", "--nodeset", "fat=2"]) == 0
+    assert written(project)["slinky-iac:nodesets"] == {"cpu": {"replicas": 4}, "fat": {"replicas": 2}}
+
+
+def test_a_nodeset_that_is_given_twice_is_refused(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "prod", *via(project), "--nodeset", "cpu=4", "--nodeset", "cpu=2"]) == 1
+    assert "--nodeset cpu: is there twice" in capsys.readouterr().err
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+def test_no_comment_follows_the_last_setting_into_which_pulumi_would_move_it(project: Path) -> None:
+    assert main(["init", "prod", *via(project), "--nodeset", "cpu=4"]) == 0
+    lines = (project / "Pulumi.prod.yaml").read_text().splitlines()
+    assert lines[-1] == "      replicas: 4"
+    policies = next(number for number, line in enumerate(lines) if "networkPolicies keep" in line)
+    assert policies < lines.index("  slinky-iac:nodesets:")
+
+
+def test_the_comment_says_how_many_nodes_slurmctld_had(project: Path) -> None:
+    assert main(["init", "prod", *via(project), "--nodeset", "cpu=4"]) == 0
+    count = len(read(answer()).nodes or ())
+    assert f"slurmctld had {count} nodes of its own when" in (project / "Pulumi.prod.yaml").read_text()
+
+
+def test_a_file_of_scontrol_s_output_that_is_not_there_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "prod", "--show-config", "nowhere"]) == 1
+    assert "name a file with the output of `scontrol show config`" in capsys.readouterr().err
+    assert not (project / "Pulumi.prod.yaml").exists()
