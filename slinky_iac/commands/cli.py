@@ -77,9 +77,7 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
     """All commands and their arguments, or ``only`` some."""
     top = _Parser(prog=prog)
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
-    commands = top.add_subparsers(
-        dest="command", required=True, title="commands", metavar="COMMAND", parser_class=_Parser
-    )
+    commands = top.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND", parser_class=_Parser)
     for name, each in COMMANDS.items():
         if name not in only:
             continue

@@ -215,11 +215,10 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
     """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
-    if (own := unknown(tuple(part for part in location if part not in MARKERS), value)) is not None:
-        return _advised(where, "is not a setting", own)
+    own = unknown(tuple(part for part in location if part not in MARKERS), value)
     meant = meant_by(location)
     spelt = meant is not None and meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
-    if not spelt and (known := advice(where, value)):
+    if known := own or (None if spelt else advice(where, value)):
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")

@@ -60,10 +60,8 @@ def unknown(location: Location, value: object) -> Advice | None:
 def wrong_value(location: Location, value: object) -> Advice | None:
     """What to say of a value that its setting can't have; None where the type's own words say it all."""
     *above, name = map(str, location)
-    if name == "host" and isinstance(value, list):
-        return Advice(_one(above))
-    if name == "host" and isinstance(value, str) and "," in value and all(map(is_host, hosts := value.split(","))):
-        return Advice(f"got {','.join(map(name_of, hosts))!r}: {_one(above)}")
+    if name == "host":
+        return _hosts(above, value)
     if name.lower().endswith("port") and isinstance(value, str) and _RANGE.fullmatch(value):
         return Advice(f"got {value}; give one port of the range")
     if name == "gres" and isinstance(value, str) and all(map(_GRES.fullmatch, items := value.split(","))):
@@ -76,6 +74,15 @@ def wrong_value(location: Location, value: object) -> Advice | None:
     if above == ["cluster", "images"] and isinstance(value, Mapping) and value.get("repository") and value.get("tag"):
         joined = f"{value['repository']}:{value['tag']}"
         return Advice("an image is one text; join them: repository:tag", nested(location, joined))
+    return None
+
+
+def _hosts(above: Sequence[str], value: object) -> Advice | None:
+    """Several hosts where one is meant."""
+    if isinstance(value, list):
+        return Advice(_one(above))
+    if isinstance(value, str) and "," in value and all(map(is_host, hosts := value.split(","))):
+        return Advice(f"got {','.join(map(name_of, hosts))!r}: {_one(above)}")
     return None
 
 

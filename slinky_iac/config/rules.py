@@ -151,8 +151,8 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield at("controller.external").info(
-            "the outside slurm.conf must hold NodeSet= and PartitionName= lines; `slinky handoff --role slurmctld` renders them"
-            f" (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets no partition there",
+            "the outside slurm.conf must hold NodeSet= and PartitionName= lines; `slinky handoff --role slurmctld` renders"
+            f" them (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets none there",
             id="outside-slurm-conf",
         )
 
@@ -238,8 +238,8 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if records.total > config.cluster.max_node_count:
         yield at("nodesets").error(
             f"{records.pods} pods and {records.others} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}. Raise it (outside: in slurm.conf too); check counts only what this file names,"
-            " and `slinky preflight` counts slurm.conf's"
+            f" {config.cluster.max_node_count}. Raise it (outside: in slurm.conf too); check counts only what this file"
+            " names, and `slinky preflight` counts slurm.conf's"
         )
 
 

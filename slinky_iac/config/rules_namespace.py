@@ -79,8 +79,8 @@ def of_kubernetes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, name in (("cluster.namespace", config.cluster.namespace), ("operator.namespace", config.operator.namespace)):
         if name.startswith("kube-"):
             yield at(path).error(
-                f"is {name_of(name)}, which is Kubernetes' own: `pulumi destroy` would take it along, or nothing could be made"
-                " in it. Give a namespace of the cluster's own, for example slurm"
+                f"is {name_of(name)}, which is Kubernetes' own: `pulumi destroy` would take it along, or nothing could be"
+                " made in it. Give a namespace of the cluster's own, for example slurm"
             )
 
 

@@ -135,8 +135,8 @@ def _outside_gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Findi
     """slurmd in pods gets gres.conf from slurmctld, and the operator writes none there."""
     if line := outside_line(config):
         yield at(next(path for path in with_gpus(config) if path.startswith("nodesets."))).info(
-            f"gres.conf beside the outside slurm.conf must have the line {line}, or those of the devices: without one, slurmd"
-            " in pods finds no GPU, and slurmctld drains the nodes. `slinky handoff --role slurmctld` says it, too",
+            f"gres.conf beside the outside slurm.conf must have the line {line}, or those of the devices: without one,"
+            " slurmd in pods finds no GPU, and slurmctld drains the nodes. `slinky handoff --role slurmctld` says it, too",
             id="outside-gres-conf",
         )
 
@@ -148,11 +148,13 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for resource in nodeset.resources.extended:
             if resource.endswith("/gpus"):
                 yield at(f"{extended}.{resource}").warning(
-                    f"is a resource that no device plugin of a vendor's offers: did you mean {resource[:-1]}? Pods would wait"
-                    " for ever",
+                    f"is a resource that no device plugin of a vendor's offers: did you mean {resource[:-1]}? Pods"
+                    " would wait for ever",
                     id="gres-without-devices",
                 )
-        devices = sum(count for resource, count in nodeset.resources.extended.items() if resource.endswith(("/gpu", "/gpus")))
+        devices = sum(
+            count for resource, count in nodeset.resources.extended.items() if resource.endswith(("/gpu", "/gpus"))
+        )
         found = gres.items(nodeset.slurmd_conf)
         count = sum(each.count for each in found if each.name == "gpu")
         if devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):

@@ -98,11 +98,7 @@ def _parsed(text: str, project: str) -> StackFile:
         if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)
         mark = wrong.problem_mark or wrong.context_mark
-        if mark and (found := explained(text, mark.line + 1)):
-            return _unread(*found)
-        where = f"column {mark.column + 1}: " if mark else ""
-        problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
-        return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
+        return _unparsed(text, wrong, mark)
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
         return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), "this is no YAML, or nested too deeply")
@@ -124,6 +120,15 @@ def _parsed(text: str, project: str) -> StackFile:
     )
     found = _read(config, body, project)
     return replace(found, faults=(*beside, *found.faults))
+
+
+def _unparsed(text: str, wrong: yaml.MarkedYAMLError, mark: yaml.Mark | None) -> StackFile:
+    """What to say where the parser stopped: in words of lines and indentation, else in its own."""
+    if mark and (near := explained(text, mark.line + 1)):
+        return _unread(*near)
+    where = f"column {mark.column + 1}: " if mark else ""
+    problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
+    return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
 
 
 def _shown_part(found: re.Match[str]) -> str:
@@ -238,8 +243,8 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         for key in own:
             yield Place(key.start_mark.line + 1, section_inside(path, str(key.value)))
         return
-    if _NODESET.fullmatch(path) and (inner := [key for key, value in node.value if _is_nodeset(key, value)]):
-        for key in inner:
+    if _NODESET.fullmatch(path) and (meant := [key for key, value in node.value if _is_nodeset(key, value)]):
+        for key in meant:
             said = f"is not a setting; a NodeSet named {name_of(str(key.value))}? Then indent it by 4"
             yield Place(key.start_mark.line + 1, at(f"{path}.{key.value}").error(said))
         return

@@ -18,19 +18,18 @@ from slinky_iac.config.fields import (
     HostConf,
     Hosts,
     Image,
-    Memory,
     NodeConf,
     NodeSetName,
     PartitionConf,
     Quantity,
     Share,
+    SlurmdMemory,
     SlurmName,
     SlurmNames,
     UpToAMonth,
     UpToAYear,
     Url,
 )
-from slinky_iac.config.quantities import in_bytes
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
@@ -38,7 +37,6 @@ from slinky_iac.hostlist import expand
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 
-_LEAST_MEMORY: Final = 64 << 20  # bytes below which no slurmd starts: a number without a unit was meant in another one
 _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 
 
@@ -47,16 +45,10 @@ class Resources(Section):
 
     cpus: Quantity | None = None
     """CPUs; whole numbers where Slurm shares cores among jobs."""
-    memory: Memory | None = None
+    memory: SlurmdMemory | None = None
     """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""
     extended: dict[str, int] = Field(default_factory=dict)
     """Device plugin resources, e.g. nvidia.com/gpu: 8."""
-
-    @model_validator(mode="after")
-    def _memory_with_its_unit(self) -> Resources:
-        if self.memory is not None and self.memory.isdigit() and int(self.memory[:20]) < _LEAST_MEMORY:
-            raise ValueError(f"memory: {in_bytes(int(self.memory))}")
-        return self
 
 
 class NodeSetPartition(Section):

@@ -22,8 +22,8 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
     now, then = _indent(lines[here - 1]), _indent(lines[before - 1])
     if now > then and _PAIR.fullmatch(lines[before - 1]):
         return here, (
-            f"line {here} is indented more than line {before}, which has a value already: indent both alike, by as many spaces"
-            " as the settings beside them"
+            f"line {here} is indented more than line {before}, which has a value already: indent both alike, by as many"
+            " spaces as the settings beside them"
         )
     if now < then and now not in _levels(lines, before):
         return here, (

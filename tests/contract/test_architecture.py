@@ -295,7 +295,12 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert {path: names for path, names in beyond.items() if names} == {}
 
 
-BASE = {"adopted", "base", "fields", "findings", "gres", "networks", "paths", "raw", "resources", "sections", "shown"}
+BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities"} | {
+    "raw",
+    "resources",
+    "sections",
+    "shown",
+}
 """Modules of config/ that are below the settings of the parts; the rest of it is above them."""
 RULES = re.compile(r"(rules(_\w+)?|files|load|reader|slurm_reach|values)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""

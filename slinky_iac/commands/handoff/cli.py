@@ -33,10 +33,8 @@ from slinky_iac.keys.raw import fingerprint
 
 Keys = dict[str, bytes]
 _T = TypeVar("_T")
-_ADVICE = (
-    "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to this stack's passphrase; or render what needs no key"
-    " from the stack's file, with --config FILE in the place of --stack"
-)
+_PASSPHRASE = "Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to this stack's passphrase. "
+_ADVICE = "To render what needs no key from the stack's file, give --config FILE in the place of --stack"
 
 
 def known(
@@ -56,7 +54,8 @@ def known(
     if full is not None:
         held = held or _named(full)
     if trouble and not {"slurmKeyFingerprint", "tokenKeySet"} & outputs.keys():
-        raise HandoffError(f"the stack's keys are set and can't be decrypted: {trouble}. Nothing was written. {_ADVICE}")
+        how = ("" if "PULUMI_CONFIG_PASSPHRASE" in trouble else _PASSPHRASE) + _ADVICE
+        raise HandoffError(f"the stack's keys are set and can't be decrypted: {trouble}. Nothing was written. {how}")
     if held is not None:
         prints = {file: fingerprint(raw) for file, raw in held.items()}
         slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))

@@ -109,8 +109,8 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
 
 _GRES_CONF = f"{SLURM_FOLDER}/{GRES_CONF}"
 _GRES = (
-    "Nodes in pods get this host's gres.conf too, and find their GPUs by it: add `{line}` to it (… is what your devices need),"
-    " if it has no line of theirs. Metal with other devices keeps its own lines, by NodeName=."
+    "Nodes in pods get this host's gres.conf too, and find their GPUs by it: add `{line}` to it (… is what your devices"
+    " need), if it has no line of theirs. Metal with other devices keeps its own lines, by NodeName=."
 )
 _SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.conf(5), SlurmctldHost)"
 

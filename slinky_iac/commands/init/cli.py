@@ -200,8 +200,8 @@ def _shown_config(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as wrong:
         why = wrong.strerror if isinstance(wrong, OSError) else "no text in UTF-8"
         raise ProjectError(
-            f"--show-config {file}: can't be read ({why}); name a file with the output of `scontrol show config`. Nothing was"
-            " written"
+            f"--show-config {file}: can't be read ({why}); name a file with the output of `scontrol show config`. Nothing"
+            " was written"
         ) from None
 
 
@@ -282,5 +282,8 @@ def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int
             file=sys.stderr,
         )
         return 1
-    print("next: edit the file (DECIDE, more NodeSets, GPUs, kubernetes.context), slinky check, slinky handoff --out handoff, slinky preflight --via …, pulumi preview, pulumi up")
+    print(
+        "next: edit the file (DECIDE, more NodeSets, GPUs, kubernetes.context), slinky check, slinky handoff --out handoff,"
+        " slinky preflight --via …, pulumi preview, pulumi up"
+    )
     return 0

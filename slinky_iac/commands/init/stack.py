@@ -332,7 +332,9 @@ _POLICIES: Final = f"""\
 """
 
 
-def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object], policies: str = "", *, nodes: int | None = None) -> str:
+def document(
+    settings: Mapping[str, object], source: str, kept: Mapping[str, object], policies: str = "", *, nodes: int | None = None
+) -> str:
     """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt; ``policies``: a comment, before
     the NodeSets: at the end pulumi would move it into the last of them when it adds the keys; ``nodes``: slurmctld's own."""
     lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]

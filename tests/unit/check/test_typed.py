@@ -38,9 +38,7 @@ CPU = "      resources: {cpus: 32, memory: 128Gi}\n"
 def said(old: str, new: str, *levels: Level) -> list[str]:
     assert old in STACK
     text = STACK.replace(old, new, 1)
-    return [
-        f"{each.line}: {each.finding}" for each in judge(text)[1] if each.finding.level in (levels or (Level.ERROR,))
-    ]
+    return [f"{each.line}: {each.finding}" for each in judge(text)[1] if each.finding.level in (levels or (Level.ERROR,))]
 
 
 @pytest.mark.parametrize(
@@ -50,9 +48,21 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
         ("memory: 128Gi", "memory: 128GB", "got '128GB'; write 128G or 128Gi"),
         ("memory: 128Gi", "memory: lots", "an amount of memory is a number with a unit, for example 512Mi or 16Gi"),
         ("cpus: 32", "cpus: some", "for example 500m or 4"),
-        ("host: ctl1.example.org", "host: [ctl1.example.org, ctl2.example.org]", "one host; further ones go in controller.ext"),
-        ("host: ctl1.example.org", "host: ctl1,ctl2", "got 'ctl1,ctl2': one host; further ones go in controller.external.backups"),
-        ("host: ctl1.example.org", "hosts: [ctl1.example.org]", "controller.external.hosts: is not a setting; it is `host`, one"),
+        (
+            "host: ctl1.example.org",
+            "host: [ctl1.example.org, ctl2.example.org]",
+            "one host; further ones go in controller.ext",
+        ),
+        (
+            "host: ctl1.example.org",
+            "host: ctl1,ctl2",
+            "got 'ctl1,ctl2': one host; further ones go in controller.external.backups",
+        ),
+        (
+            "host: ctl1.example.org",
+            "hosts: [ctl1.example.org]",
+            "controller.external.hosts: is not a setting; it is `host`, one",
+        ),
         (
             "host: ctl1.example.org",
             "host: ctl1.example.org:6817",
@@ -61,32 +71,64 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
         ("host: ctl1.example.org", "host: ctl1.Example.org", "got 'ctl1.Example.org'"),
         ("port: 6817", "port: 6817-6818", "controller.external.port: got 6817-6818; give one port of the range"),
         ('gres: ["gpu:4"]', "gres: gpu:4", '20: nodesets.gpu.gres: must be a list: write gres: ["gpu:4"]'),
-        ("extended: {nvidia.com/gpu: 4}", "nvidia.com/gpu: 4", "resources.nvidia.com/gpu: is not a setting; a device goes below"),
+        (
+            "extended: {nvidia.com/gpu: 4}",
+            "nvidia.com/gpu: 4",
+            "resources.nvidia.com/gpu: is not a setting; a device goes below",
+        ),
         (
             "extended: {nvidia.com/gpu: 4}",
             'extended: {nvidia.com/gpu: "gpu:4"}',
             "must be a whole number: 4 here; gpu:4 goes in gres",
         ),
-        (CPU, "      partition: {MaxTime: 1-00:00:00}\n", "partition.MaxTime: is not a setting; goes below partition.config"),
-        ("maxNodeCount: 70", "images: {slurmrestd: {repository: a/b, tag: c}}", "cluster.images.slurmrestd: an image is one"),
+        (
+            CPU,
+            "      partition: {MaxTime: 1-00:00:00}\n",
+            "partition.MaxTime: is not a setting; goes below partition.config",
+        ),
+        (
+            "maxNodeCount: 70",
+            "images: {slurmrestd: {repository: a/b, tag: c}}",
+            "cluster.images.slurmrestd: an image is one",
+        ),
         ("    cpu:\n", "    cpu-[0-3]:\n", "a NodeSet's pods are numbered: name it cpu and give replicas: 4"),
         ("    name: hpc1", "    name: hpc1\n    namespace: kube-system", "cluster.namespace: is kube-system, which is"),
-        ("slinky-iac:controller", "slinky-iac:slurmctld", "slurmctld: is not a setting; the section of slurmctld is `controller`"),
+        (
+            "slinky-iac:controller",
+            "slinky-iac:slurmctld",
+            "slurmctld: is not a setting; the section of slurmctld is `controller`",
+        ),
         (
             "    source: imported",
             "    source: existing\n    jwtHs256KeyRef: {name: b, key: jwt.key}",
             "keys.jwtHs256KeyRef: is not a setting; it is `jwtKeyFrom: {secret: …, key: …}`",
         ),
-        ("replicas: 4", "replicas: 80", "check counts only what this file names, and `slinky preflight` counts slurm.conf's"),
+        (
+            "replicas: 4",
+            "replicas: 80",
+            "check counts only what this file names, and `slinky preflight` counts slurm.conf's",
+        ),
         ("      replicas: 4", "      replicas:4", "16: config: a space is missing after `:`"),
-        ("    cpu:\n      replicas: 4\n", "    cpu:\n    replicas: 4\n", "17: config: line 17 is indented more than line 16"),
-        ("    cpu:\n      replicas: 4\n", "    cpu:\n       replicas: 4\n", "17: config: line 17 is indented less than line 16"),
+        (
+            "    cpu:\n      replicas: 4\n",
+            "    cpu:\n    replicas: 4\n",
+            "17: config: line 17 is indented more than line 16",
+        ),
+        (
+            "    cpu:\n      replicas: 4\n",
+            "    cpu:\n       replicas: 4\n",
+            "17: config: line 17 is indented less than line 16",
+        ),
         (
             "    gpu:\n      replicas: 2\n",
             "      gpu:\n        replicas: 2\n",
             "18: nodesets.cpu.gpu: is not a setting; a NodeSet named gpu? Then indent it by 4",
         ),
-        ("  slinky-iac:accounting:", "      slinky-iac:accounting:", "11: controller.external.slinky-iac:accounting: is a section"),
+        (
+            "  slinky-iac:accounting:",
+            "      slinky-iac:accounting:",
+            "11: controller.external.slinky-iac:accounting: is a section",
+        ),
     ],
 )
 def test_a_mistake_is_named_with_what_to_write(old: str, new: str, expected: str) -> None:
@@ -119,7 +161,8 @@ def test_a_section_in_another_one_is_named_with_its_place() -> None:
 def test_a_section_without_prefix_beside_config_is_not_passed_over() -> None:
     moved = "    external:\n      host: dbd1.example.org\n"
     assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-1:] == [
-        "11: accounting: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
+        "11: accounting: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by"
+        " two"
     ]
 
 

@@ -8,7 +8,7 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 WORKERS = [
     Case(
         "a namespace of Kubernetes' own",
-        minimal(cluster={"namespace": "kube-system"}),
+        minimal(cluster={"name": "lab", "namespace": "kube-system"}),
         "error",
         "cluster.namespace",
         ("kube-system", "for example slurm"),

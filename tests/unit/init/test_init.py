@@ -95,7 +95,7 @@ def test_a_stack_that_fits_is_written_and_its_keys_are_secrets(project: Path, ca
     assert (project.parent / "script").read_text() == SCRIPT
     said = capsys.readouterr()
     assert "DECIDE" in (project / "Pulumi.prod.yaml").read_text()
-    assert said.out.splitlines()[-1].startswith("next: slinky check")
+    assert said.out.splitlines()[-1].startswith("next: edit the file (DECIDE, ")
 
 
 def test_no_key_is_in_the_file_on_the_screen_or_in_an_argument(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -412,7 +412,7 @@ def test_max_node_count_has_room_for_the_clusters_own_nodes_and_the_pods(
 ) -> None:
     told = answer(CONFIG.replace("= 512", f"= {now}"), nodes=nodes)
     found = read(told)
-    settings = sections(found, wanted(pods=4))
+    settings = sections(found, wanted(nodesets={"burst": 4}))
     assert settings["cluster"]["maxNodeCount"] == written
     hinted = list(hints(found, settings))
     assert [said in each for each in hinted] == ([True] if said else [])
@@ -423,7 +423,7 @@ def test_max_node_count_has_room_for_the_clusters_own_nodes_and_the_pods(
 def test_pods_of_every_nodeset_of_the_base_count() -> None:
     base = {"nodesets": {"gpu": {"replicas": 5}, "big": {"owner": "autoscaler", "replicas": 1, "maxReplicas": 2000}}}
     found = read(answer(nodes=METAL))
-    assert sections(found, wanted(pods=4, base=base))["cluster"]["maxNodeCount"] == 64 + 4 + 5 + 2000
+    assert sections(found, wanted(nodesets={"burst": 4}, base=base))["cluster"]["maxNodeCount"] == 64 + 4 + 5 + 2000
 
 
 def test_network_policies_are_on_once_what_is_missing_is_filled_in(
@@ -433,10 +433,12 @@ def test_network_policies_are_on_once_what_is_missing_is_filled_in(
     assert "note: networkPolicies are off: the file says what they need" in capsys.readouterr().out
     text = (project / "Pulumi.prod.yaml").read_text()
     before, mark, after = text.partition("  # slinky-iac:external:")
-    filled = (mark + after).replace("  # ", "  ").replace("{cidr: …}", "{cidr: 192.0.2.64/29}")
+    policies, decide, nodesets = after.partition("  # DECIDE: how many")
+    after = decide + nodesets
+    filled = (mark + policies).replace("  # ", "  ").replace("{cidr: …}", "{cidr: 192.0.2.64/29}")
     filled = filled.replace("loginHosts: [{name: …, address: …}]", "loginHosts: [{name: login-1, address: 192.0.2.3}]")
     filled = filled.replace("slurmdHosts: [{name: …, address: …}]", "slurmdHosts: [{name: metal-1, address: 192.0.2.4}]")
-    config, places = judge(before + filled)
+    config, places = judge(before + filled + after)
     assert [str(each.finding) for each in places if each.finding.level is Level.ERROR] == []
     assert config is not None
     assert config.network_policies.enabled

@@ -132,8 +132,8 @@ FACTS = Facts(
     slurm=SLURM,
     keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
 )
-BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
-"""Checks that can't be made from here: always unknown."""
+BY_HAND = {"pods-and-metal", "login-hosts", "encryption", "gres-conf"}
+"""Checks that can't be made from here; the last can by `--via`, which these facts are without."""
 
 
 def slurm(**over: Any) -> Facts:

@@ -41,7 +41,7 @@ def run(
 
 def test_a_good_world_gives_0_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--strict") == 0
-    assert capsys.readouterr().out.startswith("preflight of lab: 6 unknown, ")
+    assert capsys.readouterr().out.startswith("preflight of lab: 7 unknown, ")
 
 
 def test_a_problem_gives_6_and_json_names_it(capsys: pytest.CaptureFixture[str]) -> None:

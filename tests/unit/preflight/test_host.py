@@ -57,6 +57,7 @@ BEFORE = replace(
 def answer(
     cgroup: str = "IgnoreSystemd=yes",
     clusters: str = "lab|10.0.0.1|6817|11520",
+    gres: str = "AutoDetect=nvidia",
     nodes: str = "NodeName=metal-1 State=IDLE \nNodeName=metal-2 State=IDLE ",
     **over: str,
 ) -> str:
@@ -70,6 +71,7 @@ def answer(
         "release": "slurm-wlm 26.05.5",
         "clusters": clusters,
         "cgroup": cgroup,
+        "gres": gres,
         **{name: f"{over.get(name.replace('.', '_'), value)}  -" for name, value in hashed.items()},
     }
     return "".join(f"== {name}\n{text}\n" for name, text in parts.items()) + "== end\n"
@@ -101,7 +103,17 @@ def verdicts(facts: Facts) -> dict[str, set[Verdict]]:
 
 
 ANSWERED = (
-    *("auth-jwt", "auth-type", "cgroup", "cluster-name", "configless", "gres-types", "jwt-key", "max-node-count"),
+    *(
+        "auth-jwt",
+        "auth-type",
+        "cgroup",
+        "cluster-name",
+        "configless",
+        "gres-conf",
+        "gres-types",
+        "jwt-key",
+        "max-node-count",
+    ),
     *("nodeset-lines", "partitions", "return-to-service", "slurm-key", "slurm-uid", "slurmctld-host", "slurmctld-port"),
     *("slurmdbd", "use-client-ids", "version-slurmctld", "version-slurmdbd", "accounting"),
 )
@@ -128,6 +140,8 @@ def test_before_the_first_up_the_host_answers_what_waits_for_slurmrestd() -> Non
         (answer(slurm_key="0" * 64), "slurm-key", "slurmctld's host has another one, SHA256:AAAA"),
         (answer(jwt_key="0" * 64), "jwt-key", "slurmctld's host has another one, SHA256:AAAA"),
         (answer(cgroup="IgnoreSystemd=no"), "cgroup", "lacks IgnoreSystemd=yes, and proctrack/cgroup"),
+        (answer(gres=""), "gres-conf", "names no GPU: slurmd in pods would find none"),
+        (answer(gres="AutoDetect=off"), "gres-conf", "names no GPU"),
         (answer(clusters="other|10.0.0.9|6817|11520"), "slurmdbd", "lab"),
     ],
 )

@@ -40,7 +40,18 @@ FILE = Path(__file__).with_name("recorded.json")
 NAMES = {
     *("accounting", "admin-level", "api-server", "auth-jwt", "auth-type", "certificate", "cgroup", "clock", "cluster-name"),
     *("kubelet", "pod-resources", "topology"),
-    *("configless", "connect", "encryption", "fence", "gres-types", "jwt-key", "key-age", "key-secret", "login-hosts"),
+    *(
+        "configless",
+        "connect",
+        "encryption",
+        "fence",
+        "gres-conf",
+        "gres-types",
+        "jwt-key",
+        "key-age",
+        "key-secret",
+        "login-hosts",
+    ),
     *(
         "max-node-count",
         "select-type",
