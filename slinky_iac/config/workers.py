@@ -170,7 +170,7 @@ class NodeSet(Section):
     features: tuple[SlurmName, ...] = ()
     """Slurm features besides the NodeSet's name, which every node has."""
     gres: tuple[Gres, ...] = ()
-    """Generic resources, e.g. gpu:a100:8."""
+    """Generic resources as a list, e.g. ["gpu:a100:8"]; their devices are `resources.extended`."""
     extra_conf: NodeConf = Field(default_factory=dict)
     """More node parameters for slurmd --conf, e.g. Weight: 10."""
     pod: PodSettings = PodSettings()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from slinky_iac import __version__
 from slinky_iac.commands.cli import main
+from slinky_iac.commands.cli import parser as command_line
 from slinky_iac.commands.docs import pages, part
 from slinky_iac.commands.listing import COMMANDS
 from slinky_iac.errors import ProjectError
@@ -129,3 +132,30 @@ def test_a_python_that_is_too_old_is_told_which_one_is_needed() -> None:
         ast.parse((ROOT / "slinky_iac" / f"{module}.py").read_text(), feature_version=(3, 7))
     text = (ROOT / "slinky_iac" / "__main__.py").read_text()
     assert text.index("sys.version_info") < text.index("from slinky_iac"), "before anything that an old Python can't read"
+
+
+def test_an_option_that_takes_one_value_is_refused_when_it_is_there_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in (
+        ["init", "prod", "--via", "a", "--via", "b"],
+        ["handoff", "--out", "a", "--out", "b"],
+        ["keys", "import", "slurm", "--file", "a", "--file", "b"],
+    ):
+        with pytest.raises(SystemExit) as left:
+            main(argv, "slinky")
+        assert left.value.code == 2
+        assert f"{argv[-2]} is there twice, and takes one value" in capsys.readouterr().err
+
+
+def test_every_option_of_every_command_takes_all_that_it_is_given_or_refuses_the_second() -> None:
+    def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+        for action in parser._actions:
+            yield action
+            for below in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+                yield from options(below)
+
+    silent = [
+        action.option_strings
+        for action in options(command_line("slinky"))
+        if action.option_strings and action.nargs != 0 and type(action) is argparse._StoreAction
+    ]
+    assert silent == []

@@ -36,7 +36,8 @@ def run(
     """Sections of the file, and all that is said on lines of any length."""
     file, out = tmp_path / "values.yaml", tmp_path / "Pulumi.a.yaml"
     file.write_text(values)
-    code = cli.main(["import-chart", str(file), "--out", str(out), *more])
+    place = [] if "--out" in more else ["--out", str(out)]
+    code = cli.main(["import-chart", str(file), *place, *more])
     told = " ".join("".join(capsys.readouterr()).split())
     sections = yaml.safe_load(out.read_text())["config"] if code in (0, 3, 6) else {}
     return {name.removeprefix("slinky-iac:"): each for name, each in sections.items()}, told
