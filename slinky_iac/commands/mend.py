@@ -56,7 +56,10 @@ def mended(text: str, project: str, judge: Judge) -> Mended:
         gone = [name for name in file.sections if name not in new]
         if not changed and not gone:
             break
-        written = _written(text, changed, gone)
+        renamed = {old: name for old in gone for name in changed if _is_renamed(file.sections, old, name, changed[name])}
+        for name in renamed.values():
+            changed.pop(name)
+        written = _written(_renamed(text, renamed), changed, [name for name in gone if name not in renamed])
         if written == text:
             break
         left += gone_values
@@ -168,7 +171,7 @@ def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list
     findings = [place.finding for place in places if not place.finding.reason]
     changed = {name for each in findings if each.instead is not None for name in (each.path.split(".")[0], *each.instead)}
     new = sections(now, findings)
-    whole: dict[str, Any] = {name: new[name] for name in new if name in changed}
+    whole: dict[str, Any] = {name: new[name] for name in new if name in changed and new[name] != now.get(name)}
     for each in findings:
         if each.paste and each.instead is None:
             pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(each.paste).items()}
@@ -229,6 +232,18 @@ def _key(found: object, parts: Sequence[str]) -> tuple[str | None, Sequence[str]
         if isinstance(found, dict) and (key := ".".join(parts[:count])) in found:
             return key, parts[count:]
     return None, parts
+
+
+def _is_renamed(now: Mapping[str, object], old: str, new: str, value: object) -> bool:
+    """Whether a section is another one's, as it was, under a new name."""
+    return new not in now and now[old] == value
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """The text with sections under other names; nothing else of them changes, comments included."""
+    for old, new in names.items():
+        text = re.sub(rf"(?m)^(\s*[\"']?{PROJECT}:){re.escape(old)}(?=[\"']?:)", rf"\g<1>{new}", text, count=1)
+    return text
 
 
 def _written(text: str, changed: Mapping[str, Any], gone: Sequence[str]) -> str:

@@ -41,6 +41,12 @@ def test_a_section_in_another_spelling_is_renamed_with_all_that_is_in_it() -> No
     assert str(place.finding) == "nodeSets: is not a setting; did you mean nodesets?"
 
 
+def test_a_section_in_another_spelling_keeps_its_text_and_comments() -> None:
+    more = "  slinky-iac:nodeSets: # ours\n    cpu: {replicas: 4} # four\n  slinky-iac:accounting: {enabled: false}\n"
+    found = mend.mended(HEAD + more, PROJECT, lambda text, project: judge(text, project)[1])
+    assert found.text == HEAD + more.replace("nodeSets", "nodesets")
+
+
 def test_a_list_of_nodesets_keeps_all_their_settings() -> None:
     sections, left = fixed(
         "  slinky-iac:nodesets:\n    - name: cpu\n      replicas: 4\n      resources: {cpus: 32}\n      features: [big]\n"

@@ -64,7 +64,7 @@ def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> Non
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
     assert ("WARNING", str(notice)) in said
     assert any(level == "WARNING" and "external.slurmdHosts" in text for level, text in said)
-    assert any(level == "INFO" and "outsideSlurmConf" in text for level, text in said)
+    assert any(level == "INFO" and "outside-slurm-conf" in text for level, text in said)
     exported = recording.outputs[recording.one("slinky:slurm:HybridCluster").urn]["findings"]
     assert not any("192.0.2.1" in text for text in exported), "it would differ from one desk to the next"
 
