@@ -11,6 +11,7 @@ from slinky_iac.config.fields import is_host
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_words import is_known
+from slinky_iac.names import is_dns_label
 
 Location = tuple[int | str, ...]
 _DAEMONS: Final = {
@@ -46,7 +47,8 @@ def unknown(location: Location, value: object) -> Advice | None:
         section = _DAEMONS[name]
         of_section = isinstance(value, Mapping) and section in ("controller", "accounting", "restapi")
         return Advice(f"the section of {name} is `{section}`", {section: value} if of_section else {})
-    if above[:1] == ["nodesets"] and len(above) == 2 and isinstance(value, Mapping) and _OF_NODESET & value.keys():
+    is_nodeset = isinstance(value, Mapping) and is_dns_label(name) and bool(_OF_NODESET & value.keys())
+    if is_nodeset and len(above) == 2 and above[0] == "nodesets":
         return Advice(f"a NodeSet named {name_of(name)}? Then indent it by 4", {"nodesets": {name: value}})
     if above[-1:] == ["resources"] and "/" in name:
         return Advice("a device goes below `extended`", nested((*above, "extended", name), value))
