@@ -22,7 +22,6 @@ from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.config.yaml_faults import explained
 from slinky_iac.errors import StateError
-from slinky_iac.names import is_dns_label
 
 _YAML_TOKEN: Final = re.compile(r"<[a-z ]+>|[^A-Za-z0-9]{1,3}")
 _QUOTED: Final = re.compile(r"'([^']*)'")
@@ -267,7 +266,7 @@ def section_inside(path: str, key: str) -> Finding:
 def _is_nodeset(key: yaml.Node, value: yaml.Node) -> bool:
     """Whether a mapping in a NodeSet looks like one itself: it was meant beside it."""
     below = {str(each.value) for each, _ in value.value} if isinstance(value, yaml.MappingNode) else set()
-    return is_dns_label(str(key.value)) and str(key.value) not in _OF_NODESET and bool(below & {"replicas", "gres"})
+    return str(key.value).islower() and str(key.value) not in _OF_NODESET and bool(below & {"replicas", "gres"})
 
 
 def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tuple[str, int]]:
