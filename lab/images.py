@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ NAMESPACE = "k8s.io"
 """containerd's namespace of everything that Kubernetes runs."""
 DATABASES = ("io.containerd.metadata.v1.bolt/meta.db", "io.containerd.snapshotter.v1.overlayfs/metadata.db")
 SEED_PROCESS = "image-store"
+UNUSED_S = 24 * 3600
 PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -136,10 +138,12 @@ def seed_key(images: Sequence[Image]) -> str:
 
 
 def seed(images: Sequence[Image]) -> Path:
-    """A containerd store with all of `images` unpacked, in CACHE; made if it is not there, older ones removed."""
+    """A containerd store with all of `images` unpacked, in CACHE; made if it is not there. Those that no lab has used for
+    a day are removed: another lab, with another operator, may be copying its own at this moment."""
     folder = paths.CACHE / "image-store"
     ready = folder / seed_key(images)
     if ready.is_dir():
+        os.utime(ready)
         return ready
     part = ready.with_suffix(".part")
     supervise.stop(SEED_PROCESS)
@@ -159,12 +163,16 @@ def seed(images: Sequence[Image]) -> Path:
             import_into(socket, image)
     finally:
         supervise.stop(SEED_PROCESS)
-    for old in folder.iterdir():
-        if old != part:
-            shutil.rmtree(old)
+    for old in unused(folder, time.time()):
+        shutil.rmtree(old)
     (part / "store").rename(ready)
     shutil.rmtree(part)
     return ready
+
+
+def unused(folder: Path, now: float) -> list[Path]:
+    """Stores that no lab has used for a day. ``now``: seconds since the epoch."""
+    return [each for each in sorted(folder.iterdir()) if now - each.stat().st_mtime > UNUSED_S and each.suffix != ".part"]
 
 
 def plant(source: Path, store: Path) -> None:

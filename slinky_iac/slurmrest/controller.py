@@ -141,6 +141,32 @@ class Diag(Envelope, frozen=True, kw_only=True):
     statistics: Statistics
 
 
+class _RpcKind(Wire, frozen=True):
+    count: int
+    total_time: int
+    """Microseconds (sdiag(1), "Remote Procedure Call statistics by message type")."""
+
+
+class _RpcStatistics(Wire, frozen=True):
+    rpcs_by_message_type: tuple[_RpcKind, ...] = ()
+
+
+class RpcDiag(Envelope, frozen=True, kw_only=True):
+    """GET diag/: how many remote procedure calls slurmctld has answered since its start, and the time that they took."""
+
+    statistics: _RpcStatistics
+
+    @property
+    def calls(self) -> int:
+        """Of all clients."""
+        return sum(each.count for each in self.statistics.rpcs_by_message_type)
+
+    @property
+    def seconds(self) -> float:
+        """In all; calls that run side by side each count whole."""
+        return sum(each.total_time for each in self.statistics.rpcs_by_message_type) / 1e6
+
+
 class Host(Wire, frozen=True):
     """What slurmctld has of a node's line, as it has read it; 0 or empty where it doesn't say."""
 

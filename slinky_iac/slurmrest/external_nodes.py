@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Final
 
-from slinky_iac.slurmrest import drains
+from slinky_iac.slurmrest import controller, drains
 from slinky_iac.slurmrest.answers import Envelope
 from slinky_iac.slurmrest.submitted import SubmittingSession
 
@@ -35,6 +35,10 @@ class ExternalSession(SubmittingSession):
                 f"NodeName={','.join(part)} NodeAddr={found} State=EXTERNAL CPUs=1 RealMemory={MEMORY_MIB} Features={label}"
             )
             self._write("POST", "new/node/", Envelope, f"create {len(part)} nodes", {"node_conf": text})
+
+    def rpc_load(self) -> controller.RpcDiag:
+        """What slurmctld has answered so far, and how long it took (``sdiag``)."""
+        return self._get("diag/", controller.RpcDiag)
 
     def submit_external(self, name: str, partition: str, minutes: int) -> int:
         """Submit a job of one node that runs nothing; its id."""

@@ -4,8 +4,9 @@ and Slurm nodes without slurmd.
 Run (as root, the lab up, nothing of a stack on it): venv/bin/python -m tests.bench.qualify [--nodes 36,144]
 
 Each rung installs a stack of its own, fills its nodes with jobs, scales half of them in through the gate and then, after a
-scale-out, by the operator alone, and destroys the stack. Requests are counted in this program's clients, each try; those of
-all clients by the API server.
+scale-out, by the operator alone, replaces all pods with both servers restarted in the middle, and destroys the stack.
+Requests are counted in this program's clients, each try; those of all clients by the API server, and slurmctld's calls by
+slurmctld.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ NAMES = {
     "slurmrestd": ("to slurmrestd", ""),
     "served": ("API server, all clients", ""),
     "gates_mib": ("gates' process", "MiB"),
+    "calls": ("calls of slurmctld", ""),
+    "call_seconds": ("their time", "s"),
     "lost": ("jobs lost", ""),
 }
 """Of a step: its column and unit."""
@@ -64,7 +67,7 @@ def rows(rungs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Measured]]:
         for name, step in steps.items():
             cells = {}
             for key, (column, unit) in NAMES.items():
-                beside = steps[ALONE].get(key) if name == GATE and unit == "s" else None
+                beside = steps[ALONE].get(key) if name == GATE and unit == "s" and key != "call_seconds" else None
                 if step[key] is not None:
                     ratio = step[key] / beside if beside else None
                     cells[column] = Measured(step[key], unit, ALONE if beside else None, ratio)

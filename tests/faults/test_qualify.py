@@ -67,6 +67,9 @@ def test_a_rung_is_climbed_without_a_lost_job_and_leaves_nothing(world: World, p
     assert steps["gate"]["lost"] == 0
     assert steps["gate"]["slurmrestd"] > 0
     assert steps["gate"]["gates_mib"] > 0
+    assert steps["rollout"]["lost"] == 0, "slurm-operator and slurmrestd were restarted in its middle"
+    assert steps["rollout"]["calls"] > 0
+    assert steps["preview"]["kubernetes"] > 0
     assert steps["operator alone"]["kubernetes"] is None, "no process of ours has a part in it"
     assert world.identities() == before
     assert not (project / ".slinky-qualify").exists()

@@ -86,9 +86,9 @@ def _climb(arguments: argparse.Namespace, base: Mapping[str, Any], project: Proj
         count: stack.settings(base, count, operator_there=operator_there, context=arguments.context)
         for count in arguments.nodes
     }
-    to = _reach(sized[max(arguments.nodes)])
+    config = _values(sized[max(arguments.nodes)]).config
     rungs: list[Rung] = []
-    ladder = Ladder(project, nodes, to, _say)
+    ladder = Ladder(project, nodes, reach(config), _say, config.operator.namespace if config.operator.install else None)
     try:
         project.make()
         for count in arguments.nodes:

@@ -46,10 +46,14 @@ def missing(pods: Iterable[AddressedPod], records: Mapping[str, Node]) -> dict[s
     }
 
 
-def ended(pods: Iterable[AddressedPod], records: Mapping[str, Node]) -> tuple[str, ...]:
-    """Records whose pods are gone."""
-    there = {pod.slurm_node for pod in pods}
-    return tuple(name for name, each in records.items() if name not in there and not each.alloc_cpus)
+def ended(pods: Iterable[AddressedPod], records: Mapping[str, Node], made_for: Mapping[str, str]) -> tuple[str, ...]:
+    """Records whose pods are gone, or replaced by others of their names. ``made_for``: uids of pods, by record."""
+    there = {pod.slurm_node: pod.metadata.uid for pod in pods}
+    return tuple(
+        name
+        for name, each in records.items()
+        if not each.alloc_cpus and (name not in there or made_for.get(name, there[name]) != there[name])
+    )
 
 
 def of_ladder(nodes: Iterable[Node]) -> dict[str, Node]:
@@ -64,6 +68,7 @@ class Fleet:
         self._reach = reach
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True, name="qualify-fleet")
+        self._made_for: dict[str, str] = {}
         self.trouble = ""
         """Why the last look failed; empty where it didn't."""
 
@@ -94,7 +99,9 @@ class Fleet:
             place("Pod", space), Listed[AddressedPod], f"worker pods of {space}", {"labelSelector": WORKERS}
         )
         records = of_ladder(connection.slurm.nodes(allow_none=True).nodes)
+        for name in ended(pods, records, self._made_for):
+            connection.slurm.delete_node(name)
+            del records[name]
         if wanted := missing(pods, records):
             connection.slurm.create_external(wanted, NODESET)
-        for name in ended(pods, records):
-            connection.slurm.delete_node(name)
+            self._made_for |= {pod.slurm_node: pod.metadata.uid for pod in pods if pod.slurm_node in wanted}

@@ -1,4 +1,5 @@
-"""One rung after the other: install, fill, scale half in by the gate, out again, in by the operator alone, destroy."""
+"""One rung after the other: install, fill, preview, scale half in by the gate, out again, in by the operator alone, replace
+all pods by the gate, destroy."""
 
 from __future__ import annotations
 
@@ -14,11 +15,26 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.commands.qualify import refusals
 from slinky_iac.commands.qualify.cluster import Nodes
 from slinky_iac.commands.qualify.fleet import Fleet, of_ladder
-from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step
-from slinky_iac.commands.qualify.settings import CLUSTER, NODESET, PARTITION, unguarded, with_replicas
+from slinky_iac.commands.qualify.model import ALONE, GATE, ROLL, Rung, Step
+from slinky_iac.commands.qualify.settings import (
+    CLUSTER,
+    NODESET,
+    PARTITION,
+    unguarded,
+    with_new_template,
+    with_replicas,
+)
 from slinky_iac.errors import KubeConflict, KubeNotFound, QualifyRefused, SlinkyError
 from slinky_iac.kube.tally import KUBERNETES, SLURMRESTD, Tally
-from slinky_iac.names import ANNOTATION_PERMIT, PERMIT_DELETE, nodeset_resource, permit_to_scale
+from slinky_iac.names import (
+    ANNOTATION_PERMIT,
+    LABEL_NAME,
+    OPERATOR_APP,
+    PERMIT_DELETE,
+    nodeset_resource,
+    permit_to_scale,
+)
+from slinky_iac.slurmrest.controller import RpcDiag
 from slinky_iac.slurmrest.objects import Job
 
 JOB: Final = "slinky-qualify"
@@ -26,6 +42,10 @@ JOB_MINUTES: Final = 24 * 60
 LOOK_S: Final = 1.0
 LIMIT_S: Final = 1800.0
 """Longest wait for any one condition."""
+OPERATORS_BATCH: Final = 250
+"""Pods that slurm-operator drains and deletes in one sync at the most; it takes the next ones when their jobs have ended and
+they are gone (1.0.0 to 1.2.1: ``burstReplicas`` in nodeset_sync.go; run: 288 of 576 stopped at 250)."""
+RESTAPI_APP: Final = "slurmrestd"
 RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
 Run = subprocess.Popen[bytes]
 
@@ -38,6 +58,9 @@ class Updates(Protocol):
 
     def up(self) -> Run:
         """Begin an update."""
+
+    def preview(self) -> Run:
+        """Begin a preview."""
 
     def destroy(self) -> Run:
         """Begin a destroy."""
@@ -58,6 +81,17 @@ def lost(jobs: Collection[Job], expected: Collection[int]) -> int:
     return sum(each not in running for each in expected)
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """What was seen while nodes were drained and their jobs ended."""
+
+    drained: float
+    """Moment at which the last of them was seen drained."""
+    jobs: float
+    """Moment at which the last of their jobs was ended."""
+    lost: int
+
+
 @dataclass
 class Ladder:
     """One ladder on one cluster."""
@@ -66,6 +100,8 @@ class Ladder:
     nodes: Nodes
     reach: Reach
     say: Callable[[str], None]
+    operator: str | None = None
+    """The namespace of the slurm-operator that a rung brings; None where it is somebody else's, and is left alone."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     stands: bool = False
@@ -84,10 +120,12 @@ class Ladder:
             steps = [self._update("install", full, count)]
             with connected(self.reach) as connection:
                 steps.append(self._fill("fill", connection, count))
+                steps.append(self._preview(less, count, connection))
                 steps.append(self._scale_in(GATE, connection, count, half, lambda: self._begin(less)))
-                steps.append(self._update("scale-out", open_, count))
+                steps.append(self._update("scale-out", open_, count, connection))
                 self._fill("fill again", connection, count)
                 steps.append(self._scale_in(ALONE, connection, count, half, lambda: _lower(connection, count - half)))
+                steps.append(self._roll(with_new_template(less), connection, count, count - half))
                 self.end_jobs(connection)
             steps.append(self.destroy(count))
         return Rung(count, tuple(steps))
@@ -124,15 +162,22 @@ class Ladder:
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
-    def _update(self, name: str, settings: Mapping[str, object], count: int) -> Step:
-        with self._measured(name, count) as done:
+    def _update(self, name: str, settings: Mapping[str, object], count: int, connection: Connection | None = None) -> Step:
+        with self._measured(name, count, connection) as done:
             self.finish(self._begin(settings), name, count)
+        return done()
+
+    def _preview(self, settings: Mapping[str, object], count: int, connection: Connection) -> Step:
+        """What `pulumi preview` of the scale-in takes, all of it."""
+        self.updates.write(settings)
+        with self._measured("preview", count, connection) as done:
+            self.finish(self.updates.preview(), "preview", count)
         return done()
 
     def _fill(self, name: str, connection: Connection, count: int) -> Step:
         """One job on each node that has none."""
         slurm = connection.slurm
-        with self._measured(name, count) as done:
+        with self._measured(name, count, connection) as done:
             self._await(f"{count} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == count)
             for _ in range(count - len(self._jobs)):
                 self._jobs.add(slurm.submit_external(JOB, PARTITION, JOB_MINUTES))
@@ -141,34 +186,82 @@ class Ladder:
 
     def _scale_in(self, name: str, connection: Connection, count: int, half: int, order: Callable[[], Run | None]) -> Step:
         slurm = connection.slurm
-        with self._measured(name, count) as done:
+        with self._measured(name, count, connection) as done:
             began = self.now()
             run = order()
-
-            def drained() -> set[str]:
-                if run is not None and run.poll() not in (None, 0):
-                    self.finish(run, name, count)
-                nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
-                return {node for node, each in nodes.items() if each.drained_or_draining}
-
-            self._await(f"{half} drained nodes", lambda: len(drained()) >= half)
-            drained_s, going = self.now() - began, drained()
-            jobs = slurm.jobs().jobs
-            gone = lost(jobs, self._jobs)
-            over = {job.job_id for job in jobs if job.job_id in self._jobs and going.intersection(job.node_names)}
-            slurm.cancel_jobs(sorted(over))
-            ended = self.now()
-            self._jobs -= over
+            ended = self._end_jobs_of_drained(
+                name, count, connection, half, run, at_once=half if run is not None else OPERATORS_BATCH
+            )
             self._await(f"{count - half} pods", lambda: _pods(connection) == count - half)
-            after = self.now() - ended
+            after = self.now() - ended.jobs
             if run is not None:
                 self.finish(run, name, count)
             took = self.now() - began
-            gone += lost(slurm.jobs().jobs, self._jobs)
-        found = done(seconds=took, drained_s=drained_s, after_jobs_s=after, lost=gone)
+            gone = ended.lost + lost(slurm.jobs().jobs, self._jobs)
+        found = done(seconds=took, drained_s=ended.drained - began, after_jobs_s=after, lost=gone)
         left = count - half
         self._await(f"{left} nodes in Slurm", lambda: len(of_ladder(slurm.nodes(allow_none=True).nodes)) == left)
         return found
+
+    def _roll(self, settings: Mapping[str, object], connection: Connection, count: int, pods: int) -> Step:
+        """Replace every pod by the gate; both servers that it asks are restarted after its first batch."""
+        with self._measured(ROLL, count, connection) as done:
+            began = self.now()
+            run = self._begin(settings)
+            ended = self._end_jobs_of_drained(
+                ROLL, count, connection, pods, run, at_once=1, midway=lambda: self._restart(connection)
+            )
+            self.finish(run, ROLL, count)
+            took = self.now() - began
+        return done(seconds=took, drained_s=ended.drained - began, lost=ended.lost)
+
+    def _end_jobs_of_drained(
+        self,
+        name: str,
+        count: int,
+        connection: Connection,
+        total: int,
+        run: Run | None,
+        *,
+        at_once: int,
+        midway: Callable[[], None] = lambda: None,
+    ) -> _Ended:
+        """As their owners would: end the jobs on ``total`` nodes, whenever ``at_once`` more of them are drained. ``midway``
+        is done once, after the first of them."""
+        slurm = connection.slurm
+        over: set[str] = set()
+        gone, drained_at = 0, self.now()
+
+        def going() -> set[str]:
+            if run is not None and run.poll() not in (None, 0):
+                self.finish(run, name, count)
+            try:
+                nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
+            except SlinkyError:  # slurmrestd is being restarted: not yet
+                return set()
+            return {node for node, each in nodes.items() if each.drained_or_draining} - over
+
+        while len(over) < total:
+            wanted = min(at_once, total - len(over))
+            self._await(f"{wanted} more drained nodes after {len(over)} of {total}", lambda: len(going()) >= wanted)  # noqa: B023
+            drained_at, drained = self.now(), going()
+            jobs = slurm.jobs().jobs
+            gone += lost(jobs, self._jobs)
+            ended = {job.job_id for job in jobs if job.job_id in self._jobs and drained.intersection(job.node_names)}
+            slurm.cancel_jobs(sorted(ended))
+            self._jobs -= ended
+            over |= drained
+            midway()
+            midway = lambda: None  # noqa: E731
+        return _Ended(drained_at, self.now(), gone)
+
+    def _restart(self, connection: Connection) -> None:
+        """Delete the pods of slurmrestd, and of slurm-operator where the rung has brought it."""
+        places = [(connection.reach.namespace, RESTAPI_APP), *([(self.operator, OPERATOR_APP)] if self.operator else [])]
+        for space, app in places:
+            for pod in connection.kube.pods_by(space, f"{LABEL_NAME}={app}", f"{app} pods of {space}"):
+                with suppress(KubeConflict, KubeNotFound):  # it goes, or has been replaced, by itself
+                    connection.kube.delete_worker(space, pod)
 
     # -- parts of them -------------------------------------------------------------------------------------------
 
@@ -195,10 +288,11 @@ class Ladder:
             self.sleep(LOOK_S)
 
     @contextmanager
-    def _measured(self, name: str, count: int) -> Iterator[Callable[..., Step]]:
-        """What a step took: its requests, its time unless it says its own, the API server's own count."""
+    def _measured(self, name: str, count: int, connection: Connection | None = None) -> Iterator[Callable[..., Step]]:
+        """What a step took: its requests, its time unless it says its own, the servers' own counts."""
         self.say(f"{count} nodes: {name}")
         self.updates.tally()
+        calls = _calls(connection)
         before, began = self.nodes.kube.requests_served(), self.now()
         ended: list[float] = []
 
@@ -207,6 +301,7 @@ class Ladder:
             if counted.throttled:
                 raise refusals.throttles(f"a request of the step {name} with {count} nodes")
             ours = counted.requests.total() > 0
+            known = _calls(connection)
             return Step(
                 name,
                 ended[0] if seconds is None else seconds,
@@ -214,11 +309,18 @@ class Ladder:
                 slurmrestd=counted.of(SLURMRESTD) if ours else None,
                 served=after - before if before is not None and after is not None and after >= before else None,
                 gates_mib=counted.gates_kib / 1024 if counted.gates_kib else None,
+                calls=known.calls - calls.calls if calls is not None and known is not None else None,
+                call_seconds=known.seconds - calls.seconds if calls is not None and known is not None else None,
                 **more,  # type: ignore[arg-type]
             )
 
         yield step
         ended.append(self.now() - began)
+
+
+def _calls(connection: Connection | None) -> RpcDiag | None:
+    """What slurmctld has answered so far; None where no slurmctld is there."""
+    return None if connection is None else connection.slurm.rpc_load()
 
 
 def _pods(connection: Connection) -> int:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 GATE: Final = "gate"
+ROLL: Final = "rollout"
+"""Every pod is replaced through the gate, and slurm-operator and slurmrestd are restarted in the middle of it."""
 ALONE: Final = "operator alone"
 HEAD: Final = (
     "nodes", "step", "seconds", "to drained", "after the jobs", "to Kubernetes", "to slurmrestd", "API server, all",
-    "memory MiB", "jobs lost",
+    "memory MiB", "slurmctld: calls", "its seconds", "jobs lost",
 )  # fmt: skip
 NONE: Final = "-"
 
@@ -33,6 +35,11 @@ class Step:
     """Requests that the API server served meanwhile, to all its clients; None where it doesn't tell."""
     gates_mib: float | None = None
     """The most memory of the process that runs the gates, up to its last request."""
+    calls: int | None = None
+    """Remote procedure calls that slurmctld answered meanwhile, to all its clients; None where it wasn't there before
+    and after."""
+    call_seconds: float | None = None
+    """The time that it took for them."""
     lost: int | None = None
     """Jobs that ended, or began again, before their owner ended them."""
     throttled: int = 0
@@ -70,6 +77,8 @@ def rows(rungs: Sequence[Rung]) -> Iterator[tuple[str, ...]]:
                 *(NONE if time is None else f"{time:.1f}" for time in times),
                 *(NONE if count is None else str(count) for count in counts),
                 NONE if each.gates_mib is None else f"{each.gates_mib:.0f}",
+                NONE if each.calls is None else str(each.calls),
+                NONE if each.call_seconds is None else f"{each.call_seconds:.1f}",
                 NONE if each.lost is None else str(each.lost),
             )
 
@@ -86,6 +95,8 @@ def growth(rungs: Sequence[Rung]) -> Iterator[str]:
                 ("seconds", small.seconds, large.seconds),
                 ("requests to Kubernetes", small.kubernetes, large.kubernetes),
                 ("requests to slurmrestd", small.slurmrestd, large.slurmrestd),
+                ("memory", small.gates_mib, large.gates_mib),
+                ("calls of slurmctld", small.calls, large.calls),
             )
             if before and after
         ]

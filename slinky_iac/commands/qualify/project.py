@@ -83,6 +83,10 @@ class Project:
         """Begin `pulumi up` without a preview."""
         return self._start("up", "--yes", "--skip-preview")
 
+    def preview(self) -> subprocess.Popen[bytes]:
+        """Begin `pulumi preview`."""
+        return self._start("preview")
+
     def destroy(self) -> subprocess.Popen[bytes]:
         """Begin `pulumi destroy`."""
         return self._start("destroy", "--yes", "--skip-preview")

@@ -73,6 +73,13 @@ def unguarded(settings: Mapping[str, Any]) -> dict[str, object]:
     return {**settings, "cluster": {**settings["cluster"], "fence": False}}
 
 
+def with_new_template(settings: Mapping[str, Any]) -> dict[str, object]:
+    """The same with a template that differs from that of the pods that run: each has to be replaced."""
+    nodeset = settings["nodesets"][NODESET]
+    changed = {**nodeset, "pod": {**nodeset["pod"], "terminationGrace": "3s"}}
+    return {**settings, "nodesets": {NODESET: changed}}
+
+
 def node_names(count: int) -> tuple[str, ...]:
     """Names of the Kubernetes nodes of a rung."""
     return tuple(f"{NAMESPACE}-{number}" for number in range(count))

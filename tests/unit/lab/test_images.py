@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,19 @@ from typing import Any
 import pytest
 
 from lab.errors import LabError
-from lab.images import DATABASES, Image, Start, digest_of, pack_files, pack_over, pack_rootfs, plant, seed_key
+from lab.images import (
+    DATABASES,
+    UNUSED_S,
+    Image,
+    Start,
+    digest_of,
+    pack_files,
+    pack_over,
+    pack_rootfs,
+    plant,
+    seed_key,
+    unused,
+)
 
 
 @pytest.fixture
@@ -87,6 +100,13 @@ def test_digest_changes_with_content_and_with_words(program: Path) -> None:
     assert digest_of([program], "2") != before
     program.write_bytes(b"other")
     assert digest_of([program], "1") != before
+
+
+def test_a_store_that_another_lab_has_used_today_stays(tmp_path: Path) -> None:
+    for name, age in (("fresh", 60), ("old", UNUSED_S + 60), ("old.part", UNUSED_S + 60)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+    assert unused(tmp_path, 1_000_000) == [tmp_path / "old"]
 
 
 def test_seed_key_does_not_depend_on_order_but_on_every_archive() -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from lab import kwok
+from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster_access import reach
 from slinky_iac.commands.qualify import fleet, settings
 from slinky_iac.commands.qualify.cli import _sizes, _values
 from slinky_iac.commands.qualify.cluster import Nodes
-from slinky_iac.commands.qualify.ladder import lost
+from slinky_iac.commands.qualify.ladder import OPERATORS_BATCH, Ladder, lost
 from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused
@@ -246,7 +249,12 @@ def test_records_come_with_running_pods_and_go_when_these_are_gone() -> None:
         "fake-9": node("fake-9", alloc_cpus=1),
     }
     assert fleet.missing(pods, records) == {"fake-0": "10.0.0.7"}
-    assert fleet.ended(pods, records) == ("fake-8",), "a node with a job on it stays"
+    assert fleet.ended(pods, records, {}) == ("fake-8",), "a node with a job on it stays"
+    uid = pods[1].metadata.uid
+    assert fleet.ended(pods, records, {"fake-1": uid}) == ("fake-8",)
+    assert fleet.ended(pods, records, {"fake-1": "another"}) == ("fake-1", "fake-8"), (
+        "a pod of that name has come in its place"
+    )
 
 
 def test_only_external_nodes_with_the_ladders_feature_are_the_ladders() -> None:
@@ -267,6 +275,46 @@ def test_external_nodes_and_jobs_are_asked_for_as_slurmctld_wants_them() -> None
     assert body == {"node_conf": text}
     with slurm.client() as client, pytest.raises(ValueError, match="no single node name"):
         client.create_external({"fake-0 State=DOWN": "10.0.0.7"}, "fake")
+
+
+class Batches:
+    """slurmctld and an operator that drains no more nodes before the jobs of the last ones have ended."""
+
+    def __init__(self, nodes: int, batch: int) -> None:
+        self.left, self.batch = [f"fake-{number}" for number in range(nodes)], batch
+        self.ended: list[int] = []
+
+    def nodes(self, *, allow_none: bool) -> Any:
+        assert allow_none
+        drained = set(self.left[: self.batch])
+        return SimpleNamespace(
+            nodes=[
+                node(name, f"IDLE+EXTERNAL{'+DRAIN' * (name in drained)}", active_features=["fake"]) for name in self.left
+            ]
+        )
+
+    def jobs(self) -> Any:
+        return SimpleNamespace(jobs=[job(int(name[5:]) + 1, nodes=name) for name in self.left])
+
+    def cancel_jobs(self, ids: list[int]) -> None:
+        self.ended += ids
+        self.left = [name for name in self.left if int(name[5:]) + 1 not in ids]
+
+
+def test_an_operator_that_drains_in_batches_gets_the_end_of_their_jobs() -> None:
+    slurm = Batches(OPERATORS_BATCH + 38, OPERATORS_BATCH)
+    waits: list[float] = []
+    ladder = Ladder(Mock(), Mock(), Mock(), print, now=lambda: float(sum(waits)), sleep=waits.append)
+    ladder._jobs = set(range(1, OPERATORS_BATCH + 39))
+    midway = Mock()
+    ended = ladder._end_jobs_of_drained(
+        ALONE, 576, cast("Connection", SimpleNamespace(slurm=slurm)), OPERATORS_BATCH + 38, None,
+        at_once=OPERATORS_BATCH, midway=midway,
+    )  # fmt: skip
+    assert len(slurm.ended) == OPERATORS_BATCH + 38
+    assert ended.lost == 0
+    assert waits == [], "it waits for no more than the operator drains"
+    midway.assert_called_once_with()
 
 
 # -- what it reports ------------------------------------------------------------------------------------------------------
@@ -321,7 +369,7 @@ def test_the_table_has_the_operator_beside_the_gate_and_its_losses_are_its_own()
     assert small.lost == 0
     assert list(growth([small, large])) == [
         "growth of gate from 36 to 144 nodes, exponents: seconds 1.00, requests to Kubernetes 0.50,"
-        " requests to slurmrestd 0.50",
+        " requests to slurmrestd 0.50, memory 0.03",
         "growth of operator alone from 36 to 144 nodes, exponents: seconds 0.50",
     ]
     assert list(growth([small])) == []
