@@ -7,7 +7,7 @@ choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the ope
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,7 +113,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
     pods, cluster, current = seen.pods, seen.cluster, state.spec.replicas
     blocks, warnings = [*frozen(state), *state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
-    blocks += [why] if (why := other_mode(state)) else []
+    blocks += [why] if (why := other_mode(state, pods)) else []
     plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
         plan = replace(plan, over=over_limits(policy.limits, seen.now, (), plan.removes, current))
@@ -194,12 +194,13 @@ def frozen(state: NodeSet) -> Iterable[str]:
         yield f"{state.frozen_in_words}. Until then the update changes nothing of it"
 
 
-def other_mode(state: NodeSet, *, on_each: bool = False) -> str:
+def other_mode(state: NodeSet, pods: Collection[Pod], *, on_each: bool = False) -> str:
     """Why this NodeSet isn't the gate's to change: it has another mode than the stack sets; ``""`` where it has that one.
-    ``on_each``: the stack sets DaemonSet. A StatefulSet without a pod is how such a NodeSet begins. Source:
+    ``on_each``: the stack sets DaemonSet. A StatefulSet without a pod is how such a NodeSet begins. ``pods``: its own, as
+    they are: its status may be that of a NodeSet of the same name that was deleted a moment ago (1.1.0, run). Source:
     ``nodeset_sync.go`` of 1.1.0 to 1.2.1: a change of mode deletes the pods of the other one, drained or not."""
     mode, wanted = state.spec.scaling_mode, DAEMON if on_each else "StatefulSet"
-    empty = mode == "StatefulSet" and state.spec.replicas == 0 and not state.has_pods
+    empty = mode == "StatefulSet" and state.spec.replicas == 0 and not pods
     if mode == wanted or (on_each and empty):
         return ""
     return (

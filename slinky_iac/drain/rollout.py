@@ -78,7 +78,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     state, cluster = seen.nodeset, seen.cluster
     if state is None:
         return steps.gone()
-    if (stop := steps.refused(state, goal) or _unfit(seen, goal, state)) is not None:
+    if (stop := steps.refused(state, seen.pods, goal) or _unfit(seen, goal, state)) is not None:
         return stop
     if cluster is None:
         return steps.wait(seen, goal, seen.unasked)

@@ -64,7 +64,7 @@ def plan_of_selection(settings: GateSettings, seen: Observation, state: NodeSet,
     total = len(seen.pods)
     plan = DrainPlan(settings.owner.nodeset, total, total - len(leaving), len(leaving), known=seen.cluster is not None)
     blocks = [*frozen(state), *state_blocks(seen, state, settings.owner)]
-    blocks += [why] if (why := other_mode(state, on_each=True)) else []
+    blocks += [why] if (why := other_mode(state, seen.pods, on_each=True)) else []
     warnings: list[str] = []
     if seen.cluster is None:
         warnings.append(unasked(seen))

@@ -44,7 +44,7 @@ moment between the last look and the operator's next one):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
@@ -77,7 +77,7 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     state, cluster = seen.nodeset, seen.cluster
     if state is None and cluster is None:  # Slurm is not asked about a NodeSet that isn't there
         return Done() if goal.teardown else gone()
-    early = None if state is None else refused(state, goal) or _first_pods(seen, goal, state)
+    early = None if state is None else refused(state, seen.pods, goal) or _first_pods(seen, goal, state)
     if early is not None:
         return early
     if cluster is None:
@@ -96,13 +96,13 @@ def _towards(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
     return (_raise_step if goal.target >= goal.current else _scale_in_step)(seen, goal, cluster, state)
 
 
-def refused(state: NodeSet, goal: Goal) -> Stop | None:
+def refused(state: NodeSet, pods: Collection[Pod], goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
     if state.frozen_in_words:
         return Stop(
             f"{state.frozen_in_words}. Nothing more was changed. Run this command again when the freeze is lifted", "blocked"
         )
-    if not goal.teardown and (why := other_mode(state, on_each=goal.selects is not None)):
+    if not goal.teardown and (why := other_mode(state, pods, on_each=goal.selects is not None)):
         return Stop(f"{why}. Nothing was changed", "blocked")
     if state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")

@@ -148,6 +148,7 @@ class _RpcKind(Wire, frozen=True):
 
 
 class _RpcStatistics(Wire, frozen=True):
+    req_time_start: Number | int = 0
     rpcs_by_message_type: tuple[_RpcKind, ...] = ()
 
 
@@ -155,6 +156,12 @@ class RpcDiag(Envelope, frozen=True, kw_only=True):
     """GET diag/: how many remote procedure calls slurmctld has answered since its start, and the time that they took."""
 
     statistics: _RpcStatistics
+
+    @property
+    def since(self) -> int:
+        """When this slurmctld began to count, in seconds since 1970. A reconfiguration starts a new process (23.11)."""
+        start = self.statistics.req_time_start
+        return start if isinstance(start, int) else start.number
 
     @property
     def calls(self) -> int:

@@ -302,6 +302,7 @@ class Ladder:
                 raise refusals.throttles(f"a request of the step {name} with {count} nodes")
             ours = counted.requests.total() > 0
             known = _calls(connection)
+            same = calls is not None and known is not None and calls.since == known.since
             return Step(
                 name,
                 ended[0] if seconds is None else seconds,
@@ -309,8 +310,8 @@ class Ladder:
                 slurmrestd=counted.of(SLURMRESTD) if ours else None,
                 served=after - before if before is not None and after is not None and after >= before else None,
                 gates_mib=counted.gates_kib / 1024 if counted.gates_kib else None,
-                calls=known.calls - calls.calls if calls is not None and known is not None else None,
-                call_seconds=known.seconds - calls.seconds if calls is not None and known is not None else None,
+                calls=known.calls - calls.calls if same and known and calls else None,
+                call_seconds=known.seconds - calls.seconds if same and known and calls else None,
                 **more,  # type: ignore[arg-type]
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from slinky_iac.drain import daemons, preview
@@ -99,6 +100,14 @@ def test_what_isnt_known_is_waited_for(change, says):
 def test_a_drain_that_the_operator_has_not_seen_is_waited_for():
     unseen = looked([daemon(pod, 0), daemon(given_up, 1, slurm_states={"IDLE"}, slurm_reason="")], [node(0), held(1)])
     assert not isinstance(next_step(unseen, wish()), SetSelection)
+
+
+def test_a_new_nodeset_with_the_status_of_the_deleted_one_is_begun():
+    """slurm-operator 1.1.0 writes the status of the NodeSet that was replaced into its successor (run)."""
+    status = msgspec.structs.replace(nodeset(0).status, replicas=1, observed_generation=3)
+    new = looked([], [], nodeset=msgspec.structs.replace(nodeset(0), status=status), selection=ALL)
+    step = next_step(new, wish(ALL, None))
+    assert not isinstance(step, Stop)
 
 
 @pytest.mark.parametrize(
