@@ -529,6 +529,7 @@ SOUND = {
     "cgroups disabled with an operator that writes other plugins then": minimal(
         operator={"version": "1.1.2"}, **file("cgroup.conf", "CgroupPlugin=disabled\n")
     ),
+    "no slurmdbd with an operator that leaves slurmrestd's plugins to slurmrestd": minimal(operator={"version": "1.1.1"}),
     "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
