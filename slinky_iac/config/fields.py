@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.hosts import no_host
-from slinky_iac.config.quantities import memory, quantity, slurmd_memory
+from slinky_iac.config.quantities import memory, quantity
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
@@ -339,9 +339,6 @@ _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["s
 
 Quantity = Annotated[str, BeforeValidator(_as_text), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
 Memory = Annotated[str, BeforeValidator(_as_text), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
-SlurmdMemory = Annotated[
-    str, BeforeValidator(_as_text), checked(slurmd_memory), WithJsonSchema({"type": ["string", "number"]})
-]
 Image = Annotated[str, checked(_image)]
 Digest = Annotated[str, checked(_digest)]
 FilePath = Annotated[str, checked(_file)]

@@ -22,21 +22,26 @@ def quantity(value: str) -> str:
 
 
 def memory(value: str) -> str:
-    """An amount of memory. Raises :class:`Refused` for another text, with Kubernetes' spelling of it where that is known."""
+    """An amount of memory of a container. Raises :class:`Refused` for another text, with Kubernetes' spelling where that is
+    known, and ValueError for a number without a unit that is below what any daemon starts with: MB was meant."""
     if found := _BYTES.fullmatch(value):
         unit = found[2].upper()
         raise Refused(value, f"; write {found[1]}{'k' if unit == 'K' else unit} or {found[1]}{unit}i")
     if _QUANTITY.fullmatch(value) is None:
         raise Refused(value, "; an amount of memory is a number with a unit, for example 512Mi or 16Gi")
-    return value
-
-
-def slurmd_memory(value: str) -> str:
-    """The same for slurmd's container: a number without a unit, below what it starts with, was meant in MB."""
-    memory(value)
-    if value.isdigit() and (number := int(value[:20])) < _LEAST:
-        meant = f"{number}Mi" + (f", or {number >> 10}Gi" if number and not number % 1024 else "")
+    if value.endswith("m"):
+        number = value[:-1][:20]
+        raise ValueError(f"got {number}m, thousandths of a byte; Kubernetes writes Mi for mebibytes: {number}Mi")
+    if value[-1].isdigit() and float(value[:20]) < _LEAST:
         raise ValueError(
-            f"got {number}, which is bytes; give its unit, for example {meant} (Slurm counts MB, and Kubernetes bytes)"
+            f"got {value[:20]}, which is bytes; {_with_unit(value[:20])} (Slurm counts MB, and Kubernetes bytes)"
         )
     return value
+
+
+def _with_unit(value: str) -> str:
+    number = int(value) if value.isdigit() else 0
+    meant = f"{number or value}Mi" + (f", or {number >> 10}Gi" if number and not number % 1024 else "")
+    if number and not number % (1 << 20):
+        return f"give its unit: {number >> 20}Mi if bytes are meant, else {meant}"
+    return f"give its unit, for example {meant}"

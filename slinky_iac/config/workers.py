@@ -18,12 +18,12 @@ from slinky_iac.config.fields import (
     HostConf,
     Hosts,
     Image,
+    Memory,
     NodeConf,
     NodeSetName,
     PartitionConf,
     Quantity,
     Share,
-    SlurmdMemory,
     SlurmName,
     SlurmNames,
     UpToAMonth,
@@ -45,7 +45,7 @@ class Resources(Section):
 
     cpus: Quantity | None = None
     """CPUs; whole numbers where Slurm shares cores among jobs."""
-    memory: SlurmdMemory | None = None
+    memory: Memory | None = None
     """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""
     extended: dict[str, int] = Field(default_factory=dict)
     """Device plugin resources, e.g. nvidia.com/gpu: 8."""
