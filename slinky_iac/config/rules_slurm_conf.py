@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from slinky_iac.config import slurm_refusals, slurm_words
+from slinky_iac.config import operator_conf, slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
@@ -199,8 +199,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def refused_parameters(config: StackConfig) -> Iterator[tuple[str, str]]:
     """Parameters of ``controller.extraConf`` that slurmctld refuses, alone or beside what the operator and this program
     write, each with the reason."""
-    written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
-    return slurm_refusals.refused(written, config.controller.extra_conf)
+    return slurm_refusals.refused(operator_conf.written(config), config.controller.extra_conf)
 
 
 def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from slinky_iac.config import gres, slurm_words
+from slinky_iac.config import gres, operator_conf, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import by_node, lacks_gres_conf, outside_line, types_of, with_gpus
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_refusals import WRITTEN_TO_1_1, Conf
+from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
 
 OWN_TRES: Final = frozenset({"billing", "cpu", "energy", "fs/disk", "mem", "node", "pages", "vmem"})
@@ -29,10 +29,7 @@ _WEIGHT: Final = re.compile(r"[^\s=]+=[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0
 
 
 def _conf(config: StackConfig) -> Conf:
-    written = {} if config.operator_version.prunes_slurm_conf else dict(WRITTEN_TO_1_1)
-    if written and config.accounting.enabled:
-        written[_TRACKED] = "gres/gpu"
-    return Conf(written, config.controller.extra_conf)
+    return Conf(operator_conf.written(config), config.controller.extra_conf)
 
 
 def _key(parameters: Mapping[str, str], name: str) -> str:

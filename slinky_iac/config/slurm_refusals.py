@@ -11,15 +11,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-WRITTEN_TO_1_1: Final = {
-    "GresTypes": "gpu",
-    "ProctrackType": "proctrack/cgroup",
-    "PrologFlags": "Contain",
-    "SlurmctldParameters": "enable_configless,enable_stepmgr",
-    "TaskPlugin": "task/affinity,task/cgroup",
-}
-"""What slurm-operator 1.0 and 1.1 write themselves; ``extraConf`` follows and its value counts."""
-
 _SELECT: Final = frozenset(
     {"cr_socket", "cr_socket_memory", "cr_core", "cr_core_memory", "cr_memory", "cr_cpu", "cr_cpu_memory"}
 )

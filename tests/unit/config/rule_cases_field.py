@@ -160,6 +160,20 @@ FIELD = [
         {"nodesets": {"a": {"gres": ["gpu:1", "shard:16"]}}},
     ),
     Case(
+        "enable_stepmgr where cgroups are disabled, with an operator that then leaves PrologFlags out",
+        minimal(
+            operator={"version": "1.1.2"},
+            controller={
+                "extraConf": {"SlurmctldParameters": "enable_configless,enable_stepmgr"},
+                "configFiles": {"cgroup.conf": "CgroupPlugin=disabled\n"},
+            },
+        ),
+        "error",
+        "controller.extraConf.SlurmctldParameters",
+        ("enable_stepmgr", "PrologFlags"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\n"),
+    ),
+    Case(
         "enable_stepmgr without contained jobs",
         conf("SlurmctldParameters", "enable_stepmgr"),
         "error",

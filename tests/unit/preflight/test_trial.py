@@ -48,7 +48,7 @@ def test_slurm_conf_has_what_the_operator_writes_and_all_that_the_stack_adds() -
     files = trial_files(config)
     lines = files["slurm.conf"].splitlines()
     assert {"NodeSet=gpu Feature=gpu", "PartitionName=gpu Nodes=gpu MaxTime=60", "Prolog=p.sh", "GresTypes=gpu"} <= {*lines}
-    assert lines[-1] == "SlurmctldParameters=enable_configless,enable_stepmgr"
+    assert lines[-1] == "SlurmctldParameters=enable_configless,enable_stepmgr,reconfig_on_restart"
     assert "AccountingStorageType=accounting_storage/none" in lines
     assert files["cgroup.conf"] == "x\n"
     assert "slurmdbd.conf" not in files
