@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from typing import Any, Final
@@ -49,7 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError((f"{where}: {arguments.person[:32]!r} is not among them ({known}): the pod would have no uid",))
     words = tuple(shlex.split(arguments.run or "sleep infinity"))
     spec = person_pod(config, arguments.name, client, arguments.person, image=arguments.image, command=words)
-    meta = {"name": f"{arguments.name}-{arguments.person}".lower().replace("_", "-"), "namespace": client.namespace}
+    called = re.sub("[^a-z0-9-]+", "-", f"{arguments.name}-{arguments.person}".lower())[:63].rstrip("-")
+    meta = {"name": called, "namespace": client.namespace}
     sys.stdout.write(_yaml({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
     return 0
 

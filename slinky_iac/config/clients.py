@@ -8,7 +8,7 @@ from pydantic import Field
 
 from slinky_iac import names
 from slinky_iac.config.base import Section, one_of
-from slinky_iac.config.fields import Digest, DnsLabel, FilePath, Image, Seconds, SlurmName, SlurmUser, Url
+from slinky_iac.config.fields import Digest, DnsLabel, FilePath, Image, NodeName, Seconds, SlurmName, SlurmUser, Url
 from slinky_iac.config.resources import SecretReference
 
 Number = Annotated[int, Field(ge=1, le=2147483647)]
@@ -85,7 +85,7 @@ class Client(Section):
     """Whether this stack makes the namespace, and removes it on destroy."""
     image: Image | None = None
     """Image of the sidecar: sackd (or munged), sh, cp, mv and sha256sum. By default, with auth/slurm, the login image."""
-    slurm_user: SlurmName = names.SLURM_USER
+    slurm_user: NodeName = names.SLURM_USER
     """SlurmUser of the cluster. Slurm's commands end at once in an image that doesn't know this name."""
     slurm_uid: Number = names.SLINKY_UID
     """SlurmUser's number on the cluster, as which sackd runs (auth/slurm). 401 in Slinky's images, 64030 on Debian."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from slinky_iac.config import slurm_names
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.quantities import memory, quantity
@@ -20,8 +21,6 @@ from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
 from slinky_iac.releases import OperatorVersion
 
-_SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_][0-9A-Za-z$_.-]*")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
@@ -40,6 +39,7 @@ _ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def _dns_label(value: str) -> str:
+    """A name of Kubernetes' objects (``IsDNS1123Label`` of apimachinery's validation.go)."""
     if not is_dns_label(value):
         raise Refused(value, "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters")
     return value
@@ -57,6 +57,8 @@ def is_entry_name(value: str) -> bool:
 
 
 def _nodeset_name(value: str) -> str:
+    """A NodeSet: a label for Kubernetes, in lower case, with room for the numbers of pods. ALL and DEFAULT are Slurm's
+    (``_parse_nodename`` and ``_parse_partitionname`` of read_config.c; ``build_all_nodeline_info``)."""
     if (numbered := _NUMBERED.fullmatch(value)) and is_dns_label(numbered[1]):
         with suppress(HostlistError):
             count = len(expand(value))
@@ -75,28 +77,6 @@ def _nodeset_name(value: str) -> str:
     return value
 
 
-def _slurm_name(value: str) -> str:
-    if _SLURM_NAME.fullmatch(value) is None or len(value) > 64:
-        raise Refused(value, "; Slurm names are letters, digits, '_', '-' and '.', without spaces or commas")
-    if value.lower() == "default":
-        raise Refused(
-            value, "; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5)). Give another name"
-        )
-    return value
-
-
-def _cluster_name(value: str) -> str:
-    """Slurm checks the length (read_config.c, ``cluster_name``); slurmdbd quotes the names of its tables (mysql_common.c
-    sets ANSI_QUOTES), and the operator makes a folder of it (``clusterSpoolDir``)."""
-    if _CLUSTER_NAME.fullmatch(value) is None or len(value) > 40:
-        raise Refused(
-            value,
-            f" ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_', '-', '.' and '$', and begins with"
-            " none of '-' and '.': slurmdbd's tables and slurmctld's folder are named after it",
-        )
-    return value
-
-
 def _host(value: str) -> str:
     if not is_host(value):
         raise ValueError(no_host(value, is_host))
@@ -104,7 +84,8 @@ def _host(value: str) -> str:
 
 
 def is_host(value: str) -> bool:
-    """Whether a text is a DNS name or an IP address."""
+    """Whether a text is a DNS name or an IP address: Kubernetes asks for one where it leads pods there
+    (``IsDNS1123Subdomain`` of validation.go, for ExternalName and EndpointSlice)."""
     labels = value.removesuffix(".").split(".")
     # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
     is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
@@ -174,6 +155,8 @@ def _reason(value: str) -> str:
 
 
 def _database_user(value: str) -> str:
+    """MariaDB takes 80 characters of any kind (its manual, "Identifier Names"); slurmdbd.conf doesn't
+    (``keyvalue_pattern`` of parse_config.c)."""
     if _DATABASE_USER.fullmatch(value) is None:
         raise ValueError(
             "it may hold letters, digits, '_', '.', '@', '+' and '-' only, since the operator writes it into slurmdbd.conf"
@@ -330,10 +313,13 @@ DnsLabel = Annotated[str, checked(_dns_label)]
 EntryName = Annotated[str, checked(_entry_name)]
 """The name of an entry of a Secret or a ConfigMap."""
 NodeSetName = Annotated[str, checked(_nodeset_name)]
-SlurmName = Annotated[str, checked(_slurm_name)]
-ClusterName = Annotated[str, checked(_cluster_name)]
+SlurmName = Annotated[str, checked(slurm_names.slurm_word)]
+"""A partition, account or QOS."""
+NodeName = Annotated[str, checked(slurm_names.node_name)]
+NodeNames = Annotated[str, checked(_each(slurm_names.node_name))]
+Feature = Annotated[str, checked(slurm_names.feature)]
+ClusterName = Annotated[str, checked(slurm_names.cluster_name)]
 Host = Annotated[str, checked(_host)]
-SlurmNames = Annotated[str, checked(_each(_slurm_name))]
 Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
@@ -378,7 +364,7 @@ UpToAYear = Annotated[Seconds, Field(le=365 * DAY_S)]
 UpToAMonth = Annotated[Seconds, Field(le=30 * DAY_S)]
 """The same, to 30 days: with a year's deadline a gate's whole stay is within what it accepts."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-SlurmUser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
+SlurmUser = Annotated[str, Field(pattern=slurm_names.USER)]
 """A user's name as slurmdbd and a token's claim have it."""
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/[A-Za-z0-9._~%:@+,=/-]*)?$"), checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""

@@ -1,6 +1,8 @@
 """Generic resources of nodes: what one item of Gres= says.
 
-Source: slurm.conf(5), Gres and GresTypes; ``src/interfaces/gres.c``.
+Source: slurm.conf(5), Gres and GresTypes; ``_get_gres_cnt`` of src/interfaces/gres.c, which parts items at commas and the
+parts of one at colons, takes for a count what begins with a digit behind the last colon, and knows the units of
+``suffix_mult`` (common/slurm_protocol_defs.c).
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ SHARED: Final = frozenset({"mps", "shard"})
 """Types that divide GPUs: without gpu beside them in GresTypes slurmctld ends (gres.c, ``gres_is_shared_name``)."""
 _NAME: Final = "[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _TYPE: Final = r"[A-Za-z0-9_][A-Za-z0-9_.+-]*"
-_ITEM: Final = re.compile(rf"({_NAME})(:(?!no_consume|[0-9]+$){_TYPE})?(:no_consume)?(:[0-9]+[KMGTP]?)?")
-_UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_NUMBER: Final = "([0-9]+)((?:[kmgtp](?:i?b)?)?)"
+_ITEM: Final = re.compile(
+    rf"({_NAME})(:(?!no_consume(?::|$)|[0-9]+(?:[kmgtp](?:i?b)?)?$){_TYPE})?(:no_consume)?(?::{_NUMBER})?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,20 @@ class GresItem:
 
     @classmethod
     def parse(cls, text: str) -> GresItem | None:
-        """None: it isn't an item of Gres=."""
+        """None: it isn't an item of Gres=. A type that begins with a digit needs a count behind it: Slurm would take it for
+        one and drop the item ("Bad GRES configuration")."""
         found = _ITEM.fullmatch(text)
-        if found is None:
+        if found is None or (found[2] and found[4] is None and found[2][1].isdigit()):
             return None
-        count = (found[4] or ":1")[1:]
-        digits = count.rstrip("KMGTP")
-        return cls(found[1], int(digits) * _UNITS[count[len(digits) :]] if len(digits) < 16 else 0)
+        digits, unit = found[4] or "1", (found[5] or "").lower()
+        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0)
+
+
+def _size(unit: str) -> int:
+    """What a unit stands for: k and kib are 1024, kb is 1000."""
+    base = 1000 if len(unit) == 2 else 1024
+    power: int = "kmgtp".index(unit[0]) + 1 if unit else 0
+    return int(base**power)
 
 
 def items(parameters: Mapping[str, str]) -> tuple[GresItem, ...]:

@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
     DnsLabel,
+    Feature,
     FilePath,
     Gres,
     Host,
@@ -20,12 +21,13 @@ from slinky_iac.config.fields import (
     Image,
     Memory,
     NodeConf,
+    NodeName,
+    NodeNames,
     NodeSetName,
     PartitionConf,
     Quantity,
     Share,
     SlurmName,
-    SlurmNames,
     UpToAMonth,
     UpToAYear,
     Url,
@@ -167,7 +169,7 @@ class NodeSet(Section):
     """CPUs, memory and devices."""
     partition: NodeSetPartition = NodeSetPartition()
     """The partition named after this NodeSet."""
-    features: tuple[SlurmName, ...] = ()
+    features: tuple[Feature, ...] = ()
     """Slurm features besides the NodeSet's name, which every node has."""
     gres: tuple[Gres, ...] = ()
     """Generic resources as a list, e.g. ["gpu:a100:8"]; their devices are `resources.extended`."""
@@ -297,7 +299,7 @@ class LoginSetDefaults(LoginSet):
 class SlurmdHost(Section):
     """Bare-metal slurmd hosts that belong to the same cluster: one, or a hostlist of equal ones."""
 
-    name: SlurmNames
+    name: NodeNames
     """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
     address: Hosts | None = None
     """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses."""
@@ -342,7 +344,7 @@ class SlurmdHost(Section):
 class LoginHost(Section):
     """A login host outside Kubernetes (sackd)."""
 
-    name: SlurmName
+    name: NodeName
     """Host name."""
     address: Host | None = None
     """Address."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Image, SlurmName
+from slinky_iac.config.fields import Image, NodeName
 from slinky_iac.config.resources import SecretReference
 
 
@@ -28,7 +28,7 @@ class Munge(Section):
     user: int = Field(default=65030, ge=1, le=2147483647)
     """Numeric user and group that munged runs as, and a group of all of the pod: one that no one on the cluster has, neither
     as user nor as group. (64030 is slurm on Debian.)"""
-    slurm_user: SlurmName = "slurm"
+    slurm_user: NodeName = "slurm"
     """SlurmUser of the outside cluster. The pod's image must know this name, otherwise every command ends at once, and
     give it the cluster's UID, otherwise srun fails. root: for an image without this user; sbatch and query commands work."""
     key_from: SecretReference | None = None

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Gres, SlurmName, SlurmNames
+from slinky_iac.config.fields import Gres, NodeName, NodeNames
 from slinky_iac.hostlist import expand
 
 LabelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")]
@@ -16,9 +16,12 @@ SelectorName = Annotated[
     str, Field(pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
 ]
 Prefix = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+"""Names and values of labels follow Kubernetes (``IsQualifiedName``, ``IsValidLabelValue`` and ``IsDNS1123Subdomain`` of
+apimachinery's validation.go)."""
 TopologyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 UnitName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
-"""A switch or a block."""
+"""A switch or a block, at most HOST_NAME_MAX long (``_parse_switches`` of topology/tree/switch_record.c). Where a node has
+its place, ``:`` and ``,`` part the units (``topology_g_add_rm_node`` of interfaces/topology.c), so that no name has them."""
 BlockSize = Annotated[int, Field(ge=1)]
 
 
@@ -55,15 +58,16 @@ class NodeRow(Section):
     selector: dict[SelectorName, LabelValue] = Field(default_factory=dict)
     """Kubernetes nodes that have all these labels when `pulumi up` runs, e.g. {node.kubernetes.io/instance-type: hpc}. Each
     preview and update asks the API server which they are."""
-    nodesets: tuple[SlurmName, ...] = ()
+    nodesets: tuple[NodeName, ...] = ()
     """NodeSets that have these features and GRES in Slurm. In a row with names or a selector their pods run on Kubernetes
     nodes with these labels only."""
-    hosts: tuple[SlurmNames, ...] = ()
+    hosts: tuple[NodeNames, ...] = ()
     """Hosts of external.slurmdHosts, as hostlists: metal-[001-500]. Their NodeName= lines get these features and GRES."""
     labels: dict[LabelName, LabelValue] = Field(default_factory=dict)
     """Labels of the Kubernetes nodes, each under `nodes.prefix`, e.g. {cuda: "12.6"}."""
-    features: tuple[SlurmName, ...] = ()
-    """Words that jobs ask for (sbatch -C). Each becomes a label `<prefix>/<word>: "true"` too, so that pods can."""
+    features: tuple[NodeName, ...] = ()
+    """Words that jobs ask for (sbatch -C). Each becomes a label `<prefix>/<word>: "true"` too, so that pods can; a word that
+    no label can have goes to `features` of its NodeSet."""
     gres: tuple[Gres, ...] = ()
     """Generic resources in Slurm, e.g. gpu:a100:8."""
     topology: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.,:=-]+$")

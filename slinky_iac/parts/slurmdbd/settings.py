@@ -26,8 +26,9 @@ class Database(Section):
     """Host name of the server."""
     port: Port = 3306
     """Port of the server."""
-    name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_]+$")
-    """Database."""
+    name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_$][0-9A-Za-z_$-]{0,63}$")
+    """Database. slurmdbd makes one that is missing, unless its name has a '-': make that one yourself."""
+    # acct_get_db_name of common_as.c takes no '.' and '/'; _create_db of mysql_common.c writes the name without quotes.
     username: DatabaseUser = "slurm"
     """User. The password is the secret configuration value databasePassword, or that of `passwordFrom`."""
     password_from: SecretReference | None = None

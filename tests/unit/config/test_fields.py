@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from slinky_iac.config import fields
+from slinky_iac.config.gres import GresItem
+from slinky_iac.parts.slurmdbd.settings import Database
 from slinky_iac.specs.slurm_conf import pair
 
 
@@ -22,13 +24,34 @@ def accepts(kind: Any, value: object) -> bool:
     return True
 
 
+def test_the_count_of_a_gres_has_slurms_units() -> None:
+    """suffix_mult of slurm_protocol_defs.c."""
+    counts = {"gpu": 1, "gpu:a100": 1, "m:4g": 4 << 30, "m:4GiB": 4 << 30, "m:4KB": 4000, "m:x:no_consume:2k": 2048}
+    assert {text: item.count for text in counts if (item := GresItem.parse(text))} == counts
+
+
 TABLE: list[tuple[Any, list[object], list[object]]] = [
     (fields.DnsLabel, ["a", "slurm", "a-1", "1a", "a" * 63], ["", "A", "a_b", "-a", "a-", "a.b", "a" * 64, 1]),
     (fields.NodeSetName, ["gpu", "gpu-a100", "g" * 30], ["g" * 31, "all", "default", "GPU", "gpu_1", "gpu.a", "gpu,cpu"]),
     (
         fields.SlurmName,
-        ["gpu", "GPU_1", "a.b", "metal-001", "x" * 64],
-        ["", "default", "DEFAULT", "a b", "a,b", "a=b", "x" * 65, "-a", "a[0-3]"],
+        ["gpu", "GPU_1", "a.b", "metal-001", "x" * 64, "gpu+", "physics:theory", "lab@dept"],
+        ["", "default", "DEFAULT", "a b", "a,b", "a=b", "x" * 65, "-a", "a[0-3]", "+a", "a/b", "a$b", "a;b", "a#b", "a%b"],
+    ),
+    (
+        fields.NodeName,
+        ["metal-001", "Node_1", "n.example.org", "1"],
+        ["", "default", "a b", "a,b", "a:b", "a@b", "a+b", "x" * 65, "-a", "a[0-3]"],
+    ),
+    (
+        fields.Feature,
+        ["ib:hdr", "k8s/zone", "cpu+", "a100", "sm_8.0", "x" * 128],
+        ["", "a b", "a,b", "a=b", "a&b", "a|b", "[a", "(a)", "a*2", "a#b", "a'b", "x" * 129, "-a", "a{b}"],
+    ),
+    (
+        fields.SlurmUser,
+        ["alice", "a.b-c_d", "_ldap", "7alice", "s1234567", "alice@ad.example.org", "a+b", "x" * 64],
+        ["", "0", "1234", "-a", "a b", "a,b", "a:b", "a/b", "x" * 65, "a\nb", "$a"],
     ),
     (fields.ClusterName, ["lab", "Lab_1", "a$", "a-b", "a.b", "c" * 40], ["", "c" * 41, "-b", ".b", "a/b", "a b", "läb"]),
     (
@@ -79,8 +102,8 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (fields.Port, [1, 6817, 65535], [0, 65536, "x", None]),
     (
         fields.Gres,
-        ["gpu:8", "gpu:a100:8", "mps:0"],
-        ["", "gpu:", ":8", "gpu:a100:x:y", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1"],
+        ["gpu:8", "gpu:a100:8", "mps:0", "bandwidth:lustre:no_consume:4g", "tmpdisk:10KiB", "tmpdisk:1TB", "gpu:1g.5gb:2"],
+        ["", "gpu:", ":8", "gpu:a100:x:y", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1", "gpu:1g.5gb", "gpu:8x"],
     ),
     (fields.Version, ["1.2.1", "v1.0.1", "1.1.0"], ["1.4.0", "0.4.0", "latest", "1.2"]),
     (
@@ -178,3 +201,9 @@ def test_no_accepted_text_breaks_the_line_it_stands_on(text: str) -> None:
         read = re.fullmatch(r'Key=("([^"#\\\n]*)"|[^\s#\\]+)', pair("Key", text))  # parse_config.c: a word, or all in quotes
         assert read is not None
         assert text in (read[1], read[2])
+
+
+@pytest.mark.parametrize(("name", "taken"), [("slurm-acct", True), ("slurm_acct_db", True), ("a.b", False), ("a/b", False)])
+def test_a_databases_name_is_what_slurmdbd_takes_for_one(name: str, *, taken: bool) -> None:
+    """acct_get_db_name of common_as.c: with '.' or '/' slurmdbd uses slurm_acct_db without a word."""
+    assert accepts(Database, {"host": "db.example.org", "name": name}) is taken

@@ -144,7 +144,7 @@ def test_a_group_without_members_and_a_user_without_a_group_of_her_own_are_whole
         ("a\nroot", {}),
         ("-x", {}),
         ("", {}),
-        ("x" * 33, {}),
+        ("x" * 65, {}),
         ("carol", {"home": "/a:0:0"}),
         ("carol", {"home": "/a\nmallory:*:0:0::/:/bin/sh"}),
         ("carol", {"home": "home"}),

@@ -62,7 +62,7 @@ def test_a_row_names_its_hosts_by_a_hostlist_as_external_hosts_are_named():
         ("metal-[2-1]", "runs backwards"),
         ("metal-[1-2", "to end the bracket"),
         ("a b-[1-2]", "a blank"),
-        ("me tal", "Slurm names"),
+        ("me tal", "without spaces or commas"),
     ],
 )
 def test_a_row_s_host_that_is_no_hostlist_is_refused_where_it_stands(hosts, words):
