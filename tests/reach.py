@@ -11,6 +11,7 @@ from slinky_iac.config.chart import row_of, rows_below
 from slinky_iac.config.chart_values import VALUE
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.rules_raw import OWNED
+from tests import crds
 from tests.stacks import ROOT
 
 LINES = ("1.0", "1.1", "1.2", "1.3")
@@ -22,12 +23,14 @@ READ_BEFORE = {
     "nodesets.a.slurmd.volumeMounts", "loginsets.a.login.volumeMounts",
 }  # fmt: skip
 """Switches and mappings that chart_release reads, and names of sets."""
-HEAD = """# What of the chart and of the custom resources can be said
+HEAD = f"""# What of the chart and of the custom resources can be said
 
 Made by `python -m tests.reach` from the two tables that the program itself goes by, `config/raw_fields.py` and
-`config/chart_table.py`; tests compare it with the CRDs of slurm-operator 1.0.1, 1.1.0, 1.2.1 and of main of August 2026
-(1.3), and with the keys of the chart's values of these releases. A field is a setting, or goes through `raw`
-([Recipes](../recipes.md#what-has-no-setting-of-its-own)), or is closed, with its reason.
+`config/chart_table.py`. A test compares the fields with the CRDs of slurm-operator {", ".join(crds.SERVED)}, the releases
+whose CRDs tests can get. The fields of 1.2 (v1.2.1) and 1.3 (main of 20 August 2026) were made from their CRDs by
+`lab.crd_table`, and made again on 28 November 2026, equal; tests hold this page to that list, not to those CRDs. The keys
+of the chart are a list of names in the tests: those of its values in 1.0.0 to 1.2.1 and of that main. A field is a setting,
+or goes through `raw` ([Recipes](../recipes.md#what-has-no-setting-of-its-own)), or is closed, with its reason.
 """
 BEFORE = {"fields of 1.2": (112, 58), "chart": (137, 60)}
 """At 43b3dd2a: fields that were reached and weren't; keys of the chart that were carried over, and left out."""

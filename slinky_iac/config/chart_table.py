@@ -137,10 +137,17 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
     yield Row(f"{at}.reconfigure.resources", "cluster.sidecarResources", to.container_resources)
     yield from _sidecar(at)
-    in_place = "the operator's own way to reconfigure is used"
+    in_place = (
+        "new files come to daemons by a restart of slurmctld's pod, whose end the gate of slurm.conf waits for; with this"
+        " there would be none"
+    )
     yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=in_place))
-    yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why="a backup slurmctld in Kubernetes can't be set"))
-    yield Row(f"{at}.ha.{ANY}", why="a backup slurmctld in Kubernetes can't be set")
+    backup = (
+        "gates drain by the answers of one slurmctld in Kubernetes; with a second they could ask one that isn't in charge."
+        " Kubernetes starts that one again, and jobs run on meanwhile"
+    )
+    yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why=backup))
+    yield Row(f"{at}.ha.{ANY}", why=backup)
     yield Row(f"{at}.persistence.enabled", f"{at}.persistence.enabled")
     yield Row(f"{at}.persistence.existingClaim", f"{at}.persistence.existingClaim")
     yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass", to.storage_class)
@@ -171,10 +178,28 @@ def _accounting() -> Iterator[Row]:
 def _restapi() -> Iterator[Row]:
     at = "restapi"
     yield Row(f"{at}.replicas", f"{at}.replicas", to.number)
-    yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why="a PodDisruptionBudget of slurmrestd can't be set"))
-    yield Row(f"{at}.pdb.{ANY}", why="a PodDisruptionBudget of slurmrestd can't be set")
+    budget = (
+        "no PodDisruptionBudget is made for slurmrestd: when a machine is emptied its pod goes, no job with it, and drains"
+        " wait until the next one answers. Set `restapi.replicas: 2`, or make the PodDisruptionBudget yourself"
+    )
+    yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why=budget))
+    yield Row(f"{at}.pdb.{ANY}", why=budget)
     yield from _daemon(at, "slurmrestd", "slurmrestd")
     yield Row(f"{at}.slurmrestd.{ANY}", f"{at}.raw.container.{ANY}")
+
+
+_SCHEDULED: Final = (
+    "the operator would replace pods at that time, whether or not a gate has drained them, and end their jobs: `pulumi up`"
+    " replaces them when it runs"
+)
+
+
+def _of_slurmctld(parameter: str) -> str:
+    """Why a script that slurmctld runs has no setting for its text."""
+    return (
+        "slurmctld runs it for every job, in its own pod, so the script and what it needs belong in slurmctld's image"
+        f" (`cluster.images.slurmctld`): name it there by `controller.extraConf: {{{parameter}: /opt/…}}`"
+    )
 
 
 def _nodesets() -> Iterator[Row]:
@@ -241,7 +266,7 @@ def _nodesets() -> Iterator[Row]:
     yield Row(
         f"{at}.updateStrategy.rollingUpdate.maxUnavailable", f"{here}.updateStrategy.maxUnavailable", words=unavailable
     )
-    yield Row(f"{at}.updateStrategy.{ANY}", why="a scheduled update can't be set: `pulumi up` replaces pods when it runs")
+    yield Row(f"{at}.updateStrategy.{ANY}", why=_SCHEDULED)
     yield Row(f"{at}.ordinalPadding", take=to.padding, words=_UNPADDED)
     for word, default, why in (
         ("pinToNode", False, "pods can't be pinned to Kubernetes nodes by the NodeSet"),
@@ -336,8 +361,8 @@ def _cluster() -> Iterator[Row]:
     yield Row("epilogScripts", "controller.epilog", words="they are `controller.epilog`")
     for word in ("prolog", "epilog"):
         for place in (f"{word}SlurmctldScripts", f"{word}SlurmctldScriptRefs"):
-            yield Row(place, why="scripts of slurmctld's own host can't be set")
-        others = "scripts in ConfigMaps of others can't be named; give their texts to"
+            yield Row(place, why=_of_slurmctld(f"{word.capitalize()}Slurmctld"))
+        others = "a ConfigMap of others could change without a gate or a finding that sees it; give the texts to"
         yield Row(f"{word}ScriptRefs", why=f"{others} `controller.{word}`")
     yield Row("sssd.secretRef", "identity.sssd.confFrom", to.reference)
     yield Row(
@@ -389,7 +414,7 @@ def _rows() -> Iterator[Row]:
     yield from _nodesets()
     yield from _pods("nodesets.*", "nodesets.{}", volumes=True)
     yield from _logins()
-    port = "the port is sshd's, 22, and can't be set; hosts and clients go by that one"
+    port = "the port stays sshd's, 22: NetworkPolicies of the stack and what it says to users go by that one"
     for at in ("loginsets.*", "logins.*"):
         rows = (*_service(at, "logins.{}", port), *_pods(at, "logins.{}", volumes=True))
         yield from (replace(row, typed=row.typed or at == "logins.*") for row in rows)

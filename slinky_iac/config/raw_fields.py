@@ -44,7 +44,9 @@ _SAME_OBJECT: Final = "is one stack's one cluster: `cluster.resourceName` and `c
 _SCRIPTS: Final = (
     "is a ConfigMap of others: its files would be in /etc/slurm unread, where one can replace slurm.conf or a key"
 )
-_BY_GATES: Final = "isn't opened: gates go by it, and would drain other nodes than the operator removes"
+_BY_GATES: Final = (
+    "changes which pods the operator removes: gates would drain others, and the removed ones end with their jobs"
+)
 _ROWS: Final[Mapping[str, tuple[Way, str]]] = {
     "controllerRef": (_NONE, _SAME_OBJECT),
     "slurmKeyRef": (_SET, "keys.slurmKeyFrom"),
@@ -118,9 +120,13 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         "epilogSlurmctldScriptRefs": (_NONE, _SCRIPTS),
         "ha": (
             _NONE,
-            "isn't opened: gates go by one slurmctld in Kubernetes (backups of an outside one: controller.external.backups)",
+            "would make a second slurmctld: gates drain by the answers of one, and could ask one that isn't in charge"
+            " (backups of an outside one: controller.external.backups)",
         ),
-        "inplaceReconfigure": (_NONE, "isn't opened: slurmctld's pod is what makes new files known to daemons"),
+        "inplaceReconfigure": (
+            _NONE,
+            "would leave out the restart of slurmctld's pod that brings new files to daemons and that gates wait for",
+        ),
         "metrics.enabled": (_SET, "controller.metrics"),
         "metrics.serviceMonitor.enabled": (_SET, "monitoring.slurmctld"),
         "metrics.serviceMonitor.interval": (_SET, "monitoring.interval"),
@@ -147,24 +153,36 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
             "revisionHistoryLimit",
             "volumeClaimTemplates",
         ),
-        "ordinalPadding": (_NONE, _BY_GATES),
+        "ordinalPadding": (
+            _NONE,
+            "gives pods other names (gpu-003): gates, findings and records say gpu-3, and would mean no node",
+        ),
         "oversubscribeNode": (_NONE, _BY_GATES),
         "pinToNode": (_NONE, _BY_GATES),
         "scalingMode": (_SET, "scalingMode"),
-        "workloadDisruptionProtection": (_NONE, "isn't opened: gates go by busy pods' PodDisruptionBudgets, which stay"),
-        "pruneSlurmNodeRecords": (_NONE, "isn't opened: gates remove the records of nodes that they have drained"),
-        "taintKubeNodes": (_NONE, "isn't opened: it changes Kubernetes nodes that others use; use pod.tolerations"),
+        "workloadDisruptionProtection": (
+            _NONE,
+            "would take away the PodDisruptionBudgets of busy pods: an eviction would end their jobs",
+        ),
+        "pruneSlurmNodeRecords": (
+            _NONE,
+            "would remove Slurm's records of nodes that no gate has drained; gates remove those that they have",
+        ),
+        "taintKubeNodes": (
+            _NONE,
+            "would taint Kubernetes nodes, and pods of others find no place there; use pod.tolerations",
+        ),
         "partition": (_SET, "partition"),
         "ssh": (_SET, "ssh"),
         "updateStrategy": (_SET, "updateStrategy"),
-        "updateStrategy.scheduledUpdate": (_NONE, "isn't opened: pods would go at a time when no gate has drained them"),
+        "updateStrategy.scheduledUpdate": (_NONE, "would end pods with their jobs at a time when no gate has drained them"),
     },
     "LoginSet": {
         **_daemon("login", "image"),
         **_sidecar("initconf"),
         **_raw("strategy"),
         "extraSshdConfig": (_SET, "extraSshdConfig"),
-        "service.port": (_NONE, "is sshd's port, 22, which isn't opened"),
+        "service.port": (_NONE, "is sshd's port, 22: NetworkPolicies of the stack and what it says to users go by that one"),
         "rootSshAuthorizedKeys": (_SET, "rootAuthorizedKeys"),
         "sssdConfRef": (_SET, "sssdConfFrom"),
     },

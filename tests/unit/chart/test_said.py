@@ -21,7 +21,7 @@ from tests.unit.chart.reading import found, taken
         ("controller: {service: {port: 1}}", "controller.service.port", ("Slurm's own",)),
         ("epilogScriptRefs: [{name: a}]", "epilogScriptRefs 1.3", ("`controller.epilog`",)),
         ("prologScriptRefs: [{name: a}]", "prologScriptRefs 1.3", ("`controller.prolog`",)),
-        ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs 1.3", ("can't be set",)),
+        ("prologSlurmctldScriptRefs: [{name: a}]", "prologSlurmctldScriptRefs 1.3", ("PrologSlurmctld: /opt/",)),
         (
             "nodesets: {h100: {ordinalPadding: 3}}",
             "nodesets.h100.ordinalPadding",
