@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.config import chart_conf as lines
+from slinky_iac.config import chart_reasons as reasons
 from slinky_iac.config import chart_values as to
 from slinky_iac.config.base import Section
 from slinky_iac.config.chart_values import Take
@@ -137,17 +138,9 @@ def _controller() -> Iterator[Row]:
     yield Row(f"{at}.reconfigure.image", take=to.only(why=own), words=own)
     yield Row(f"{at}.reconfigure.resources", "cluster.sidecarResources", to.container_resources)
     yield from _sidecar(at)
-    in_place = (
-        "new files come to daemons by a restart of slurmctld's pod, whose end the gate of slurm.conf waits for; with this"
-        " there would be none"
-    )
-    yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=in_place))
-    backup = (
-        "gates drain by the answers of one slurmctld in Kubernetes; with a second they could ask one that isn't in charge."
-        " Kubernetes starts that one again, and jobs run on meanwhile"
-    )
-    yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why=backup))
-    yield Row(f"{at}.ha.{ANY}", why=backup)
+    yield Row(f"{at}.inplaceReconfigure", take=to.only(allowed=(False,), why=reasons.IN_PLACE))
+    yield Row(f"{at}.ha.enabled", take=to.only(allowed=(False,), why=reasons.BACKUP))
+    yield Row(f"{at}.ha.{ANY}", why=reasons.BACKUP)
     yield Row(f"{at}.persistence.enabled", f"{at}.persistence.enabled")
     yield Row(f"{at}.persistence.existingClaim", f"{at}.persistence.existingClaim")
     yield Row(f"{at}.persistence.storageClassName", f"{at}.persistence.storageClass", to.storage_class)
@@ -178,28 +171,10 @@ def _accounting() -> Iterator[Row]:
 def _restapi() -> Iterator[Row]:
     at = "restapi"
     yield Row(f"{at}.replicas", f"{at}.replicas", to.number)
-    budget = (
-        "no PodDisruptionBudget is made for slurmrestd: when a machine is emptied its pod goes, no job with it, and drains"
-        " wait until the next one answers. Set `restapi.replicas: 2`, or make the PodDisruptionBudget yourself"
-    )
-    yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why=budget))
-    yield Row(f"{at}.pdb.{ANY}", why=budget)
+    yield Row(f"{at}.pdb.enabled", take=to.only(allowed=(False,), why=reasons.BUDGET))
+    yield Row(f"{at}.pdb.{ANY}", why=reasons.BUDGET)
     yield from _daemon(at, "slurmrestd", "slurmrestd")
     yield Row(f"{at}.slurmrestd.{ANY}", f"{at}.raw.container.{ANY}")
-
-
-_SCHEDULED: Final = (
-    "the operator would replace pods at that time, whether or not a gate has drained them, and end their jobs: `pulumi up`"
-    " replaces them when it runs"
-)
-
-
-def _of_slurmctld(parameter: str) -> str:
-    """Why a script that slurmctld runs has no setting for its text."""
-    return (
-        "slurmctld runs it for every job, in its own pod, so the script and what it needs belong in slurmctld's image"
-        f" (`cluster.images.slurmctld`): name it there by `controller.extraConf: {{{parameter}: /opt/…}}`"
-    )
 
 
 def _nodesets() -> Iterator[Row]:
@@ -266,7 +241,7 @@ def _nodesets() -> Iterator[Row]:
     yield Row(
         f"{at}.updateStrategy.rollingUpdate.maxUnavailable", f"{here}.updateStrategy.maxUnavailable", words=unavailable
     )
-    yield Row(f"{at}.updateStrategy.{ANY}", why=_SCHEDULED)
+    yield Row(f"{at}.updateStrategy.{ANY}", why=reasons.SCHEDULED)
     yield Row(f"{at}.ordinalPadding", take=to.padding, words=_UNPADDED)
     for word, default, why in (
         ("pinToNode", False, "pods can't be pinned to Kubernetes nodes by the NodeSet"),
@@ -361,7 +336,7 @@ def _cluster() -> Iterator[Row]:
     yield Row("epilogScripts", "controller.epilog", words="they are `controller.epilog`")
     for word in ("prolog", "epilog"):
         for place in (f"{word}SlurmctldScripts", f"{word}SlurmctldScriptRefs"):
-            yield Row(place, why=_of_slurmctld(f"{word.capitalize()}Slurmctld"))
+            yield Row(place, why=reasons.of_slurmctld(f"{word.capitalize()}Slurmctld"))
         others = "a ConfigMap of others could change without a gate or a finding that sees it; give the texts to"
         yield Row(f"{word}ScriptRefs", why=f"{others} `controller.{word}`")
     yield Row("sssd.secretRef", "identity.sssd.confFrom", to.reference)

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from slinky_iac.config import slurm_names
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.quantities import memory, quantity
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
+from slinky_iac.config.slurm_names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
@@ -313,12 +313,12 @@ DnsLabel = Annotated[str, checked(_dns_label)]
 EntryName = Annotated[str, checked(_entry_name)]
 """The name of an entry of a Secret or a ConfigMap."""
 NodeSetName = Annotated[str, checked(_nodeset_name)]
-SlurmName = Annotated[str, checked(slurm_names.slurm_word)]
+SlurmName = Annotated[str, checked(slurm_word)]
 """A partition, account or QOS."""
-NodeName = Annotated[str, checked(slurm_names.node_name)]
-NodeNames = Annotated[str, checked(_each(slurm_names.node_name))]
-Feature = Annotated[str, checked(slurm_names.feature)]
-ClusterName = Annotated[str, checked(slurm_names.cluster_name)]
+NodeName = Annotated[str, checked(node_name)]
+NodeNames = Annotated[str, checked(_each(node_name))]
+Feature = Annotated[str, checked(feature)]
+ClusterName = Annotated[str, checked(cluster_name)]
 Host = Annotated[str, checked(_host)]
 Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
@@ -364,7 +364,7 @@ UpToAYear = Annotated[Seconds, Field(le=365 * DAY_S)]
 UpToAMonth = Annotated[Seconds, Field(le=30 * DAY_S)]
 """The same, to 30 days: with a year's deadline a gate's whole stay is within what it accepts."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-SlurmUser = Annotated[str, Field(pattern=slurm_names.USER)]
+SlurmUser = Annotated[str, Field(pattern=USER)]
 """A user's name as slurmdbd and a token's claim have it."""
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/[A-Za-z0-9._~%:@+,=/-]*)?$"), checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""

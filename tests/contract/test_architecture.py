@@ -295,7 +295,7 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert {path: names for path, names in beyond.items() if names} == {}
 
 
-BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities"} | {
+BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities", "slurm_names"} | {
     "raw",
     "resources",
     "sections",

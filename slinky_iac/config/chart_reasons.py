@@ -1,0 +1,30 @@
+"""Why keys of Slinky's Helm chart have no setting, where it takes more than a line: what they would do, and the way out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+IN_PLACE: Final = (
+    "new files come to daemons by a restart of slurmctld's pod, whose end the gate of slurm.conf waits for; with this there"
+    " would be none"
+)
+BACKUP: Final = (
+    "gates drain by the answers of one slurmctld in Kubernetes; with a second they could ask one that isn't in charge."
+    " Kubernetes starts that one again, and jobs run on meanwhile"
+)
+BUDGET: Final = (
+    "no PodDisruptionBudget is made for slurmrestd: when a machine is emptied its pod goes, no job with it, and drains wait"
+    " until the next one answers. Set `restapi.replicas: 2`, or make the PodDisruptionBudget yourself"
+)
+SCHEDULED: Final = (
+    "the operator would replace pods at that time, whether or not a gate has drained them, and end their jobs: `pulumi up`"
+    " replaces them when it runs"
+)
+
+
+def of_slurmctld(parameter: str) -> str:
+    """Why a script that slurmctld runs has no setting for its text."""
+    return (
+        "slurmctld runs it for every job, in its own pod, so the script and what it needs belong in slurmctld's image"
+        f" (`cluster.images.slurmctld`): name it there by `controller.extraConf: {{{parameter}: /opt/…}}`"
+    )
