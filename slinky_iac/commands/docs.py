@@ -14,6 +14,8 @@ from slinky_iac.text import printable
 
 CODES = "exit codes: 0 printed; 1 there is no such page or heading; 2 wrong arguments"
 _HEADING: Final = re.compile(r"^(#+) (.+)$", re.MULTILINE)
+_BLOCK: Final = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+"""A block of code, whose comments look like headings."""
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -44,9 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def headings(text: str) -> list[re.Match[str]]:
+    """The headings of a page: marks, words and where each begins. A comment in a block of code is none."""
+    plain = _BLOCK.sub(lambda block: " " * len(block[0]), text)
+    return list(_HEADING.finditer(plain))
+
+
 def part(text: str, heading: str, page: str) -> str:
     """A page from the first heading that has these words to the next of its rank. Raises :class:`ProjectError`."""
-    heads = list(_HEADING.finditer(text))
+    heads = headings(text)
     wanted = re.sub(r"\W+", " ", heading.lower()).strip()
     start = next((each for each in heads if wanted in re.sub(r"\W+", " ", each[2].lower())), None)
     if start is None:

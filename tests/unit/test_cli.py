@@ -83,6 +83,12 @@ def test_a_part_ends_at_the_next_heading_of_its_rank() -> None:
         part(text, "e", "x")
 
 
+def test_a_comment_of_a_shell_block_is_no_heading() -> None:
+    text = "# a\n## one\n```sh\n# two: a comment\nls\n```\n   ```sh\n# two\n   ```\nend\n## two\nthree\n"
+    assert part(text, "one", "x").endswith("end\n")
+    assert part(text, "two", "x") == "## two\nthree\n"
+
+
 @pytest.mark.parametrize("asked", [["status", "--help"], ["preflight"], ["init", "prod"]])
 def test_a_python_without_the_program_s_packages_is_told_in_one_line(asked: list[str]) -> None:
     """Before `pulumi install`, or beside the project's venv."""
