@@ -3,6 +3,7 @@ with one."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from slinky_iac.commands.docs import headings, part
 from tests.stacks import ROOT
+from tests.tree import nodes, tracked
 
 TOOLS = (
     "kubectl|pulumi|slinky|scontrol|sacctmgr|squeue|sinfo|systemctl|scancel|openssl|getent|chronyc|hostname|base64|find|ssh|rm|"
@@ -21,6 +23,22 @@ LINK = re.compile(r"\]\(([\w./-]*)#([\w-]+)\)")
 BAR = re.compile(r"(?<!\\)\|")
 """What parts two cells; one in a command is written with a backslash."""
 PAGES = ("on-call", "troubleshooting")
+OTHERS = {
+    "failed to load checkpoint: EOF",
+    "incorrect passphrase",
+    "configured Kubernetes cluster is unreachable",
+    "Protocol authentication error",
+    "slurmctld: fatal: You are running with a database but for some reason we have no TRES from it",
+    ".spec.jwtKeyRef: field not declared in schema",
+    "the stack is currently locked",
+    "cannot be deleted because it is protected",
+    "No module named 'slinky_iac'",
+    "No module named 'pulumi'",
+    "exit status 1",
+}
+"""What Pulumi, Python, Kubernetes or Slurm says."""
+BY_HAND = {"known: false", "slinky status", "ServiceMonitor", "sinfo"}
+"""No messages: a field of a plan, commands and words."""
 
 
 def rows(page: str) -> list[str]:
@@ -85,6 +103,31 @@ def test_every_row_has_a_way_out(page: str) -> None:
 )
 def test_what_is_a_way_out(row: str, *, enough: bool) -> None:
     assert has_a_way_out("on-call", row) is enough
+
+
+def test_a_message_is_quoted_as_the_program_prints_it() -> None:
+    """Who looks for the words of a message finds its row."""
+    said = "\n".join(
+        "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in each.values)
+        if isinstance(each, ast.JoinedStr)
+        else each.value
+        for path in tracked()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("slinky_iac", "components")
+        for each in nodes(path)
+        if isinstance(each, ast.JoinedStr) or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+    )
+    first = [BAR.split(row)[1] for row in rows("troubleshooting")]
+    quoted = {words for cell in first for words in re.findall(r"`([^`]+)`", cell)} - BY_HAND
+    stale = []
+    for words in quoted - OTHERS:
+        # A finding begins with its setting, which stands apart in the code, and so does each number and name.
+        body = re.sub(r"^[\w.<>…]+: ", "", words)
+        pieces = [piece for piece in re.split(r"\s*(?:…|<[^>]+>|\b\d+\b)\s*", body) if piece.strip("() ")]
+        if not all(piece in said for piece in pieces):
+            stale.append(words)
+    assert stale == []
+    assert len(quoted) > 45
+    assert quoted >= OTHERS
 
 
 def test_each_row_of_a_failed_check_has_its_own_command_and_each_table_says_what_becomes_of_jobs() -> None:
