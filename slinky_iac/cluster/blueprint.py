@@ -86,8 +86,8 @@ def blueprint(state: State) -> Blueprint:
     if not found:
         if state.all(*_GATES):
             raise StateError(
-                "the stack's state has gates and no blueprint of the stack, so what it makes isn't known, and nothing was"
-                " asked. Run `pulumi up` with this release, which writes it first"
+                "an older slinky-iac made the last update, and its state doesn't say what the stack makes. Nothing was"
+                " asked. Run `pulumi up` once with this release, then this command again"
             )
         return Blueprint()
     # Of a program that makes a cluster and joins resources of its own to it, the cluster's.

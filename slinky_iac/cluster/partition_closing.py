@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.errors import StateError
 
 
 def closing_steps(partitions: Sequence[str], hosts: Sequence[str]) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ class Held:
 
     @classmethod
     def read(cls, text: str) -> Held:
-        """The value back. Raises StateError where it isn't one that this program wrote."""
+        """The value back. Raises ValueError where it isn't one that this program wrote."""
         try:
             raw: Any = json.loads(text)
             partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
@@ -85,10 +84,7 @@ class Held:
             closed = {str(name): str(state) for name, state in raw.get("closed", {}).items()}
             return cls(partitions, hosts, began, closed)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise StateError(
-                "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"
-                " `kubectl get configmaps`, set the partitions right by scontrol, and delete it"
-            ) from None
+            raise ValueError(f"entry {ENTRY} isn't one that this program wrote") from None
 
 
 def place(controller: str) -> str:

@@ -63,7 +63,10 @@ def given_in(document: Mapping[str, Any]) -> Given:
         if len(found) == 1:
             source, values = found[0]
             return _given(values, kind, *_of_argo(source, spec, mapping(whole.get("metadata"))))
-        raise ValueError(f"this is an {kind} with {len(found)} sources that have values; give the chart's values alone")
+        raise ValueError(
+            f"this is an {kind} with {len(found)} sources that have values, and one is needed: write the values of Slurm's"
+            " chart into a file, and give that"
+        )
     raise ValueError(f"this is an object of Kubernetes ({name_of(kind)}) and no file of the chart's values; {_ASK}")
 
 

@@ -156,7 +156,7 @@ def variables(value: Any) -> object:  # noqa: ANN401
     found, others = {}, []
     for each in value:
         if not isinstance(each, Mapping) or "name" not in each:
-            raise Left("a variable has a name and a value")
+            raise Left("an entry of env has no name: each has `name` and `value`")
         if "valueFrom" in each:
             others.append(each)
         else:

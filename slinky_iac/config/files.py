@@ -35,7 +35,9 @@ def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str,
         else:
             where, file = f"jobs.{name}.script.file", (folder or Path()) / (job.script.file or "")
             try:
-                found[name] = _read(file, MOST_OF_A_SCRIPT, "leave data in a file that the job reads").decode()
+                found[name] = _read(
+                    file, MOST_OF_A_SCRIPT, "the most that a script may have. Keep data in a file that the job reads"
+                ).decode()
             except UnicodeDecodeError:
                 faults.append(
                     at(where).error(
@@ -55,7 +57,7 @@ def read_ca(name: str) -> str:
     """A certificate authority's PEM. Raises :class:`ConfigError` for what can't be read, and for a private key."""
     path = "identity.sssd.caFile"
     try:
-        text = _read(Path(name), MOST, "give a PEM file of certificates").decode()
+        text = _read(Path(name), MOST, "the most that is read. Give a PEM file of certificates").decode()
     except UnicodeDecodeError:
         raise ConfigError((f"{path}: is no PEM file",)) from None
     except ValueError as wrong:
@@ -94,7 +96,7 @@ def provider_keys(config: StackConfig, own: KeyMaterial) -> tuple[Jwk, ...]:
         if given.jwks is not None:
             found = public_keys(given.jwks)
         else:
-            found = parsed(_read(Path(given.jwks_file or ""), MOST, "give the public key set alone"))
+            found = parsed(_read(Path(given.jwks_file or ""), MOST, "the most that is read. Give the public key set alone"))
     except ValueError as wrong:
         raise ConfigError((f"{path}: {wrong}. Nothing was changed",)) from None
     moduli = {dict(key.jwk)["n"] for key in own.rsa.values()}
@@ -117,5 +119,5 @@ def _read(file: Path, most: int, instead: str) -> bytes:
     except OSError as fault:
         raise ValueError(f"can't be read: {fault.strerror}; give a path relative to Pulumi.yaml") from None
     if len(content) > most:
-        raise ValueError(f"has more than {most} bytes; {instead}")
+        raise ValueError(f"has more than {most} bytes, {instead}")
     return content

@@ -48,7 +48,8 @@ def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
     if config.keys.of_others and client.key_from is None:
         yield at(f"{path}.keyFrom").error(
             f"is needed with keys.source: {config.keys.source}: this stack has no key to copy, and a pod can't mount a"
-            f" Secret of another namespace. Make a Secret with it in {name_of(client.namespace)} and name it here"
+            f" Secret of another namespace. Copy the key into a Secret of namespace {name_of(client.namespace)}, and name"
+            " that Secret here"
         )
     if not config.keys.of_others and client.key_from is not None:
         yield at(f"{path}.keyFrom").ignored(f"keys.source is {config.keys.source}, and this stack makes the Secret itself")

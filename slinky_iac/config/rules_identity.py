@@ -55,8 +55,9 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     for name, login in config.logins.items():
         if login.sssd_conf_from is None and given is None:
             yield at(f"logins.{name}.sssdConfFrom").error(
-                "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
-                " Secret whose entry sssd.conf is `[sssd]`, and name it here"
+                "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd. If your users are in no directory"
+                " service (LDAP, AD), make a Secret with the entry sssd.conf and in it the one line `[sssd]`, and name the"
+                " Secret here"
             )
     if given is None:
         return
@@ -86,8 +87,9 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     claim, written = given.user_claim or "", config.slurmctld.owns_conf or config.accounting.database is not None
     if claim != claim.lower() and written and config.operator_version.prunes_slurm_conf:
         yield at("identity.oidc.userClaim").error(
-            f"slurm-operator {config.operator.version} writes it into slurm.conf in small letters (BuildMergedConfig), and"
-            " slurmctld would look for another claim. Let the provider map the name to a claim without capitals"
+            f"has capitals, and slurm-operator {config.operator.version} writes it into slurm.conf in lower case"
+            " (BuildMergedConfig): slurmctld would look for another claim. Have the identity provider put the user's name"
+            " into a claim in lower case"
         )
     if given.jwks is not None:
         try:

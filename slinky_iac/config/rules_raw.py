@@ -223,7 +223,10 @@ def _mounts(part: _Part, path: str) -> Iterator[Finding]:
     for each in _listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
         if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
-            yield at(f"{path}.spec.volumeClaimTemplates").error("has the name of a volume with keys or settings. Rename it")
+            yield at(f"{path}.spec.volumeClaimTemplates").error(
+                f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"
+                " settings. Give the claim another name"
+            )
 
 
 def _listed(value: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:

@@ -122,7 +122,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             elif fault := words.fault(key, value):
                 yield where.error(
                     f"has {name_of(key)} on line {line}, which {words.got(key, value)}; Slurm takes {fault}. With another"
-                    " value daemons don't start, or pass it over"
+                    " value daemons don't start, or ignore it"
                 )
 
 

@@ -327,7 +327,8 @@ class SlurmdHost(Section):
         names, addresses = len(expand(self.name)), len(expand(self.address))
         if names != addresses:
             raise ValueError(
-                f"address: {addresses} for {names} names; slurmctld ends over such a line. Give as many, in the same order"
+                f"address: {addresses} address{'' if addresses == 1 else 'es'} for {names} name{'' if names == 1 else 's'};"
+                " slurmctld stops at such a line. Give one address for each name, in the same order"
             )
         return self
 

@@ -37,7 +37,7 @@ class Record:
 
     def held(self) -> Held:
         """What is held; nothing where there is no ConfigMap."""
-        return _held(self.entries())
+        return self.held_in(self.entries())
 
     def hold(self, held: Held) -> None:
         """Remember ``held``."""
@@ -55,7 +55,7 @@ class Record:
         """Add one partition with the state that it had, unless it is held already; None forgets it."""
 
         def change(entries: Entries) -> Changed:
-            held = _held(entries)
+            held = self.held_in(entries)
             others = {name: state for name, state in held.partitions.items() if name != partition}
             was = held.partitions.get(partition, before)
             wanted = replace(held, partitions=others if before is None or was is None else {**others, partition: was})
@@ -170,6 +170,19 @@ class Record:
             )
         return found
 
+    def held_in(self, entries: Entries) -> Held:
+        """What was closed, by these entries. Raises StateError where it can't be read."""
+        try:
+            return Held.read(entries[ENTRY]) if ENTRY in entries else Held()
+        except ValueError:
+            space, name = self.session.reach.namespace, place(self.settings.controller)
+            raise StateError(
+                f"{self.where} notes which partitions and hosts gates have closed, and its entry {ENTRY} can't be read."
+                " Nothing was changed. `scontrol show partition` shows partitions that aren't UP: open yours (`scontrol"
+                " update partitionname=NAME state=UP`). Then, while no other run is at work, `kubectl delete configmap -n"
+                f" {space} {name}` and `pulumi up`, which names the hosts that are still drained"
+            ) from None
+
     def entries(self) -> Entries:
         """All of it; empty where there is no ConfigMap."""
         try:
@@ -196,10 +209,6 @@ class Record:
                     raise
             else:
                 return
-
-
-def _held(entries: Entries) -> Held:
-    return Held.read(entries[ENTRY]) if ENTRY in entries else Held()
 
 
 def require_record(record: Record, settings: ConfSettings) -> None:
@@ -250,7 +259,7 @@ class LeaseTask(Task[LeaseLook]):
         found, at = self._record.lease(entries), self.session.steady()
         if self._first is None:
             self._first, self._since = found, at
-        return LeaseLook(found, _held(entries), self._first, at - self._since)
+        return LeaseLook(found, self._record.held_in(entries), self._first, at - self._since)
 
     def decide(self, seen: LeaseLook) -> Step:
         self._seen, run = seen.lease, self.session.this_run

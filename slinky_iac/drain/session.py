@@ -265,7 +265,12 @@ class Session(Connection):
                 self.kube.delete_nodeset(namespace, state)
         elif isinstance(step, SetSelection):
             if named := self._named(step.records):
-                raise DrainBlocked(f"no pod comes under the record of another NodeSet's node: {', '.join(sorted(named))}")
+                raise DrainBlocked(
+                    f"Slurm's record of {', '.join(sorted(named))}, another NodeSet's node, can't be deleted for the pod"
+                    " that comes: a job names that node by --nodelist, and slurmctld would end it at its next start."
+                    " Nothing was changed. `squeue -o '%i %u %T %n'` shows whose job it is; when it is over, run `pulumi"
+                    " up` again"
+                )
             for each in step.records:
                 self.slurm.delete_node(each)
             self.kube.set_selection(namespace, state, step.selection)

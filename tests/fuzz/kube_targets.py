@@ -20,7 +20,7 @@ from slinky_iac.cluster.partition_closing import Held
 from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.ranking import class_of
 from slinky_iac.drain.tags import Tag
-from slinky_iac.errors import KubeError, StateError
+from slinky_iac.errors import KubeError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
 from slinky_iac.kube.exec_plugin import ExecPlugin
@@ -261,7 +261,7 @@ TARGETS = (
         window=32,
     ),
     Target("pod-annotation-scale-in", TAGS, _tag, ()),
-    Target("held", (b'{"began":7,"hosts":{"m-1":"prod"},"partitions":{"batch":"UP"}}',), _held, (StateError,)),
+    Target("held", (b'{"began":7,"hosts":{"m-1":"prod"},"partitions":{"batch":"UP"}}',), _held, (ValueError,)),
     Target("lease", (b'{"by":"alice@desk","ended":false,"id":"1a2b3c4d","renewed":1764194568}',), _lease, ()),
     Target("http", HTTP, _Http(), (NoAnswer,)),
 )

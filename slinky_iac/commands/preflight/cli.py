@@ -77,10 +77,12 @@ def run(
         values, keys_trouble = _values(arguments.stack, configured, with_keys=not arguments.from_here_only)
     if arguments.via:
         if arguments.from_here_only:
-            raise ProjectError("--from-here-only asks no host; leave it or --via out")
+            raise ProjectError("--from-here-only and --via contradict each other: --via asks hosts. Leave one of them out")
         require_host(values.config, arguments.via)
     if arguments.trial and (arguments.no_pod or arguments.from_here_only):
-        raise ProjectError("--try needs a short-lived pod; leave it, --no-pod or --from-here-only out")
+        raise ProjectError(
+            "--try makes a short-lived pod, and --no-pod and --from-here-only make none. Leave --try out, or the other"
+        )
     scope = Scope(
         trial=arguments.trial,
         pod=not (arguments.no_pod or arguments.from_here_only),

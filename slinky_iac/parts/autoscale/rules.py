@@ -65,8 +65,8 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
         )
     if autoscale.by == "hpa" and autoscale.metric is None:
         yield at(f"{path}.metric").error(
-            "is needed with by: hpa: the name of an external metric with the number of nodes that the NodeSet should have"
-            " (`slinky docs autoscaling` has its query)"
+            "must be set where by is hpa: the name of an external metric whose value is the number of nodes that the NodeSet"
+            " should have (`slinky docs autoscaling` has its query)"
         )
     if autoscale.by == "hpa" and autoscale.min_replicas == 0:
         yield at(f"{path}.minReplicas").error(

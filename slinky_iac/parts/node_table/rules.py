@@ -34,7 +34,7 @@ TOPOLOGY_SINCE: Final = (25, 5)
 """Slurm's release that first has topology.yaml and Topology= of nodes."""
 LEVELS: Final = 16
 """Most levels of blocks (``MAX_BLOCK_LEVELS``)."""
-ENDS: Final = "slurmctld refuses its whole configuration over it, and ends"
+ENDS: Final = "slurmctld would refuse its whole configuration, and stop"
 
 
 def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -192,7 +192,9 @@ def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iter
         yield from _hostlists(f"{path}.tree.{upper}", texts)
     found = switches(config, name, topology)
     if not found:
-        yield at(f"{path}.tree").error(f"has no switch, and no node has a place in it: {ENDS}. Name its switches")
+        yield at(f"{path}.tree").error(
+            f"names no switch, and no node is placed in it: {ENDS}. Name the switches, or set flat: true"
+        )
     above: dict[str, str] = {}
     for upper, below in found.items():
         for lower in below:
@@ -214,7 +216,9 @@ def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iter
 def _block(config: StackConfig, name: str, block: BlockTopology, path: str) -> Iterator[Finding]:
     yield from _hostlists(f"{path}.block.blocks", block.blocks)
     if not blocks(config, name, block):
-        yield at(f"{path}.block").error(f"has no block, and no node has a place in it: {ENDS}. Name its blocks")
+        yield at(f"{path}.block").error(
+            f"names no block, and no node is placed in it: {ENDS}. Name the blocks, or set flat: true"
+        )
     first, *more = block.block_sizes
     factors = [size / first for size in more]
     powers = {float(2**level) for level in range(1, LEVELS)}

@@ -121,11 +121,11 @@ IDENTITY = [
         {"identity": {"oidc": {"jwks": None, "jwksFile": "idp.json"}}},
     ),
     Case(
-        "a claim that slurm-operator 1.2 writes in small letters",
+        "a claim that slurm-operator 1.2 writes in lower case",
         provider(jwksFile="idp.json", userClaim="userName"),
         "error",
         "identity.oidc.userClaim",
-        ("small letters", "1.2.1"),
+        ("lower case", "1.2.1"),
         {"identity": {"oidc": {"userClaim": "preferred_username"}}},
     ),
     Case(

@@ -194,7 +194,7 @@ REACH_RAW += [
         nodeset(raw={"spec": {"volumeClaimTemplates": [{"metadata": {"name": "slurm-etc"}}]}}),
         "error",
         "nodesets.gpu.raw.spec.volumeClaimTemplates",
-        ("Rename it",),
+        ("slurm-etc", "another name"),
         {"nodesets": {"gpu": {"raw": {"spec": None}}}},
     ),
     Case(

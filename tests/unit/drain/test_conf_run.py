@@ -431,7 +431,9 @@ def test_without_an_answer_of_kubernetes_the_update_is_called_and_asks_again():
 def test_a_record_that_somebody_edited_stops_everything():
     found = session()
     found.kube.set_map(place("hpc"), {"held": "{"})
-    with pytest.raises(StateError, match="ConfigMap of closed partitions"):
+    with pytest.raises(
+        StateError, match=rf"ConfigMap slurm/{place('hpc')} notes .* `kubectl delete configmap -n slurm {place('hpc')}`"
+    ):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.world.set_to == []
 
@@ -523,8 +525,12 @@ def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     ids=["deep", "hosts are a text", "a time that is a text", "empty"],
 )
 def test_a_record_that_this_program_never_wrote_stops_the_gate(text):
-    with pytest.raises(StateError, match="nothing was changed"):
+    with pytest.raises(ValueError, match="isn't one that this program wrote"):
         Held.read(text)
+    found = session()
+    found.kube.set_map(place("hpc"), {"held": text})
+    with pytest.raises(StateError, match="Nothing was changed"):
+        Record(found, settings(BOTH)).held()
 
 
 def test_the_record_is_pinned():

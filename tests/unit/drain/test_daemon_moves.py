@@ -194,7 +194,7 @@ def test_the_record_goes_before_the_selection_is_written_and_stays_with_it_where
     )
     step = SetSelection(ALL, (), ("gpu-1",))
     if named:
-        with pytest.raises(DrainBlocked, match="record of another NodeSet's node: gpu-1"):
+        with pytest.raises(DrainBlocked, match="Slurm's record of gpu-1, another NodeSet's node, can't be deleted"):
             Session._write_on(hands, state(ONE), step)
     else:
         Session._write_on(hands, state(ONE), step)

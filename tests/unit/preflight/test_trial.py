@@ -172,7 +172,7 @@ def test_the_command_asks_for_it_only_where_it_is_told_to() -> None:
     test_cli.run(seen=seen)
     assert [scope.trial for _, scope, _ in seen] == [True, False]
     for other in ("--no-pod", "--from-here-only"):
-        with pytest.raises(ProjectError, match="--try needs a short-lived pod"):
+        with pytest.raises(ProjectError, match="--try makes a short-lived pod"):
             test_cli.run("--try", other)
 
 

@@ -204,7 +204,7 @@ TOPOLOGIES = [
         declared({"t": {"tree": {}}}),
         "error",
         "nodes.topologies.t.tree",
-        ("no switch", "ends"),
+        ("no switch", "stop"),
         topologies(t={"tree": {"core": ["s1"]}}),
     ),
     Case(
