@@ -140,7 +140,7 @@ def _url(value: str) -> str:
     except ValueError:
         raise ValueError(f"its host is no IP address and no DNS name, or its port is none; {form}") from None
     if "@" in urlsplit(value).netloc:
-        raise ValueError(f"it names a user, and all that stands here is shown in previews and states; {form}")
+        raise ValueError(f"it has a user or a password before an @, and previews and states show all of it; {form}")
     if not value.isprintable():
         raise ValueError(f"it holds characters that don't show; {form}")
     return value
@@ -186,7 +186,8 @@ def _file(value: str) -> str:
         )
     if value.startswith(("/proc/", "/dev/fd/")):
         raise ValueError(
-            "is a file of one process, and previews, updates and gates are others. Write it to a file that only you can read"
+            "is a file that one process alone has open, and previews, updates and gates are other processes. Write its text"
+            " to a file that only you can read"
         )
     return value
 

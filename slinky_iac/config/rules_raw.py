@@ -144,7 +144,9 @@ def _variables(part: _Part, path: str) -> Iterator[Finding]:
     for each in env if isinstance(env, list) else ():
         name = str(each.get("name", "")) if isinstance(each, Mapping) else ""
         if runs_code(name):
-            yield at(path).error(f"has {name_of(name)}, by which a daemon runs other code or asks another host. Remove it")
+            yield at(path).error(
+                f"has {name_of(name)}: with it a daemon would run other code, or ask another host. Remove it"
+            )
         elif name in _OWN_VARIABLES or name in part.variables:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
         elif isinstance(each, Mapping) and each.get("value") and is_secret(name):

@@ -99,7 +99,8 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         for key in nodeset.extra_conf:
             if key.lower() in OPERATOR_NODE_KEYS:
                 yield at(f"{path}.extraConf.{key}").error(
-                    "is set by the operator from the pod; another value splits the node in two. Leave it out"
+                    "is what the operator sets from the pod; with another value slurmctld would know the node otherwise"
+                    " than the operator does. Leave it out"
                 )
         if nodeset.features and keys & {"feature", "features"}:
             yield at(f"{path}.extraConf").error("sets Features beside the setting features; use features only")
@@ -129,8 +130,9 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for key in parameters:
             if key.lower() in _PARTITION_KEYS:
                 yield at(f"{path}.{key}").error(
-                    "is on the line already; Slurm takes the last of two, so the partition would not be what this"
-                    " stack says. Name its members in partitions.<name>.nodesets"
+                    "is what this stack itself writes on the partition's line, and of two Slurm takes the last: the"
+                    " partition would not be what the settings say. Remove it here, and name the members in"
+                    " partitions.<name>.nodesets"
                 )
     members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
     for name, partition in config.partitions.items():

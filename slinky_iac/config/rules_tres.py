@@ -193,8 +193,8 @@ def _qos(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue
             if not config.accounting.enabled:
                 yield at(f"{path}.{key}").error(
-                    f"names {name_of(value)}, and QOS are in slurmdbd: accounting.enabled is false, and {_ENDS}. Remove it,"
-                    " or set accounting"
+                    f"names QOS {name_of(value)}, which would be slurmdbd's, and accounting.enabled is false: {_ENDS}."
+                    " Remove it, or set accounting"
                 )
             elif value.lower() != "normal":
                 yield at(f"{path}.{key}").warning(

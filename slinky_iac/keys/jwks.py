@@ -40,7 +40,7 @@ def of_slurm_jwks(document: bytes) -> list[bytes]:
     try:
         return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
+        raise ValueError("slurm.jwks: isn't a set of keys that this program made") from None
 
 
 class Public(Protocol):

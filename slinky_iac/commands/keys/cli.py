@@ -260,7 +260,8 @@ def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotat
     key = BY_NAME[arguments.which]
     if key.is_pair and (arguments.stop or arguments.confirm):
         raise RotationError(
-            "tokens: their key needs no stop, and hosts are tested with tokens: don't give --stop or --confirm"
+            "tokens: a token key is replaced without a stop, and a token shows whether a host has it. Leave --stop and"
+            " --confirm out"
         )
     if key.is_pair:
         return TokenRotation(key, context)

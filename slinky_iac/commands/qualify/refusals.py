@@ -40,9 +40,8 @@ def require_room(real: int) -> None:
     """Raises :class:`QualifyRefused` where the cluster is too small. ``real``: nodes that take ordinary pods."""
     if not real:
         raise QualifyRefused(
-            "this cluster is too small for the smallest size: it has no ready node that takes pods without tolerations, and"
-            f" slurmctld, slurmrestd and slurm-operator run for real. {NOTHING}. Add one node, or name another cluster"
-            " with --context"
+            "this cluster has no ready node that takes pods without tolerations, and also the smallest size runs a real"
+            f" slurmctld, slurmrestd and slurm-operator. {NOTHING}. Add one node, or name another cluster with --context"
         )
 
 

@@ -207,7 +207,9 @@ def host_in_turn(step: Step | None, name: str) -> tuple[Step, Host]:
     Raises :class:`RotationError` where ``step``, the one that is due, isn't the hosts', or the host has no part in it.
     """
     if step is None or step.turn is not Turn.HOSTS:
-        raise RotationError(f"{f'step {step.name}' if step else 'no step'} is due, not a host step; no script was made")
+        raise RotationError(
+            f"{f'step {step.name} is due, which runs on no host' if step else 'no step is due'}; no script was made"
+        )
     for host in step.hosts:
         if host.name == name:
             return step, host

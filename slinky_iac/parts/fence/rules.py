@@ -20,9 +20,9 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     guards = config.cluster.fence and config.nodesets and not config.network_policies.enabled
     if guards and not operator.install and "namespace" not in operator.model_fields_set:
         yield at("operator.namespace").warning(
-            f"isn't set, and operator.install is false: the fence takes the accounts of namespace {operator.namespace} for"
-            " slurm-operator. An operator elsewhere is refused pods that it rightly replaces, and its own scale-ins and"
-            " rolling updates wait. Set it to the operator's namespace",
+            "isn't set, and operator.install is false: the fence then knows slurm-operator by namespace"
+            f" {operator.namespace}. Where the operator is in another one, the fence refuses it the pods that it rightly"
+            " replaces, and its scale-ins and rolling updates wait. Set it to the operator's namespace",
             id="operator-namespace-unset",
         )
 

@@ -246,7 +246,9 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
             )
         seen.add(place.topology)
         if not topology.flat and not place.units:
-            yield at(setting.path).error(f"names no switch or block of {name_of(place.topology)}: write topology:unit")
+            yield at(setting.path).error(
+                f"has topology {name_of(place.topology)} without a switch or block: write {name_of(place.topology)}:NAME"
+            )
         elif topology.tree is not None:
             yield from _switch(config, setting.path, place.topology, topology, place.units)
         elif topology.block is not None:

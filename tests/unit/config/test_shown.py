@@ -181,7 +181,7 @@ def test_no_text_with_a_key_in_it_names_a_kubernetes_cluster(field: str, text: s
 
 @pytest.mark.parametrize("file", ["/dev/fd/63", "/proc/self/environ"])
 def test_a_file_of_one_process_is_not_a_kubeconfig_of_a_stack(file: str) -> None:
-    with pytest.raises(ConfigError, match="is a file of one process"):
+    with pytest.raises(ConfigError, match="is a file that one process alone has open"):
         load(minimal(kubernetes={"kubeconfig": file}))
 
 

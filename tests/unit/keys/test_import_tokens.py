@@ -149,5 +149,5 @@ def test_a_run_says_where_it_stands_and_ends_with_3_where_hosts_are_awaited(
 
 @pytest.mark.parametrize("word", ["--stop", "--confirm=learn"])
 def test_what_only_the_other_rotations_need_is_refused(word: str) -> None:
-    with pytest.raises(RotationError, match="needs no stop, and hosts are tested"):
+    with pytest.raises(RotationError, match="is replaced without a stop"):
         cli.run(arguments("rotate", "tokens", word))

@@ -128,7 +128,7 @@ def test_a_cluster_without_a_real_node_is_too_small() -> None:
     cluster = Cluster()
     taint = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
     cluster.nodes["real-1"]["spec"] = {"taints": [taint]}
-    with pytest.raises(QualifyRefused, match=r"too small for the smallest size.*Add one node"):
+    with pytest.raises(QualifyRefused, match=r"this cluster has no ready node.*Add one node"):
         cluster.fleet().check(beside_slurm=False, left=[])
 
 

@@ -145,7 +145,7 @@ def test_the_jwt_keys_hosts_step_needs_no_word_for_tokens_tell() -> None:
 def test_a_script_is_made_only_for_a_host_whose_turn_it_is() -> None:
     world = World()
     rotation = world.runner(JWT, via=False)
-    with pytest.raises(RotationError, match="step make is due, not a host step"):
+    with pytest.raises(RotationError, match="step make is due, which runs on no host; no script was made"):
         rotation.script("ctl")
     rotation.run(start=True)
     with pytest.raises(RotationError, match="which is for dbd, ctl"):

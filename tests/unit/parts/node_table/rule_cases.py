@@ -276,7 +276,7 @@ TOPOLOGIES = [
         declared(TREE, AT_S1 | {"topology": "topo-switch"}),
         "error",
         "nodes.table.0.topology",
-        ("no switch or block",),
+        ("without a switch or block", "topo-switch:NAME"),
         {"nodes": {"table": [AT_S1]}},
     ),
     Case(
