@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.cluster.pulumi_command import Runner, answer, printed, run_pulumi
 from slinky_iac.errors import StateError
 
@@ -34,8 +34,8 @@ def as_written() -> Iterator[None]:
         yield
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
         raise StateError(
-            f"the stack's state isn't as this program writes it ({type(error).__name__}), so nothing was concluded from it."
-            " Somebody may have edited it: `pulumi stack export` shows it, and the backend's backups have it as it was"
+            f"the stack's state isn't as this program writes it ({causes.of_shape(error)}), so nothing was concluded from"
+            " it. Somebody may have edited it: `pulumi stack export` shows it, and the backend's backups have it as it was"
         ) from None
 
 

@@ -33,6 +33,15 @@ class SetSelection(Step):
         return "writing which Kubernetes nodes fit"
 
 
+def record_stays(records: Iterable[str]) -> str:
+    """Why the selection isn't written where jobs name these records by ``--nodelist``."""
+    return (
+        f"Slurm's record of {', '.join(sorted(records))}, another NodeSet's node, can't be deleted for the pod that comes: a"
+        " job names that node by --nodelist, and slurmctld would end it at its next start. Nothing was changed. `squeue -o"
+        " '%i %u %T %n'` shows whose job it is; when it is over, run `pulumi up` again"
+    )
+
+
 def live_selection(seen: Observation) -> Selection | None:
     """The selection as it is; None where the NodeSet is not in DaemonSet mode."""
     return None if seen.nodeset is None else selection_of(seen.nodeset)

@@ -15,7 +15,7 @@ from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import one_look, protocol
-from slinky_iac.drain.daemons import SetSelection
+from slinky_iac.drain.daemons import SetSelection, record_stays
 from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.fresh import TRIES, as_seen, same_marks, same_pod, selects_as_seen
 from slinky_iac.drain.lease import THIS_RUN, ThisRun
@@ -265,12 +265,7 @@ class Session(Connection):
                 self.kube.delete_nodeset(namespace, state)
         elif isinstance(step, SetSelection):
             if named := self._named(step.records):
-                raise DrainBlocked(
-                    f"Slurm's record of {', '.join(sorted(named))}, another NodeSet's node, can't be deleted for the pod"
-                    " that comes: a job names that node by --nodelist, and slurmctld would end it at its next start."
-                    " Nothing was changed. `squeue -o '%i %u %T %n'` shows whose job it is; when it is over, run `pulumi"
-                    " up` again"
-                )
+                raise DrainBlocked(record_stays(named))
             for each in step.records:
                 self.slurm.delete_node(each)
             self.kube.set_selection(namespace, state, step.selection)

@@ -26,11 +26,12 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, Protocol
 
+from slinky_iac import causes
 from slinky_iac.engine import engine_process
 from slinky_iac.engine.engine_process import EngineProcess
 from slinky_iac.engine.provider_pickle import is_ours, reference
 from slinky_iac.errors import PluginRefused, SlinkyError
-from slinky_iac.text import plain, printable
+from slinky_iac.text import one_line, plain, printable
 
 _CANCELLED: Final = threading.Event()
 """Set when the engine tells the plugin to cancel (first Ctrl-C, SIGTERM to pulumi)."""
@@ -155,7 +156,10 @@ def _stranger(engine: EngineProcess | None, context: Any) -> str:  # noqa: ANN40
         if engine is not None and context is not None and engine.calls_from(context.peer()):
             return ""
     except OSError as fault:
-        return f"the kernel doesn't say who calls this plugin ({fault}). Nothing was changed"
+        return (
+            f"the kernel doesn't say who calls this plugin ({causes.of_file(fault)}). Nothing was changed. Run `pulumi`"
+            " where /proc shows the sockets of one's own processes"
+        )
     return (
         "this call doesn't come from the pulumi process that started this plugin, and was not served. If it does, /proc of"
         " this machine doesn't show the sockets of one's own processes: run `pulumi` where it does"
@@ -278,7 +282,8 @@ def keep_made(identity: str, outs: Mapping[str, Any], props: Mapping[str, Any]) 
     try:
         details = _init_failed(identity, {**outs, "__provider": props["__provider"]})
     except Exception as fault:  # another SDK: the error itself must be told all the same
-        print(f"a resource that is half made can't be kept in the state: {fault!r}", file=sys.stderr, flush=True)
+        why = one_line(str(fault))
+        print(f"a resource that is half made can't be kept in the state: {why}", file=sys.stderr, flush=True)
         return
     context.set_trailing_metadata((("grpc-status-details-bin", details),))
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import httpx
 
+from slinky_iac import causes
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.exec_plugin import ExecPlugin
 from slinky_iac.kube.kubeconfig import KubeAccess
@@ -81,9 +82,9 @@ def tls_context(
             )
         try:
             context = ssl.create_default_context(cadata=ca.decode("ascii") if ca is not None else None)
-        except (ssl.SSLError, ValueError) as error:
+        except (ssl.SSLError, ValueError):
             raise KubeUnreachable(
-                f"{where}: the certificate authority isn't PEM ({type(error).__name__}). Copy the file again"
+                f"{where}: the certificate authority isn't PEM with whole certificates. Copy the file again"
             ) from None
         # Python 3.13 began to refuse an authority without key usage, which `openssl req -x509` makes and kubectl takes.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -91,9 +92,10 @@ def tls_context(
         try:
             with _piped(cert) as chain, _piped(key) as private:
                 context.load_cert_chain(chain, private, password="")
-        except (ssl.SSLError, OSError, ValueError) as error:
+        except (ssl.SSLError, OSError, ValueError):  # over a pipe OpenSSL doesn't say which: errno is its seek's
             raise KubeUnreachable(
-                f"{where}: client certificate and key don't fit or aren't plain PEM ({type(error).__name__})"
+                f"{where}: client certificate and key don't fit together, or aren't PEM without a passphrase. Copy both"
+                " again, or log in again"
             ) from None
     return context
 
@@ -351,7 +353,7 @@ def _token_from(path: Path) -> str:
     try:
         token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise KubeUnreachable(f"token file {path} can't be read ({type(error).__name__})") from None
+        raise KubeUnreachable(f"token file {path} can't be read ({causes.of_file(error)})") from None
     if not token:
         raise KubeUnreachable(f"token file {path} is empty")
     return _header_safe(token, f"token file {path}")

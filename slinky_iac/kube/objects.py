@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.decoders import decoder
 from slinky_iac.errors import KubeError
 from slinky_iac.kube.annotations import read_cost, read_flag
@@ -56,7 +56,7 @@ def read(body: bytes, kind: type[Read], what: str) -> Read:
     try:
         return decoder(kind).decode(body)
     except (ValueError, RecursionError) as error:
-        said = one_line(str(error)) if isinstance(error, msgspec.MsgspecError) else type(error).__name__
+        said = one_line(str(error)) if isinstance(error, msgspec.MsgspecError) else causes.of_shape(error)
         raise KubeError(
             f"{what}: the answer isn't what Kubernetes documents ({said}): nothing concluded from it", status=200
         ) from None

@@ -16,6 +16,7 @@ from slinky_iac.kube import resources, tally
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.objects import Item, Listed, PartlyListed, WrittenMeta, read
+from slinky_iac.kube.silence import about
 from slinky_iac.kube.wire import Caller, Clock, NoAnswer, Retry, Timeouts, quote
 from slinky_iac.names import API_VERSION, is_dns_label
 
@@ -213,21 +214,3 @@ def label_of(name: str) -> str:
         form = "which is lower-case letters, digits and '-', 63 at most between dots (RFC 1123)"
         raise ValueError(f"{name!r} can't be the name of a Kubernetes object, {form}: nothing was sent")
     return name
-
-
-def about(why: str) -> str:
-    """What to do about a silence, by its cause."""
-    if "name isn't known" in why:
-        return "Check the server's name in the kubeconfig, then DNS and VPN"
-    if "refused" in why:
-        return "Check that the API server runs there, and the port in the kubeconfig"
-    if "mismatch" in why.lower():
-        return (
-            "The API server's certificate is for other names and addresses than the kubeconfig's `server`: write one that it"
-            " is for, or set `tls-server-name` beside it"
-        )
-    if "expired" in why.lower():
-        return "The API server's certificate has expired, or this machine's clock is wrong: renew it, or set the clock"
-    if "certificate" in why.lower():
-        return "Make a new kubeconfig: this one trusts another certificate authority"
-    return "Check VPN, firewall and route to it"

@@ -112,11 +112,17 @@ def describe(error: Exception, request: httpx.Request | None = None) -> str:
     known = next((words for kind, words in _KINDS if isinstance(error, kind)), "the connection failed")
     if text in ("", "timed out"):
         return known
+    if tls := _SSL.match(text):
+        said = tls[1] if tls[1].startswith("certificate verify failed") else f"TLS failed: {tls[1]}"
+        return "what answers there speaks no TLS" if tls[1] in _NO_TLS else said
     named = _NAME_UNKNOWN.search(text)
     return "the name isn't known here" if named else f"{text[:1].lower()}{text[1:]}" if text[:2].istitle() else text
 
 
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+_SSL = re.compile(r"\[SSL[^\]]*\] (.*?)(?: \(_ssl\.c:\d+\))?$")
+"""What Python's ssl says, with the name and the line of its own C code around it."""
+_NO_TLS = ("wrong version number", "record layer failure", "http request", "unknown protocol")
 _NAME_UNKNOWN = re.compile(r"Name or service not known|Temporary failure in name resolution|nodename nor servname")
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (httpx.ConnectTimeout, "no connection in time"),

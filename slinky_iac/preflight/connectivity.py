@@ -13,10 +13,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from slinky_iac import causes
 from slinky_iac.blueprint.places import SLURMREST, USERS, Place, outside_places
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
+from slinky_iac.kube.silence import about
 from slinky_iac.preflight.facts import Tried
 from slinky_iac.preflight.kube_questions import WITHOUT
 
@@ -53,7 +55,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
     if seen.open:
         return unguarded
     tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
-    said = f"{tried}. {WITHOUT}. Check the server, VPN and firewall, or give another kubeconfig"
+    said = f"{tried}. {WITHOUT}. {about(seen.trouble)}; or give another kubeconfig"
     return (*unguarded, at("kubernetes").warning(said, id="kubernetes-unreachable"))
 
 
@@ -102,19 +104,26 @@ class _Attempt(threading.Thread):
         try:
             with socket.create_connection((self.place.host, self.place.port), timeout=self.timeout_s) as connection:
                 self.address = str(connection.getpeername()[0])
-        except socket.gaierror:
-            self.trouble = "the name is not known here"
         except TimeoutError:
             self.trouble = f"no answer in {self.timeout_s:g} s"
         except (OSError, UnicodeError) as error:
-            self.trouble = (getattr(error, "strerror", None) or type(error).__name__).lower()
+            self.trouble = causes.of_connection(error)
         else:
             self.trouble = ""
+
+
+def advice(place: Place, trouble: str) -> str:
+    """What to do about an outside daemon that took no connection, by its cause."""
+    if "not known" in trouble or "no name of a host" in trouble:
+        return f"Correct the name {place.host}, or give its address"
+    if "refused" in trouble:
+        return f"Its host answers, and nothing listens on that port: check that {place.daemon} runs, and the port"
+    return f"Check the address, the firewall and the route, then whether {place.daemon}'s host is up"
 
 
 def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
     return at(place.path).warning(
         f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s: {trouble}."
-        f" {_WITHOUT.get(place.path, _PODS)}. Check the address, the daemon, the firewall and the route",
+        f" {_WITHOUT.get(place.path, _PODS)}. {advice(place, trouble)}",
         id="daemon-unreachable",
     )

@@ -101,7 +101,8 @@ class Shared(Generic[Answer]):
         """The error of another thread, as one's own."""
         if isinstance(error, SlinkyError):
             return error
-        return SlurmrestUnreachable(f"{self._what}: the query was stopped ({type(error).__name__})")
+        who = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else "another part of this run, which says why,"
+        return SlurmrestUnreachable(f"{self._what}: {who} stopped the query")
 
 
 def _serves(question: _Question[Answer], moment: float, oldest: float) -> bool:

@@ -160,7 +160,7 @@ def explained(error: BaseException, files: Files, host: str) -> str | None:
         return MISSING_CLIENT
     if reason in REFUSED_CLIENT | WANTS_CLIENT and files.client_cert is not None:
         return _refused_client(files, reason)
-    return f"TLS failed ({reason or type(found).__name__})"
+    return f"TLS failed ({reason.replace('_', ' ').lower()})" if reason else "TLS failed"
 
 
 def _may_be_a_proxys(response: httpx.Response) -> bool:

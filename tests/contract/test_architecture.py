@@ -88,17 +88,18 @@ _PARTS = {
     "selection": "",
     "safe_yaml": "",
     "decoders": "",
-    "engine": "errors text",
+    "engine": "causes errors text",
     "text": "",
+    "causes": "",
     "errors": "text",
     "hostlist": "errors",
     "keys": "errors names",
-    "kube": "addresses decoders errors names safe_yaml text selection",
+    "kube": "causes addresses decoders errors names safe_yaml text selection",
     "config.base": "errors hostlist keys names releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
     "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml selection",
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
-    "cluster": "errors kube names slurmrest selection",
+    "cluster": "causes errors kube names slurmrest selection",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
@@ -114,8 +115,8 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
     "preflight": (
-        "auth_alt preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names node_demand "
-        "parts releases slurmrest specs"
+        "causes auth_alt preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
+        " node_demand parts releases slurmrest specs"
     ),
     "ownership": "config errors kube names cluster_access selection",
     "__main__": "commands.cli",
@@ -138,7 +139,7 @@ _PARTS = {
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
         "releases selection specs"
     ),
-    "commands.plan": "cluster commands.output config drain errors names text",
+    "commands.plan": "causes cluster commands.output config drain errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "blueprint.base cluster commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.output drain engine errors slurmrest text",
@@ -151,18 +152,18 @@ _PARTS = {
         "blueprint cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
     ),
     "commands.rotation": (
-        "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
-        "cluster_access slurmrest specs"
+        "causes cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube"
+        " names cluster_access slurmrest specs"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names slurmrest"),
     "commands.init": (
-        "auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases "
-        "safe_yaml text"
+        "causes auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube"
+        " releases safe_yaml text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
-        "cluster commands.output commands.rotation commands.stack_config config drain errors "
+        "causes cluster commands.output commands.rotation commands.stack_config config drain errors "
         "external_keys keys kube names parts releases slurmrest text"
     ),
     "commands.verify_state": (
@@ -173,7 +174,7 @@ _PARTS = {
         "node_table preflight selection slurmrest specs text"
     ),
     "commands.preflight": (
-        "blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
+        "causes blueprint.base cluster commands.children commands.output commands.host_shell commands.stack_config "
         "commands.verify_state config errors keys kube names parts preflight cluster_access slurmrest specs text"
     ),
     "commands.cli": (
@@ -203,12 +204,13 @@ above it, `pulumi up` imports. drain, kube and slurmrest never see the configura
 small, and a destroy works with no program at hand."""
 NARROW = {
     "slinky_iac/cluster/pulumi_command.py": {"errors"},
-    "slinky_iac/cluster/pulumi_state.py": {"errors", "names"},
+    "slinky_iac/cluster/pulumi_state.py": {"causes", "errors", "names"},
     "slinky_iac/cluster/reach.py": {"names"},
     "slinky_iac/commands/children.py": set(),
     "slinky_iac/commands/command_page.py": set(),
     "slinky_iac/commands/host_shell.py": set(),
     "slinky_iac/commands/init/cli.py": {
+        "causes",
         "commands.check",
         "commands.children",
         "commands.rotation",
@@ -224,6 +226,7 @@ NARROW = {
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),
     "slinky_iac/commands/rotation/cluster.py": {
+        "causes",
         "cluster",
         "commands.children",
         "commands.stack_config",
@@ -238,6 +241,7 @@ NARROW = {
     },
     "slinky_iac/commands/rotation/engine.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/host_scripts.py": {
+        "causes",
         "commands.children",
         "commands.host_shell",
         "config",
@@ -253,7 +257,15 @@ NARROW = {
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
-    "slinky_iac/preflight/connectivity.py": {"preflight.base", "blueprint.base", "cluster", "config", "errors", "kube"},
+    "slinky_iac/preflight/connectivity.py": {
+        "preflight.base",
+        "blueprint.base",
+        "causes",
+        "cluster",
+        "config",
+        "errors",
+        "kube",
+    },
 }
 """Modules that may import less than their part."""
 

@@ -172,7 +172,7 @@ def test_without_a_kubernetes_cluster_preview_says_so_and_up_stops_and_loses_not
     if kubeconfig == "missing":
         assert "`pulumi up` will stop at the first resource" in said
     else:
-        assert "Check the server, VPN and firewall, or give another kubeconfig" in said
+        assert "Check that the API server runs there, and the port in the kubeconfig; or give another kubeconfig" in said
     done = stack.up(ok=False, env=env)
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode != 0

@@ -13,7 +13,7 @@ from typing import Final
 
 import yaml
 
-from slinky_iac import safe_yaml
+from slinky_iac import causes, safe_yaml
 from slinky_iac.commands import children
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.init.stack import (
@@ -183,7 +183,8 @@ def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
         done = ssh(command, input=SCRIPT, timeout=TIMEOUT_S, env=for_children(os.environ))
     except (OSError, subprocess.TimeoutExpired) as wrong:
         raise ProjectError(
-            f"--via: {arguments.slurmctld} did not answer ({type(wrong).__name__}); nothing was written"
+            f"--via: no answer from {arguments.slurmctld}: {causes.of_command(command, wrong)}. Nothing was written. Try the"
+            " command by hand; or run `scontrol show config` there, and give its output by --show-config"
         ) from None
     if done.returncode != 0:
         said = printable(done.stderr.strip()[-400:]) or "nothing on stderr"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from slinky_iac import causes
 from slinky_iac.commands import output
 from slinky_iac.commands.output import WIDEST, terminal
 from slinky_iac.commands.plan.build import change_order, read_removals
@@ -120,7 +121,7 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise PreviewError(f"{file} can't be written ({type(error).__name__}): the order isn't shown anywhere") from None
+        raise PreviewError(f"{file} can't be written ({causes.of_file(error)}): the order isn't shown anywhere") from None
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar, get_args
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import fields
 
+from slinky_iac import causes
 from slinky_iac.commands.plan.model import Message, Op, Policies, Policy
 from slinky_iac.drain.written_plan import Plan, Whole
 from slinky_iac.errors import PreviewError
@@ -204,7 +205,7 @@ def _typed(raw: Json, kind: type[Kind], where: str) -> Kind:
     try:
         return convert(raw, kind)
     except ValueError as error:  # a lone surrogate is one, which Go doesn't write
-        said = str(error) if isinstance(error, ValidationError) else type(error).__name__
+        said = str(error) if isinstance(error, ValidationError) else causes.of_shape(error)
         raise PreviewError(f"{where} isn't as Pulumi writes it ({said}). {_HINT}") from None
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.blueprint.places import outside_places
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.cluster_access import kube_connection
@@ -269,7 +269,7 @@ def _shown(path: str, direct: Direct, timeout_s: float, now: Callable[[], float]
     except SlurmrestUnreachable as error:
         return CertificateFacts(path, direct.url, refused=str(error))
     except OSError as error:
-        return CertificateFacts(path, direct.url, trouble=error.strerror or type(error).__name__)
+        return CertificateFacts(path, direct.url, trouble=causes.of_connection(error))
     return CertificateFacts(path, direct.url, left_s=int(until - now()))
 
 
@@ -308,9 +308,10 @@ def ask_host(
     host = config.slurmctld.hosts[0].host
     before = clock.wall()
     try:
-        done = run(_command(via, host), input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))
+        command = _command(via, host)
+        done = run(command, input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))
     except (OSError, subprocess.TimeoutExpired) as wrong:
-        return replace(facts, host=HostFacts(host, trouble=f"did not answer ({type(wrong).__name__})"))
+        return replace(facts, host=HostFacts(host, trouble=f"gave no answer: {causes.of_command(command, wrong)}"))
     if done.returncode != 0:
         said = printable(done.stderr.strip()[-300:]) or "nothing on stderr"
         return replace(facts, host=HostFacts(host, trouble=f"ended with {done.returncode}: {said}"))

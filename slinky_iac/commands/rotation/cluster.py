@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.connection import connected as connection
 from slinky_iac.cluster.snapshot import Workers
@@ -150,8 +150,9 @@ class Cluster:
             done = kubectl_run(self.run, [*command, "--", "sha256sum", file], timeout=30)
         except OSError as error:
             raise RotationError(
-                f"kubectl can't be run ({type(error).__name__}): without it nothing tells whether a pod has the new"
-                " slurm.jwks, and one that hasn't would be lost at the change. Install it beside pulumi; nothing was changed"
+                f"{causes.of_command(command, error)}: without it nothing tells whether a pod has the new slurm.jwks, and"
+                " one that hasn't would be lost at the change. Nothing was changed. Make kubectl run here, beside pulumi,"
+                " then run this again"
             ) from None
         except subprocess.TimeoutExpired:
             return None

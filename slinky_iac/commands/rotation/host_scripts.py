@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from slinky_iac import causes
 from slinky_iac.commands import children
 from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.commands.rotation.model import Host, Step, Turn
@@ -239,8 +240,8 @@ class Via:
         try:
             done = self.run(self.command(host), input=text, timeout=TIMEOUT_S, env=for_children(os.environ))
         except (OSError, subprocess.TimeoutExpired) as error:
-            why = str(error) if isinstance(error, children.TooMuchPrintedError) else type(error).__name__
-            raise RotationError(f"host {host.name}: `{shown}` did not end ({why}); {_AGAIN}") from None
+            why = causes.of_command(self.command(host), error)
+            raise RotationError(f"host {host.name}, by `{shown}`: {why}; {_AGAIN}") from None
         if done.returncode != 0:
             said = without_key(done.stderr, text).strip()[-600:] or "nothing on stderr"
             raise RotationError(f"host {host.name}: `{shown}` ended with {done.returncode}: {said}; {_AGAIN}")

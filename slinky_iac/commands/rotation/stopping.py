@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 
-from slinky_iac import external_keys
+from slinky_iac import causes, external_keys
 from slinky_iac.cluster.blueprint import blueprint, standing
 from slinky_iac.commands.rotation import host_scripts, planned_stop
 from slinky_iac.commands.rotation.cluster import Snapshot, kubectl_run
@@ -137,9 +137,11 @@ class PlannedStop(KeyRotation):
         try:
             done = kubectl_run(self.context.run, command, timeout=planned_stop.PODS_S + 60)
         except (OSError, subprocess.TimeoutExpired) as error:
+            still = isinstance(error, subprocess.TimeoutExpired)
+            look = f"Look at `kubectl get pods -n {snapshot.config.cluster.namespace}`" if still else "Make kubectl run here"
             raise RotationError(
-                f"kubectl did not end ({type(error).__name__}): it is unknown whether pods with the old key are left,"
-                " and new pods beside them would get it too. Install kubectl beside pulumi, then run this again"
+                f"{causes.of_command(command, error)}: it is unknown whether pods with the old key are left, and new pods"
+                f" beside them would get it too. {look}, then run this again"
             ) from None
         if done.returncode != 0:
             raise RotationError(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
@@ -96,7 +96,7 @@ def ask(question: Callable[[], Found]) -> Answer[Found]:
     try:
         value = question()
     except (SlinkyError, ValueError) as error:
-        return Answer(ms=_ms(started), trouble=str(error) or type(error).__name__)
+        return Answer(ms=_ms(started), trouble=str(error) or "the answer can't be read")
     return Answer(value, _ms(started))
 
 
@@ -241,6 +241,5 @@ def _users_slurmrestd(url: str) -> Answer[str]:
     try:
         socket.create_connection((host, port), timeout=CONNECT_S).close()
     except (OSError, UnicodeError) as error:
-        why = (getattr(error, "strerror", None) or type(error).__name__).lower()
-        return Answer(ms=_ms(started), trouble=f"takes no connection from here: {why}")
+        return Answer(ms=_ms(started), trouble=f"takes no connection from here: {causes.of_connection(error)}")
     return Answer("takes connections from here", _ms(started))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slinky_iac import names
+from slinky_iac import causes, names
 from slinky_iac.cluster.blueprint import guarded
 from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
@@ -49,7 +49,7 @@ def of(document: Any, where: str) -> Watched:  # noqa: ANN401 - any JSON
         return Watched(_facts(document), str(document["usersUrl"]))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise StateError(
-            f"{where} isn't as this program writes it ({type(error).__name__}), so nothing was asked. {MADE_AGAIN}"
+            f"{where} isn't as this program writes it ({causes.of_shape(error)}), so nothing was asked. {MADE_AGAIN}"
         ) from None
 
 

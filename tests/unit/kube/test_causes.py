@@ -10,11 +10,11 @@ import pytest
 
 from slinky_iac.errors import KubeForbidden, KubeUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource, load
-from slinky_iac.kube.requests import about
+from slinky_iac.kube.silence import about
 from slinky_iac.kube.wire import describe
 from tests.unit.kube.test_client import client_of
 
-INTERNAL = re.compile(r"Errno|[A-Z][a-z]+(Error|Exception|Timeout)\b|FileNotFound")
+INTERNAL = re.compile(r"Errno|_ssl\.c|\[SSL|[A-Z][a-z]+(Error|Exception|Timeout)\b|FileNotFound")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,29 @@ INTERNAL = re.compile(r"Errno|[A-Z][a-z]+(Error|Exception|Timeout)\b|FileNotFoun
             "renew it",
         ),
         (httpx.ReadError(""), "the connection failed", "VPN, firewall"),
+        (
+            httpx.ConnectError(
+                "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate (_ssl.c:1006)"
+            ),
+            "certificate verify failed: self-signed certificate",
+            "certificate authority",
+        ),
+        (
+            httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)"),
+            "what answers there speaks no TLS",
+            "https:// or http:// in the kubeconfig",
+        ),
+        (
+            httpx.ConnectError("[SSL: TLSV1_ALERT_PROTOCOL_VERSION] tlsv1 alert protocol version (_ssl.c:1006)"),
+            "TLS failed: tlsv1 alert protocol version",
+            "versions of TLS",
+        ),
+        (
+            httpx.ReadError("[SSL: TLSV13_ALERT_CERTIFICATE_REQUIRED] tlsv13 alert certificate required (_ssl.c:2580)"),
+            "TLS failed: tlsv13 alert certificate required",
+            "refuses the client certificate",
+        ),
+        (httpx.ConnectError("[Errno 113] No route to host"), "no route to host", "VPN, firewall and route"),
     ],
 )
 def test_a_silence_is_said_in_plain_words_with_its_own_remedy(error: Exception, said: str, advice: str) -> None:
