@@ -85,9 +85,13 @@ def image(name: str) -> Take:
 
 
 def resources(value: Any) -> object:  # noqa: ANN401
-    """Resources of slurmd as ``cpus``, ``memory`` and ``extended``: requests equal limits here."""
+    """Resources of slurmd as ``cpus``, ``memory`` and ``extended``: requests equal limits here. Claims of devices are a raw
+    piece."""
     if not isinstance(value, Mapping):
         return value
+    claims = value.get("claims")
+    if isinstance(claims, list):
+        value = {key: each for key, each in value.items() if key != "claims"}
     limits, requests, left = _amounts(value, devices=True)
     both = {**requests, **limits}
     found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
@@ -102,7 +106,8 @@ def resources(value: Any) -> object:  # noqa: ANN401
     notes = (
         [f"requests equal limits here: {', '.join(said)}. A Kubernetes node needs that much for each pod"] if said else []
     )
-    return Several({SAME: found} if found else {}, left, notes)
+    others = {"nodesets.{}.raw.container.resources.claims": claims} if isinstance(claims, list) and claims else {}
+    return Several({**({SAME: found} if found else {}), **others}, left, notes)
 
 
 def container_resources(value: Any) -> object:  # noqa: ANN401

@@ -209,9 +209,15 @@ def test_an_amount_that_has_no_setting_is_left_out_alone() -> None:
     assert set(left) == {
         "nodesets.gpu.slurmd.resources.requests.ephemeral-storage",
         "nodesets.gpu.slurmd.resources.limits.ephemeral-storage",
-        "nodesets.half.slurmd.resources.claims",
         "controller.slurmctld.resources.limits.ephemeral-storage",
     }
+
+
+def test_claims_of_devices_are_a_raw_piece_beside_the_amounts() -> None:
+    settings, _ = taken(RESOURCES)
+    half = settings["nodesets"]["half"]
+    assert half["raw"]["container"]["resources"] == {"claims": [{"name": "a"}]}
+    assert half["resources"] == {"cpus": "30", "memory": "120Gi"}
 
 
 def test_requests_that_become_others_are_named_with_both_numbers() -> None:
