@@ -54,6 +54,24 @@ def test_every_part_of_a_stack_passes_without_an_entry(name: str) -> None:
     assert found(stack_of(recorded(form, **over))) == ""
 
 
+@pytest.mark.parametrize(
+    "computed",
+    [
+        {"nodes": {}, "due": "not known: no kubeconfig"},
+        {"nodes": {"w-1": {"labels": {"slurm.example.org/ib": "true"}, "annotations": {}}}, "due": "w-1 lacks a label"},
+    ],
+)
+def test_what_the_gate_of_a_node_table_writes_into_a_preview_passes(computed: dict[str, Any]) -> None:
+    form, over = PARTS["nodes"]
+    stack = stack_of(recorded(form, **over))
+    written = [
+        dataclasses.replace(each, props={**each.props, **computed}) if each.type.endswith(":NodeLabels") else each
+        for each in stack.resources
+    ]
+    assert [*stack.resources] != written
+    assert found(Stack(tuple(written))) == ""
+
+
 def backups(*hosts: str) -> Stack:
     own = {"controller": {"external": {"host": "a.example.net", "backups": [*hosts]}}, "logins": BACKUPS["logins"]}
     return stack_of(recorded("controller-outside", **own))
