@@ -17,6 +17,8 @@ from slinky_iac.config.stack import StackConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = (*sorted(ROOT.glob("examples/Pulumi.*.yaml")), ROOT / "Pulumi.dev.yaml")
+DEPLOYMENTS = (ROOT / "examples" / "hyperpod" / "Pulumi.hyperpod.yaml", ROOT / "examples" / "oke" / "Pulumi.oke.yaml")
+"""Public reference deployments as examples; beside each is what its site declares to the policies (site.json)."""
 SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword"})
 FORMS = ("all-in-kubernetes", "slurmdbd-outside", "controller-outside", "all-outside")
 """The four hybrid forms, by the name of their example."""
