@@ -87,7 +87,7 @@ def lacking(wanted: object, live: object, path: str = "") -> list[str]:
     return [] if wanted == live else [f"{path}: {wanted!r} is {live!r}"]
 
 
-def plain(value: object) -> Any:  # noqa: ANN401
+def plain(value: object) -> Any:
     """A value as JSON has it."""
     return json.loads(json.dumps(value))
 
