@@ -16,10 +16,6 @@ from typing import Final
 
 TRUSTED: Final = Path(__file__).with_name("trusted.sh").read_text()
 """Two functions, ``trusted`` and ``enter``, for bash and POSIX shells that have ``local`` (dash, busybox)."""
-
-
-TRIAL: Final = Path(__file__).with_name("trial.sh").read_text()
-"""Functions for bash: try a folder of Slurm's files on daemons that nothing depends on."""
 MARK: Final = "part() { printf '== %s\\n' \"$1\"; }\n"
 """For a script: `part NAME` begins a part of the answer."""
 CONFIG: Final = """\

@@ -1,11 +1,12 @@
 """The files that a slurmctld and a slurmdbd in Kubernetes would read, for a trial on daemons that nothing depends on.
 
 They are those that the operator of the stack's release writes (``config/operator_conf.py``); the trial puts hosts, ports,
-keys and addresses of its own in the place of the living daemons' (``commands/trial.sh``).
+keys and addresses of its own in the place of the living daemons' (``trial.sh``).
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from slinky_iac.config import operator_conf
@@ -17,6 +18,11 @@ from slinky_iac.specs.slurm_conf import controller_extra_conf, nodeset_lines, pa
 _MERGED: Final = "SlurmctldParameters"
 """The parameter of the user's that operators from 1.2 on merge with their own and that no other setting owns; before, the
 last one counts."""
+
+
+def script() -> str:
+    """Functions for bash: try a folder of Slurm's files on daemons that nothing depends on."""
+    return Path(__file__).with_name("trial.sh").read_text()
 
 
 def trial_files(config: StackConfig) -> dict[str, str]:

@@ -21,8 +21,8 @@ from lab import slurm as outside
 from lab.slurm import conf
 from lab.slurm.topology import Network
 from lab.stacks import Stack
-from slinky_iac.commands.preflight.pod import SELECTOR
 from slinky_iac.commands.rights.table import rights
+from slinky_iac.preflight.short_pods import SELECTOR
 from slinky_iac.specs.rights import Use
 from tests.e2e.accounts import PODS, events, of_table, settings_of, used
 from tests.e2e.gated import STACK

@@ -25,7 +25,8 @@ from slinky_iac.commands.handoff.model import (
     key_files,
     rendered,
 )
-from slinky_iac.commands.host_shell import TRIAL, TRUSTED
+from slinky_iac.commands.host_shell import TRUSTED
+from slinky_iac.specs.trial import script
 
 INSTALL: Final = Path(__file__).with_name("install.sh")
 TRY: Final = Path(__file__).with_name("try.sh")
@@ -151,7 +152,7 @@ def install_script(sheet: Sheet, cluster: str) -> str:
 
 def try_script(sheet: Sheet) -> str:
     """try.sh of slurmctld's host: slurmctld's own verdict on slurm.conf with the lines of the hand-off."""
-    return _Shell(TRY.read_text()).substitute(trial=TRIAL, slurm=SLURM_FOLDER, check=sheet.check_path)
+    return _Shell(TRY.read_text()).substitute(trial=script(), slurm=SLURM_FOLDER, check=sheet.check_path)
 
 
 class _Shell(Template):

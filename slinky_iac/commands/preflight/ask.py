@@ -19,7 +19,7 @@ from slinky_iac.blueprint.places import outside_places
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands import children
-from slinky_iac.commands.preflight.ask_pods import ask_pods, ask_trials
+from slinky_iac.commands.preflight.ask_pods import ask_pods
 from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
 from slinky_iac.commands.preflight.pod import inside_places
 from slinky_iac.config.stack import StackConfig
@@ -40,6 +40,7 @@ from slinky_iac.preflight.ask_slurm import (
     endpoint_of_users,
     preflight_clients,
 )
+from slinky_iac.preflight.ask_trials import ask_trials
 from slinky_iac.preflight.connectivity import attempts
 from slinky_iac.preflight.facts import (
     IN_CONFIG,

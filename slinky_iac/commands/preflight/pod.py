@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from slinky_iac import names
 from slinky_iac.blueprint.places import Place, service_places
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
@@ -21,9 +22,6 @@ from slinky_iac.preflight.facts import Clock, PodReport, Tried
 from slinky_iac.specs.endpoints import metrics_url
 from slinky_iac.specs.shared import labels, placement, slinky_image
 
-LABEL: Final = "slinky-iac/preflight"
-"""On every short-lived pod, with the value ``look``: what an earlier run left behind is found by it."""
-SELECTOR: Final = f"{LABEL}=look"
 CONNECT_S: Final = 5
 """Longest wait for one connection, name resolution included; all are tried at once."""
 LIFE_S: Final = 120
@@ -100,7 +98,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
     } | placement(place.settings)
     if config.cluster.images.pull_secrets:
         spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
-    own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], LABEL: "look"}
+    own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], names.LABEL_SHORT_POD: "look"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.commands.preflight.ask_pods import ELSEWHERE, ask_pods
+from slinky_iac.commands.preflight.ask_pods import ask_pods
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.pods import ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import PodFacts
+from slinky_iac.preflight.short_pods import ELSEWHERE
 from tests.made.pods import short_pod
 from tests.made.wire import read
 from tests.unit.preflight.made import CTL, NOW, stack

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.blueprint.places import Place, outside_places
-from slinky_iac.commands.preflight.pod import LABEL, SCRIPT, inside_places, placements, pod_body, report_of
+from slinky_iac.commands.preflight.pod import SCRIPT, inside_places, placements, pod_body, report_of
+from slinky_iac.names import LABEL_SHORT_POD
 from slinky_iac.preflight.facts import PodReport
 from tests.stacks import form
 from tests.unit.preflight.made import CTL, DBD, NOW, stack
@@ -41,7 +42,7 @@ def test_the_pod_ends_by_itself_and_is_found_by_its_label() -> None:
     pod = body()
     assert pod["spec"]["activeDeadlineSeconds"] <= 120
     assert pod["spec"]["restartPolicy"] == "Never"
-    assert pod["metadata"]["labels"][LABEL] == "look"
+    assert pod["metadata"]["labels"][LABEL_SHORT_POD] == "look"
 
 
 def test_hosts_are_arguments_and_never_part_of_the_script() -> None:

@@ -16,17 +16,16 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.commands.host_shell import TRIAL
-from slinky_iac.commands.preflight.ask_pods import ask_trials
-from slinky_iac.commands.preflight.trial import LIFE_S, MOST, packed, trial_of, trial_pod, trials
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeForbidden, ProjectError
 from slinky_iac.kube.wire import Clock
+from slinky_iac.preflight.ask_trials import ask_trials
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import DaemonTrial, TrialFacts
-from slinky_iac.specs.trial import trial_files
+from slinky_iac.preflight.trial import LIFE_S, MOST, packed, trial_of, trial_pod, trials
+from slinky_iac.specs.trial import script, trial_files
 from tests.stacks import form, minimal
 from tests.unit.preflight import test_ask_pods, test_cli
 from tests.unit.preflight.made import FACTS, NOW, stack
@@ -185,8 +184,8 @@ def tried(folder: Path, daemon: str, program: str) -> list[str]:
     (folder / "bin" / daemon).chmod(0o755)
     (folder / "bin" / "id").write_text("#!/bin/sh\necho 1000\n")
     (folder / "bin" / "id").chmod(0o755)
-    script = f"PATH={folder}/bin:$PATH\n{TRIAL}\ntrial {folder}/etc {daemon}"
-    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    text = f"PATH={folder}/bin:$PATH\n{script()}\ntrial {folder}/etc {daemon}"
+    done = subprocess.run([bash, "-c", text], capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.splitlines()
 
 

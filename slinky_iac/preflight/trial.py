@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.commands.host_shell import TRIAL
-from slinky_iac.commands.preflight.pod import LABEL
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.facts import DaemonTrial
 from slinky_iac.specs.shared import labels, locked, placement, slinky_image
-from slinky_iac.specs.trial import trial_files
+from slinky_iac.specs.trial import script, trial_files
 
 LIFE_S: Final = 240
 """After so many seconds Kubernetes ends the pod whatever became of us: an image may have to be pulled first, and slurmctld
@@ -31,7 +29,7 @@ MOST: Final = 120_000
 _LONGEST: Final = 3800
 """Bytes of the report: Kubernetes keeps 4096 of a container's last words."""
 _SCRIPT: Final = f"""\
-{TRIAL}
+{script()}
 folder=/scratch/etc
 mkdir -p $folder && base64 -d <<<"$FILES" | tar -xz -C $folder || exit 1
 trial $folder $DAEMON | head -c {_LONGEST} > /dev/termination-log
@@ -109,7 +107,7 @@ def trial_pod(config: StackConfig, trial: Trial, name: str) -> dict[str, Any]:
     }
     if config.cluster.images.pull_secrets:
         spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
-    own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], LABEL: "look"}
+    own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], names.LABEL_SHORT_POD: "look"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
 
 
