@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.shared import namespace_labels
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
+from slinky_iac.specs.trial import record
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
@@ -51,6 +53,7 @@ from .resources import HIDDEN, child, custom_resource, namespace, register_objec
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
+from .trial import Trial, require_taken
 from .watched import watched
 
 
@@ -64,12 +67,13 @@ class HybridClusterArgs:
 
     ``notices``: asks for findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
     registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs. ``lost``: asks
-    whether a custom resource of the state is in Kubernetes.
+    whether a custom resource of the state is in Kubernetes. ``trial``: tries the stack's files first; None: nothing does.
     """
 
     settings: StackSettings
     notices: Callable[[], Awaitable[tuple[Finding, ...]]] = _none
     lost: Lost = none_lost
+    trial: Trial | None = None
     filled: Callable[[Any], Any] = as_it_is
     """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
@@ -125,7 +129,7 @@ class HybridCluster(Joinable):
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
-        identity = ClusterIdentity("cluster-identity", cluster_props(config), child(self))
+        identity = ClusterIdentity("cluster-identity", self._identity(config, args.trial), child(self))
         about = cluster_document(config, name, settings.keys.token_set)
         Blueprint(f"{name}-blueprint", args.filled(about), child(self, identity))
         self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
@@ -165,6 +169,8 @@ class HybridCluster(Joinable):
         networks = None
         if config.network_policies.enabled:
             networks = NetworkPolicies(f"{name}-networks", NetworkPoliciesArgs(config=config), self._child(operator, space))
+        for made in objects.trial_record(config):
+            register_object(name, config, made, self._child(space), data=self._late(lambda: record(self.config)))
         quotas = [register_object(name, config, each, self._child(space)) for each in objects.quota(config)]
         users = self._users(name, settings, authority, space)
         first = (operator, space, keys, endpoints, *guards, networks, *quotas, users)
@@ -196,6 +202,19 @@ class HybridCluster(Joinable):
         self.sackd_join = pulumi.Output.from_input(f"/usr/sbin/sackd --conf-server {join}")
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = keys.slurm_key_fingerprint, keys.jwt_key_fingerprint
         self.keys_since = by_name(keys.since)
+
+    def _identity(self, config: StackConfig, trial: Trial | None) -> Mapping[str, Any]:
+        """Props of what stands before all that is of the cluster. They are whole once its files are tried, with the lines of
+        NodeSets that join, so nothing changes before."""
+        props = cluster_props(config)
+        if trial is None:
+            return props
+
+        async def tried() -> str:
+            await require_taken(trial, await self._late(lambda: self.config), self)
+            return config.cluster.name
+
+        return {**props, "clusterName": asyncio.ensure_future(tried())}
 
     def _child(self, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401
         """Options of a child in the cluster's Kubernetes."""

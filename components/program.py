@@ -15,6 +15,7 @@ from slinky_iac.preflight import notices
 from .first_look import require_adopted
 from .hybrid_cluster import HybridCluster, HybridClusterArgs
 from .threads import in_thread
+from .trial import trial_of
 
 
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
@@ -27,7 +28,10 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     require_adopted(config)
     ask = partial(notices, config, os.environ, home)
     args = HybridClusterArgs(
-        settings=settings, notices=partial(in_thread, ask), lost=partial(lost, config, os.environ, home)
+        settings=settings,
+        notices=partial(in_thread, ask),
+        lost=partial(lost, config, os.environ, home),
+        trial=trial_of(config),
     )
     cluster = HybridCluster(config.cluster.name, args, opts)
     cluster.export()

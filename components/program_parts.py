@@ -16,7 +16,7 @@ import pulumi
 from pydantic import BaseModel
 
 from slinky_iac.collector import collect_seldom
-from slinky_iac.config.findings import Finding
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import examined
 from slinky_iac.config.reader import StackRefused, StackSettings, read_sections
 from slinky_iac.config.stack import ClusterConfig, StackConfig
@@ -36,6 +36,7 @@ from .joining import require_alone
 from .node_set import NodeSet as _NodeSet
 from .node_set import NodeSetArgs
 from .threads import in_thread
+from .trial import trial_of
 
 Part = Mapping[str, Any] | BaseModel | None
 """A section: a mapping, or its model."""
@@ -111,6 +112,7 @@ class HybridCluster(_Cluster):
         self._password = database_password
         settings = _read(what, found.sections, database_password)
         config = settings.config
+        _refuse(what, _not_yet_known(config, found))
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
@@ -118,6 +120,7 @@ class HybridCluster(_Cluster):
             notices=partial(_asked, settings.config, found),
             lost=partial(lost, config, os.environ, Path.home()),
             filled=found.filled,
+            trial=trial_of(config),
         )
         super().__init__(name, args, _filling(opts, found))
         if isinstance(database_password, str):
@@ -237,6 +240,23 @@ async def _asked(config: StackConfig, found: Given) -> tuple[Finding, ...]:
     unknown = found.outputs.keys() - known.keys()
     ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
     return (*await taken_for_names(found), *await in_thread(ask))
+
+
+def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
+    """The error where a trial of the files would need what another resource gives, before anything is made."""
+    if not (found.outputs and config.slurmctld.tries_files):
+        return []
+    from slinky_iac.preflight.trial import made_of  # noqa: PLC0415 - few stacks ask for a trial
+
+    if not any(each in text for each in found.outputs for text in made_of(config)):
+        return []
+    return [
+        at("controller.trial.enabled").error(
+            "true, and the image or the place of slurmctld or slurmdbd is an Output: the trial is made before anything else"
+            " is. Give cluster.images.slurmctld, cluster.images.slurmdbd and nodeSelector and affinity of controller.pod and"
+            " accounting.pod as texts, or set enabled: false"
+        )
+    ]
 
 
 def _open(section: Part) -> Mapping[str, Any]:

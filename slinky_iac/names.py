@@ -246,6 +246,11 @@ def accounting_service(accounting: str) -> str:
     return f"{accounting}-accounting"
 
 
+def trial_record(cluster: str) -> str:
+    """ConfigMap with what the last trial of slurm.conf and the files beside it was of."""
+    return shorten(f"{cluster}-trial")
+
+
 def monitoring(cluster: str, part: str) -> str:
     """An object for Prometheus or Grafana."""
     return shorten(f"{cluster}-{part}")

@@ -56,6 +56,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
         yield from database(config)
     yield controller(config)
     yield from scripts(config)
+    yield from trial_record(config)
     yield restapi(config)
     yield from (token(config, each) for each in config.tokens)
     yield from beside(config, "slurmrestd")
@@ -159,6 +160,12 @@ def controller(config: StackConfig) -> Object:
 def scripts(config: ClusterConfig) -> Iterator[Object]:
     """The ConfigMaps with files that slurmctld hands out."""
     yield from (_core("ConfigMap", name, name, {"data": data}) for _, name, data in script_maps(config) if data)
+
+
+def trial_record(config: StackConfig) -> Iterator[Object]:
+    """The ConfigMap with what was tried; its component adds that."""
+    if config.slurmctld.tries_files:
+        yield _core("ConfigMap", names.trial_record(config.cluster.resource_name), "trial", {})
 
 
 def restapi(config: ClusterConfig) -> Object:

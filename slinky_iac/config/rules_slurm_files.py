@@ -230,4 +230,17 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (_scripts, _parameters, _of_containers, _namespaces, _gathered, _of_plugins, _without_cgroups, _sizes)
+def _tried(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A trial of new files is one of files that this program writes."""
+    trial = config.controller.trial
+    if trial.enabled and not config.slurmctld.owns_conf:
+        yield at("controller.trial.enabled").error(
+            "true, and slurmctld is outside: this program doesn't write its slurm.conf, so an update has nothing to try."
+            " Remove it. slurmctld's admin tries new lines by `try.sh` of the hand-off: run `slinky handoff --role slurmctld"
+            " --out handoff`, then slurmctld/try.sh of that folder on slurmctld's host"
+        )
+    if trial.namespace is not None and not trial.enabled:
+        yield at("controller.trial.namespace").ignored("controller.trial.enabled is false")
+
+
+RULES = (_scripts, _parameters, _of_containers, _namespaces, _gathered, _of_plugins, _without_cgroups, _sizes, _tried)

@@ -1,17 +1,57 @@
-"""The shell around the pods of a trial: make, await, read, and delete whatever happens."""
+"""The shell around the pods of a trial: make, await, read, and delete whatever happens; and what a run tries first."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final, Protocol
 
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.errors import KubeError
+from slinky_iac.errors import KubeError, KubeNotFound, SlinkyError
 from slinky_iac.kube.pods import ShortPodClient
-from slinky_iac.kube.wire import Clock
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.facts import DaemonTrial, TrialFacts
 from slinky_iac.preflight.short_pods import LOOK_EVERY_S, delete, has_no_hope, look, swept
 from slinky_iac.preflight.trial import LIFE_S, Trial, trial_of, trial_pod, trials
+from slinky_iac.preflight.untried import Outcome, Untried, outcome, unasked, untried
+
+BUDGET_S: Final = 20.0
+"""Longest wait for one answer of Kubernetes, tries together."""
+
+
+class Way(Protocol):
+    """The way to the stack's Kubernetes cluster."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of what is asked there."""
+
+    def client(self, kind: type[ShortPodClient], *, budget_s: float, retry: Retry, timeouts: Timeouts) -> ShortPodClient:
+        """A client of its API server."""
+
+
+def try_first(config: StackConfig, way: Way) -> Outcome:
+    """Try what is new of the stack's files, before a preview or an update goes on. Makes no pod where nothing is new."""
+    new: Untried | None = None
+    try:
+        kube = way.client(ShortPodClient, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3))
+        new = untried(config, recorded(kube, config))
+        if not new:
+            return Outcome()
+        found = ask_trials(kube, config, clock=way.clock, namespace=config.slurmctld.trial_namespace)
+    except SlinkyError as error:
+        return unasked(new, str(error))
+    return outcome(config, new, found)
+
+
+def recorded(kube: ShortPodClient, config: StackConfig) -> Mapping[str, str]:
+    """What the last trial was of; nothing where there was none. Raises :class:`KubeError` where that isn't known."""
+    try:
+        return kube.config_map_data(config.cluster.namespace, names.trial_record(config.cluster.resource_name))
+    except KubeNotFound:
+        return {}
 
 
 def ask_trials(

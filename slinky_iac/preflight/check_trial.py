@@ -6,7 +6,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Answers, At, Expect, fine, problem, unknown
-from slinky_iac.preflight.facts import Facts
+from slinky_iac.preflight.facts import Facts, TrialFacts
 
 _UNSEEN: Final = "; what slurmd alone reads (TaskPlugin, ProctrackType, prologs) isn't tried"
 TRY_OUTSIDE: Final = "slinky handoff --role slurmctld --out handoff"
@@ -25,6 +25,11 @@ def _trial(config: StackConfig, facts: Facts) -> Answers:
             at=At.SLURMCTLD,
         )
         return
+    yield from verdicts(trial)
+
+
+def verdicts(trial: TrialFacts) -> Answers:
+    """What the daemons of one trial said, and why one said nothing."""
     if trial.trouble:
         yield unknown(f"no trial: {trial.trouble}", "Correct that, then run `slinky preflight --try` again")
     for each in trial.daemons:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import io
+import json
 import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from slinky_iac import names
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.facts import DaemonTrial
-from slinky_iac.specs.shared import labels, locked, placement, slinky_image
-from slinky_iac.specs.trial import script, trial_files
+from slinky_iac.specs.shared import labels, locked, placement
+from slinky_iac.specs.trial import script, trial_files, tried_images
 
 LIFE_S: Final = 240
 """After so many seconds Kubernetes ends the pod whatever became of us: an image may have to be pulled first, and slurmctld
@@ -50,11 +51,14 @@ def trials(config: StackConfig) -> tuple[Trial, ...]:
     """The daemons of the stack that read files of its own."""
     if not config.slurmctld.owns_conf:
         return ()
-    images = config.cluster.images
-    slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
-    slurmdbd = images.slurmdbd or slinky_image(config, "slurmdbd")
-    found = [Trial("slurmctld", slurmctld, pod) for pod in config.slurmctld.pods]
-    return (*found, *(Trial("slurmdbd", slurmdbd, pod) for pod in config.slurmdbd.pods))
+    images, pods = tried_images(config), {"slurmctld": config.slurmctld.pods, "slurmdbd": config.slurmdbd.pods}
+    return tuple(Trial(daemon, images[daemon], pod) for daemon, each in pods.items() for pod in each)
+
+
+def made_of(config: StackConfig) -> tuple[str, ...]:
+    """All texts that decide what a trial is: the files, the images, and where the pods may run."""
+    pods = (f"{each.image} {json.dumps(placement(each.pod))}" for each in trials(config))
+    return (*trial_files(config).values(), *pods)
 
 
 def packed(files: Mapping[str, str]) -> str:

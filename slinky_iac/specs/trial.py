@@ -6,6 +6,7 @@ keys and addresses of its own in the place of the living daemons' (``trial.sh``)
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from slinky_iac.config import operator_conf
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import reads_metrics
+from slinky_iac.specs.shared import slinky_image
 from slinky_iac.specs.slurm_conf import controller_extra_conf, nodeset_lines, pair, partition_lines
 
 _MERGED: Final = "SlurmctldParameters"
@@ -31,6 +33,25 @@ def trial_files(config: StackConfig) -> dict[str, str]:
     if config.slurmdbd.pods:
         files["slurmdbd.conf"] = _slurmdbd_conf(config)
     return files
+
+
+def tried_images(config: StackConfig) -> dict[str, str]:
+    """By daemon, the image that reads these files."""
+    images = config.cluster.images
+    found = {"slurmctld": images.slurmctld or slinky_image(config, "slurmctld")}
+    if config.slurmdbd.pods:
+        found["slurmdbd"] = images.slurmdbd or slinky_image(config, "slurmdbd")
+    return found
+
+
+FILE, IMAGE = "file.", "image."
+"""How the names in a record begin."""
+
+
+def record(config: StackConfig) -> dict[str, str]:
+    """What a trial of this stack is a trial of: a digest of each file, and the daemons' images."""
+    files = {f"{FILE}{name}": hashlib.sha256(text.encode()).hexdigest()[:32] for name, text in trial_files(config).items()}
+    return files | {f"{IMAGE}{daemon}": image for daemon, image in tried_images(config).items()}
 
 
 def _slurm_conf(config: StackConfig) -> str:

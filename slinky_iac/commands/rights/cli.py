@@ -231,6 +231,12 @@ def notes(
             "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
             " cluster-admin. Install it from a stack of its own, and set operator.install: false here."
         )
+    if use is Use.REVIEW and config.slurmctld.tries_files and config.slurmctld.trial_namespace is None:
+        yield (
+            "controller.trial: previews with these rights make no trial, and say so; `pulumi up` makes it. The right to make"
+            f" pods in {config.cluster.namespace} is the right to mount every Secret there, slurm.key too. For trials in"
+            " previews, name a namespace without Secrets by controller.trial.namespace."
+        )
     for part in parts_of(config):
         yield from part.right_notes(config, use)
     if use is Use.REVIEW and config.auth.makes_daemons:

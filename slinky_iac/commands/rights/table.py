@@ -39,6 +39,10 @@ _HELM_WIDE: Final = (
     (_RBAC, "clusterrolebindings", _OWN),
 )
 _WEBHOOK: Final = tuple(("cert-manager.io", kind, _OWN) for kind in ("certificates", "issuers"))
+_SHORT_LIVED: Final = ("create", "get", "list", "delete")
+_SHORT_PODS: Final = (
+    "short-lived pods, in a namespace without Secrets: an account that may create pods can mount every Secret beside them"
+)
 _ADMISSION: Final = "admissionregistration.k8s.io"
 
 
@@ -78,9 +82,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             Right(
                 CORE,
                 "pods",
-                ("create", "get", "list", "delete"),
-                "short-lived pods, in a namespace without Secrets: an account that may create pods can mount every"
-                " Secret beside them",
+                _SHORT_LIVED,
+                _SHORT_PODS,
                 namespace=pod_namespace,
             )
         )
@@ -157,11 +160,24 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
         for kind in ("controllers", "restapis"):
             yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
+        yield from _trying(config, use)
         yield from _first_look(config)
         if config.slurmctld.owns_conf:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
             yield Right(names.GROUP, "nodesets", ("list",), "which NodeSets have partitions of their own", (), namespace)
+
+
+def _trying(config: StackConfig, use: Use) -> Iterator[Right]:
+    """What a trial of the stack's files needs, where the stack asks for one. Beside the cluster's Secrets a review makes no
+    pod: it could mount them."""
+    if not config.slurmctld.tries_files:
+        return
+    namespace, apart = config.cluster.namespace, config.slurmctld.trial_namespace
+    own = (names.trial_record(config.cluster.resource_name),)
+    yield Right(CORE, "configmaps", ("get",), "which files the last trial was of", own, namespace)
+    if use is Use.APPLY or apart is not None:
+        yield Right(CORE, "pods", _SHORT_LIVED, _SHORT_PODS, (), apart or namespace)
 
 
 def _first_look(config: StackConfig) -> Iterator[Right]:

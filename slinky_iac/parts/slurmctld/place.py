@@ -69,6 +69,16 @@ class InsideSlurmctld:
         return self.section.epilog
 
     @property
+    def tries_files(self) -> bool:
+        """Whether previews and updates try new files on daemons that nothing depends on, before they are written."""
+        return self.section.trial.enabled
+
+    @property
+    def trial_namespace(self) -> str | None:
+        """Where these daemons' pods are made; None: in the cluster's own namespace."""
+        return self.section.trial.namespace
+
+    @property
     def persistence(self) -> str:
         """Where the stack keeps the queue, in words that a change of shows as a change."""
         kept = self.section.persistence
@@ -131,6 +141,8 @@ class OutsideSlurmctld:
     config_files: ClassVar[Mapping[str, str]] = _NO_FILES
     prolog: ClassVar[Mapping[str, str]] = _NO_FILES
     epilog: ClassVar[Mapping[str, str]] = _NO_FILES
+    tries_files: ClassVar[bool] = False
+    trial_namespace: ClassVar[str | None] = None
     persistence: ClassVar[str] = "outside"
     keeps_queue: ClassVar[bool] = False
     forgets_queue: ClassVar[bool] = False

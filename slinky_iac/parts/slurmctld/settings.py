@@ -45,6 +45,17 @@ class Persistence(Section):
     """Size of the claim."""
 
 
+class FileTrial(Section):
+    """Whether slurmctld and slurmdbd of the stack's images read new files in short-lived pods before they are written."""
+
+    enabled: bool = False
+    """Previews, and each update before its first change, try slurm.conf, slurmdbd.conf and `configFiles` where they, or the
+    images, aren't those of the last trial (slurmctld in Kubernetes only). Without a trial the update stops."""
+    namespace: DnsLabel | None = None
+    """Namespace of these pods: one without Secrets, since an account that may make pods can mount every Secret beside them.
+    By default the cluster's own."""
+
+
 class Controller(Section):
     """slurmctld: in Kubernetes, or an outside host (`external`)."""
 
@@ -58,6 +69,8 @@ class Controller(Section):
     """Prolog scripts by name, e.g. 10-gpu.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
     epilog: dict[str, str] = Field(default_factory=dict)
     """Epilog scripts by name, e.g. 90-tmp.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
+    trial: FileTrial = FileTrial()
+    """A trial of the files above before they change (in Kubernetes only)."""
     persistence: Persistence = Persistence()
     """State volume (in Kubernetes only)."""
     service: Service = Service()

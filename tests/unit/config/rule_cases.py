@@ -240,6 +240,14 @@ DAEMONS = [
         {"operator": {"version": "1.2.1"}},
     ),
     Case(
+        "a trial of files that an outside admin writes",
+        outside(controller={"external": {"host": "192.0.2.1"}, "trial": {"enabled": True}}),
+        "error",
+        "controller.trial.enabled",
+        ("slurmctld is outside", "try.sh", "slinky handoff --role slurmctld"),
+        {"controller": {"trial": None}},
+    ),
+    Case(
         "slurm.conf as a file",
         minimal(controller={"configFiles": {"slurm.conf": "x"}}),
         "error",

@@ -188,6 +188,14 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "a namespace for trials that no stack asks for",
+        minimal(controller={"trial": {"namespace": "trials"}}),
+        "warning",
+        "controller.trial.namespace",
+        ("controller.trial.enabled is false",),
+        {"controller": {"trial": {"enabled": True}}},
+    ),
+    Case(
         "an operator newer than what was read of its line",
         minimal(operator={"version": "1.3.0"}),
         "warning",

@@ -149,6 +149,20 @@ def test_preflight_makes_pods_only_where_it_was_told_to() -> None:
     assert any("mount every Secret" in note for note in notes(config, Use.PREFLIGHT, None))
 
 
+def test_a_trial_asks_for_pods_where_it_is_on_and_a_review_for_none_beside_the_keys() -> None:
+    def pods(use: Use, **trial: Any) -> set[str | None]:
+        config = load(minimal(controller={"trial": trial}))
+        return {each.namespace for each in rights(config, use) if each.resource == "pods" and "create" in each.verbs}
+
+    for use in (Use.REVIEW, Use.APPLY):
+        assert pods(use) == set()
+        assert pods(use, enabled=True, namespace="trials") == {"trials"}
+    assert pods(Use.APPLY, enabled=True) == {"slurm"}
+    assert pods(Use.REVIEW, enabled=True) == set()
+    said = " ".join(notes(load(minimal(controller={"trial": {"enabled": True}})), Use.REVIEW, None))
+    assert "controller.trial.namespace" in said
+
+
 def test_a_stack_that_installs_no_operator_may_write_no_role() -> None:
     own = form("all-outside", operator={"install": False})
     assert {each.group for each in rights(own, Use.APPLY) if set(each.verbs) & {"create", "patch"}} <= {
