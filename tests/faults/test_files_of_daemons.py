@@ -19,6 +19,9 @@ from tests.e2e.world import World
 from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 
 MARK = "/tmp/epilog-mark"
+LACKED = {"SwitchType": "switch/hpe_slingshot"}
+"""A plugin that Slurm has and the image lacks, which no table can know."""
+SENTENCE = "fatal: Can't find plugin for switch/hpe_slingshot"
 
 
 def settings(word: str, **extra: Any) -> dict[str, Any]:
@@ -55,12 +58,11 @@ def test_slurmctld_and_slurmdbd_take_their_files(inside: Inside) -> None:
 
 
 def test_slurmctlds_own_sentence_tells_what_it_would_end_over(inside: Inside) -> None:
-    """A plugin that Slurm has and the image lacks, which no table can know."""
     before = inside.uids()
-    inside.write(settings("one", SwitchType="switch/hpe_slingshot"))
+    inside.write(settings("one", **LACKED))
     found = tried(inside)["files of slurmctld"]
     assert found["verdict"] == "problem"
-    assert "fatal: Can't find plugin for switch/hpe_slingshot" in found["got"], found
+    assert SENTENCE in found["got"], found
     assert inside.uids() == before
 
 
@@ -101,6 +103,45 @@ def test_a_new_content_of_an_epilog_reaches_every_worker(inside: Inside) -> None
     inside.stack.up()
     await_true("the new epilog runs", lambda: last_mark(inside) == "two", 300)
     assert {name: uid for name, uid in inside.uids().items() if "worker" in name} == workers, "no worker was replaced"
+
+
+def trying(word: str, **extra: Any) -> dict[str, Any]:
+    """The same stack, whose previews and updates try new files first."""
+    found = settings(word, **extra)
+    found["slinky-iac:controller"] |= {"trial": {"enabled": True}}
+    return found
+
+
+def live(inside: Inside) -> dict[str, Any]:
+    """Pods, files and custom resources of the cluster, as an update could change them."""
+    found: dict[str, Any] = {"pods": inside.uids()}
+    for each in inside.world.objects("configmaps", INSIDE):
+        found[f"file {each['metadata']['name']}"] = each.get("data")
+    for kind in ("controllers", "accountings", "nodesets", "restapis"):
+        found |= {f"{kind} {e['metadata']['name']}": e["spec"] for e in inside.world.objects(kind, INSIDE)}
+    return found
+
+
+def test_a_preview_and_an_update_end_with_slurmctlds_own_sentence_and_jobs_run_on(inside: Inside) -> None:
+    inside.write(trying("two"))
+    done = inside.stack.up()
+    assert "files of slurmctld: slurm" in done.stdout + done.stderr, "what it says of files that it takes"
+    calm = inside.stack.pulumi("preview")
+    assert "new to the daemons" not in calm.stdout + calm.stderr, "what was tried isn't tried again"
+    await_true("solo-0 is idle", lambda: is_idle(inside, "solo-0"), 240)
+    job = inside.submit("solo-0", "sleep 600")
+    inside.await_running(job)
+    before = live(inside)
+    inside.write(trying("two", **LACKED))
+    for command in (("preview",), ("up", "--yes", "--skip-preview")):
+        done = inside.stack.pulumi(*command, check=False)
+        said = done.stdout + done.stderr
+        assert done.returncode != 0, said
+        assert SENTENCE in said, said
+        assert "Nothing was changed" in said, said
+        assert live(inside) == before
+    assert inside.job(job)["JobState"] == "RUNNING"
+    inside.slurm("scancel", job)
 
 
 def test_a_deleted_pod_comes_back_to_work(inside: Inside) -> None:

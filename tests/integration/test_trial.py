@@ -11,7 +11,7 @@ from slinky_iac.specs.trial import record
 from tests.integration.engine import REPO, Engine, Project, create_project
 from tests.integration.test_bad_input import configure
 from tests.stacks import minimal
-from tests.trial_server import PODS, RECORD, SENTENCE, TrialServer
+from tests.trial_server import PODS, RECORD, SENTENCE, TAKEN, TrialServer
 
 SETTINGS = minimal(operator={"install": False}, controller={"trial": {"enabled": True}}, nodesets={"gpu": {"replicas": 1}})
 
@@ -69,9 +69,14 @@ def test_an_update_that_may_make_no_pod_ends_and_a_preview_says_so_and_goes_on(s
     assert all(each["type"] != "pulumi-python:dynamic/slurm:ClusterIdentity" for each in stack.state().get("resources", []))
 
 
-def test_a_preview_of_what_was_tried_makes_no_pod(stack: Project, tmp_path: Path) -> None:
-    with TrialServer() as server:
+def test_what_is_taken_is_told_and_a_preview_of_what_was_tried_makes_no_pod(stack: Project, tmp_path: Path) -> None:
+    with TrialServer(said=TAKEN) as server:
+        code, said = ran(stack, server, tmp_path, "preview")
+        assert code == 0, said
+        assert "files of slurmctld: slurm 26.05.5 takes them" in said
+        assert server.made == 1
         server.objects[RECORD] = {"metadata": {"name": "slurm-trial"}, "data": record(load(SETTINGS))}
         code, said = ran(stack, server, tmp_path, "preview")
         assert code == 0, said
-    assert server.made == 0
+        assert "new to the daemons" not in said
+    assert server.made == 1

@@ -75,10 +75,10 @@ def test_a_trial_leaves_all_as_it_is_but_for_its_record() -> None:
     made = recording.one("ConfigMap", "lab-trial")
     assert made.inputs["data"] == record(config)
     assert made.inputs["metadata"]["name"] == "slurm-trial"
-    blueprint = without.one("Blueprint").urn  # which has the settings themselves
-    assert {each.urn: each.inputs for each in recording.resources if each.urn not in (made.urn, blueprint)} == {
-        each.urn: each.inputs for each in without.resources if each.urn != blueprint
+    assert {each.urn: each.inputs for each in recording.resources if each is not made} == {
+        each.urn: each.inputs for each in without.resources
     }
+    assert recording.outputs == without.outputs
 
 
 @pytest.mark.parametrize("preview", [True, False])
