@@ -89,6 +89,7 @@ INSIDE: dict[str, dict[str, Any]] = {
     "by-node": {"controller": {"service": {"type": "NodePort", "nodePort": 30817}}},
     "database-tls": {"accounting": {"database": {"tls": {"caSecret": "db-ca", "clientSecret": "db-client"}}}},
     "files": {"controller": FILES},
+    "trial": {"controller": FILES | {"trial": {"enabled": True}}},
     "metrics": {"controller": {"metrics": True}},
     "sssd": {"identity": {"sssd": {"confFrom": {"secret": "slurm-sssd"}}}, "logins": LOGINS},
     "ssh": {"nodesets": {"gpu": {"ssh": {"enabled": True, "sssdConfFrom": {"secret": "sssd"}}}}},
