@@ -23,7 +23,9 @@ UNIFIED = Path("/sys/fs/cgroup/unified")
 IN_VERSION_2 = ("unshare", "--mount", "sh", "-ec", f'mount --bind {UNIFIED} /sys/fs/cgroup; exec "$@"', "sh")
 """Begins a program that finds cgroups of version 2 on a machine that has both versions: with version 1 a kubelet refuses to
 start where pods may swap."""
-STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "best-effort"}
+STATIC = {"cpuManagerPolicy": "static", "kubeReserved": {"cpu": "500m"}, "topologyManagerPolicy": "best-effort"}
+"""On a machine of two CPUs one is kept for what has none of its own, and pods may still ask for 1.5: a worker's pod has a
+small container beside slurmd."""
 
 
 def own_cpus(name: str) -> dict[str, dict[str, str]]:

@@ -60,7 +60,10 @@ def test_nothing_is_tried_where_nothing_is_new_or_the_setting_is_off() -> None:
         ({"accounting": {"extraConf": {"PurgeJobAfter": "24months"}}}, ("slurmdbd.conf",)),
         ({"nodesets": {"gpu": {"partition": {"config": {"MaxTime": "60"}}}}}, ("slurm.conf",)),
         ({"nodesets": {"cpu": {"replicas": 1}}}, ("slurm.conf",)),
-        ({"operator": {"version": "1.1.2"}}, ("slurm.conf", "image of slurmctld", "image of slurmdbd")),
+        (
+            {"operator": {"version": "1.1.2"}},
+            ("gres.conf", "slurm.conf", "slurmdbd.conf", "image of slurmctld", "image of slurmdbd"),
+        ),
         ({"cluster": {"images": {"slurmctld": "example.org/slurmctld:1"}}}, ("image of slurmctld",)),
         ({"nodesets": {"gpu": {"replicas": 7}}}, ()),
         ({"nodesets": {"gpu": {"image": "example.org/slurmd:1"}}}, ()),
