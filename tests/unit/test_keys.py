@@ -128,7 +128,7 @@ def test_a_kid_shows_nothing_of_the_key(raw: bytes) -> None:
     ids=["empty", "no keys", "no key in it", "no base64", "no text", "deep"],
 )
 def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) -> None:
-    with pytest.raises(ValueError, match="no set of keys") as error:
+    with pytest.raises(ValueError, match="isn't a set of keys") as error:
         of_slurm_jwks(document)
     assert "secret" not in str(error.value)
 

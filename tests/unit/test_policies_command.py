@@ -56,7 +56,8 @@ def accepted(tmp_path: Path, *more: str, review: str = REVIEW, days: int = 30) -
     (tmp_path / "review.txt").write_text(review)
     until = (datetime.datetime.now(tz=datetime.UTC).date() + datetime.timedelta(days=days)).isoformat()
     site = str(tmp_path / "site.json")
-    return main(["policies", "accept", str(tmp_path / "review.txt"), "--site", site, "--until", until, *SAID, *more])
+    said = more if "--reason" in more else (*SAID, *more)
+    return main(["policies", "accept", str(tmp_path / "review.txt"), "--site", site, "--until", until, *said])
 
 
 def entries(tmp_path: Path) -> list[dict[str, str]]:
@@ -81,7 +82,7 @@ def test_a_later_entry_replaces_the_one_for_the_same_and_keeps_all_else(tmp_path
 @pytest.mark.parametrize(
     ("more", "days", "review", "said"),
     [
-        (("--reason", "why"), 30, REVIEW, "--reason needs 8 characters"),
+        (("--reason", "why", "--owner", "platform"), 30, REVIEW, "--reason needs 8 characters"),
         ((), -1, REVIEW, "--until is"),
         ((), 400, REVIEW, "--until is"),
         ((), 30, "all is well", "has no finding"),

@@ -87,7 +87,7 @@ def test_the_public_set_is_the_one_of_the_last_update() -> None:
 
 def test_gates_without_a_blueprint_are_not_judged() -> None:
     gate = {"type": names.NODESET_SCALE, "urn": "", "outputs": GATE}
-    with pytest.raises(StateError, match=r"no blueprint of the stack.*nothing was asked\. Run `pulumi up`"):
+    with pytest.raises(StateError, match=r"doesn't say what the stack makes\. Nothing was asked\. Run `pulumi up`"):
         expected(State.read([gate]), {}, None)
 
 

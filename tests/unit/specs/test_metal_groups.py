@@ -96,7 +96,7 @@ def test_names_and_addresses_stay_pairs_in_any_order(hosts):
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ({"name": "m-[1-3]", "address": "h-[1-2]"}, "address: 2 for 3 names"),
+        ({"name": "m-[1-3]", "address": "h-[1-2]"}, "address: 2 addresses for 3 names"),
         ({"name": "m-[3-1]"}, "runs backwards"),
         ({"name": "m-[1-2] x"}, "blank"),
         ({"name": "m-[1-200000]"}, "more than"),
