@@ -17,9 +17,9 @@ from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config import operator_keys
 from slinky_iac.config.chart import as_yaml, merged
-from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, other_release
+from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, of_subchart, other_release
 from slinky_iac.config.chart_objects import Given, given_in
-from slinky_iac.config.chart_release import Read, of_subchart, read
+from slinky_iac.config.chart_release import Read, read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.sections import Operator
@@ -282,7 +282,7 @@ def write(out: str, text: str) -> None:
 def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int, prog: str = "slinky") -> list[str]:
     """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called."""
     used, left = found.taken.used, found.taken.left
-    lines = [f"{out}: {_keys(len({key for key, _ in used}))} settings, {len(left)} left out"]
+    lines = [f"{out}: {_keys(len({key for key, _ in used}))}, {len(left)} left out"]
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:
@@ -308,7 +308,7 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
 
 
 def _keys(number: int) -> str:
-    return f"{number} key is" if number == 1 else f"{number} keys are"
+    return f"{number} key is a setting" if number == 1 else f"{number} keys are settings"
 
 
 def wrapped(text: str, width: int, indent: str = "") -> list[str]:

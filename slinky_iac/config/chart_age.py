@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.config.chart_release import of_subchart
+from slinky_iac.config.chart import MARKS
+from slinky_iac.config.chart_reasons import WORDS_OF_0
 from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import BY_RELEASE, SETS
 from slinky_iac.releases import LINES
@@ -23,6 +24,13 @@ _OF_SLURM: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SE
 
 def other_release(values: Mapping[str, Any], minor: int) -> str:
     """What to say where keys aren't of the release that values are read as; empty where all are. ``minor``: as 2 of 1.2."""
+    old = [key for key in WORDS_OF_0 if key in values]
+    if len(old) > 1:
+        return (
+            f"{', '.join(old)}: these are values of chart 0.x. Its NodeSets, partitions, login pods and lines of slurm.conf"
+            " have other keys, so almost nothing of them is carried over. Write them as those of chart 1.2, and import that"
+            " file"
+        )
     given = {key: lines for key, lines in BY_RELEASE.items() if lines and _has(values, key.split("."))}
     strange = [key for key, lines in given.items() if minor not in lines]
     if not strange:
@@ -35,6 +43,14 @@ def other_release(values: Mapping[str, Any], minor: int) -> str:
         f"{keys}. They fit chart {' and '.join(fitting)}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a"
         f" partition all beside them). Remove the new file, and run this again with --chart-version {fitting[-1]}"
     )
+
+
+def of_subchart(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """The chart's own values, and the key that they are below in a chart that has it as a dependency; empty for none."""
+    inside = [key for key, each in values.items() if isinstance(each, Mapping) and len(MARKS & each.keys()) > 1]
+    if len(inside) == 1 and not MARKS & values.keys():
+        return values[inside[0]], str(inside[0])
+    return values, ""
 
 
 def key_of_slurm(values: Mapping[str, Any]) -> str:

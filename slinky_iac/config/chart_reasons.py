@@ -20,6 +20,10 @@ SCHEDULED: Final = (
     "the operator would replace pods at that time, whether or not a gate has drained them, and end their jobs: `pulumi up`"
     " replaces them when it runs"
 )
+UNREAD: Final = "the chart doesn't read it, so it has no effect with Helm"
+WORDS_OF_0: Final = ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter", "jwt", "debug")
+"""First words of charts 0.2 and 0.3 (helm/slurm/values.yaml), which 1.x has under other names or not at all."""
+OF_0: Final = "is a key of chart 0.x, whose clusters 1.x can't take over: begin with values of chart 1.2"
 
 
 def of_slurmctld(parameter: str) -> str:

@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.config.chart import MARKS, NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
+from slinky_iac.config.chart import NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
+from slinky_iac.config.chart_reasons import OF_0
+from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import SETS, Unread, read_by
 from slinky_iac.config.chart_volumes import volumes
 from slinky_iac.config.others import of_others
@@ -33,6 +35,8 @@ _BEFORE_1_2: Final[Mapping[str, Any]] = {
     },
 }
 """What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
+_ALL: Final[Mapping[str, Any]] = {"nodesets": ["ALL"], "configMap": {"Default": "YES", "MaxTime": "UNLIMITED"}}
+"""What the chart says of its partition ``all`` from 1.2 on, where the values switch it on."""
 _PASSWORD: Final = {"name": "mariadb-password", "key": "password"}
 _DATABASE: Final = {
     "host": "mariadb",
@@ -44,10 +48,12 @@ _DATABASE: Final = {
 _ORDER: Final = (
     "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity", "nodesets", "partitions", "logins"
 )  # fmt: skip
+_WORDS: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values()))
+"""The first words of keys, as the chart spells them."""
 _OUTSIDE: Final = {"external", "externalConfig", "enabled"}
 
 
-_A_POD_A_NODE: Final = "daemonset"
+_NO_NUMBER: Final = "with scalingMode: DaemonSet the chart doesn't read it: a pod runs on each Kubernetes node that fits"
 
 
 @dataclass
@@ -77,6 +83,8 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     unread = Unread()
     own = read_by(_shaped(values, (), left), line[1], unread)
     left += unread.left
+    if line >= (1, 2) and isinstance(value_at(own, ("partitions", "all")), Mapping):
+        old = {"partitions": {"all": _ALL}}
     whole = merged(merged(_IMPLIED, old), own)
     whole = _named(whole, release, namespace, notes)
     for sets, defaults in SETS.items():
@@ -88,6 +96,11 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
                 for n, found in given.items()
                 if (each := _set(f"{sets}.{n}", common, found, notes, left, unread.meant))
             }
+            notes += [
+                f"{sets}.{n}.replicas: {_NO_NUMBER}"
+                for n, each in whole[sets].items()
+                if _is_a_pod_a_node(each) and value_at(own, (sets, n, "replicas")) is not None
+            ]
             if line < (1, 2):
                 notes += _unmade(sets, {name: given[name] for name in whole[sets]})
     _switched(whole, notes, left)
@@ -115,14 +128,6 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     return Read(taken, [*notes, *taken.notes])
 
 
-def of_subchart(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """The chart's own values, and the key that they are below in a chart that has it as a dependency; empty for none."""
-    inside = [key for key, each in values.items() if isinstance(each, Mapping) and len(MARKS & each.keys()) > 1]
-    if len(inside) == 1 and not MARKS & values.keys():
-        return values[inside[0]], str(inside[0])
-    return values, ""
-
-
 def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -> dict[str, Any]:
     """Values without those that aren't mappings where the chart has them. Lists of sets, as in chart 0.x, are read."""
     found: dict[str, Any] = {}
@@ -132,7 +137,12 @@ def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -
             each = {str(one.get("name", number)): merged(one, {"name": None}) for number, one in enumerate(each)}  # noqa: PLW2901
         if isinstance(each, Mapping):
             found[key] = _shaped(each, here, left)
-        elif each is None or not any(True for _ in rows_below(here)) or (len(here) > 1 and row_of(here) is not None):
+        elif (
+            each is None
+            or (len(here) == 1 and key not in _WORDS)  # another spelling, which is named later
+            or not any(True for _ in rows_below(here))
+            or (len(here) > 1 and row_of(here) is not None)
+        ):
             found[key] = each
         else:
             left.append((".".join(here), NO_MAPPING))
@@ -176,6 +186,10 @@ def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]
     return found
 
 
+def _is_a_pod_a_node(nodeset: Mapping[str, Any]) -> bool:
+    return str(nodeset.get("scalingMode")).lower() == "daemonset"
+
+
 def _set(
     at: str, common: Mapping[str, Any], own: object, notes: list[str], left: list[tuple[str, str]], meant: Collection[str]
 ) -> dict[str, Any] | None:
@@ -184,8 +198,8 @@ def _set(
     if found.pop("enabled", True) is False:
         notes.append(f"{at}: enabled is false, so it isn't carried over")
         return None
-    if str(found.get("scalingMode")).lower() == _A_POD_A_NODE:
-        found.pop("replicas", None)  # the chart doesn't read it then
+    if _is_a_pod_a_node(found):
+        found.pop("replicas", None)
     container = "slurmd" if at.startswith("nodesets") else "login"
     kind, _, _ = at.partition(".")
     misspelt = bool({f"{at}.{container}", f"{SETS[kind]}.{container}"} & set(meant))
@@ -200,6 +214,9 @@ def _switched(whole: dict[str, Any], notes: list[str], left: list[tuple[str, str
             continue
         found = dict(found)
         external = found.pop("external", False)
+        if isinstance(external, Mapping):  # of chart 0.x; no such mapping says that the daemon is outside
+            left.append((f"{part}.external", OF_0))
+            external = False
         config = found.pop("externalConfig", None)
         if part == "accounting" and not found.get("enabled"):
             if found.keys() - _OUTSIDE:

@@ -112,7 +112,9 @@ def _service(at: str, setting: str, port: str = "the port is Slurm's own") -> It
     yield Row(f"{at}.service.metadata.{ANY}", why="of metadata only labels and annotations are carried over")
     yield Row(f"{at}.service.port", why=port)
     yield Row(f"{at}.service.spec.{ANY}", f"{setting}.raw.service.{ANY}")
-    yield Row(f"{at}.service.{ANY}", why="a Service has type, nodePort, annotations, labels and spec")
+    for word in ("spec.type", "metadata.annotations", "metadata.labels"):
+        yield Row(f"{at}.service.{word.partition('.')[2]}", why=f"{reasons.UNREAD}: it is service.{word}")
+    yield Row(f"{at}.service.{ANY}", why="the chart reads metadata, spec, port and nodePort of a Service")
 
 
 def _daemon(at: str, container: str, image: str, *, setting: str = "") -> Iterator[Row]:
@@ -357,8 +359,7 @@ def _cluster() -> Iterator[Row]:
         yield Row(
             f"{word}.{ANY}", why="what the chart makes for a vendor can't be made: say it in `nodesets`, as volumes and env"
         )
-    for word in ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter"):
-        yield Row(word, why="is a key of chart 0.x, whose clusters 1.x can't take over: begin with values of chart 1.2")
+    yield from (Row(word, why=reasons.OF_0) for word in reasons.WORDS_OF_0)
     yield Row("extraObjects", why="other objects are a program's own: `slinky new` makes one with room for them")
 
 

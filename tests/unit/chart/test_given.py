@@ -193,12 +193,12 @@ def test_files_that_are_swapped_are_refused(
 
 def test_only_keys_that_the_values_have_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, (text, said) in enumerate(
-        (("{}", "0 keys are"), ("nodesetDefaults: {replicas: 2}\nnodesets: {a: {}, b: {}}", "1 key is"))
+        (("{}", "0 keys are settings"), ("nodesetDefaults: {replicas: 2}\nnodesets: {a: {}, b: {}}", "1 key is a setting"))
     ):
         file, out = tmp_path / f"{number}.yaml", tmp_path / f"Pulumi.a{number}.yaml"
         file.write_text(text)
         cli.main(["import-chart", str(file), "--out", str(out)])
-        assert f"{said} settings, 0 left out" in capsys.readouterr().out
+        assert f"{said}, 0 left out" in capsys.readouterr().out
 
 
 def test_a_release_that_runs_is_led_to_adopt_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
