@@ -7,7 +7,7 @@ mounts both keys), ``controller_app.go``, ``accounting_app.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
 from slinky_iac import names
@@ -18,7 +18,7 @@ from slinky_iac.hostlist import compress
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
-Place = Literal["desk", "kubernetes", "outside"]
+Place = Literal["desk", "control plane", "kubernetes", "outside"]
 Kind = Literal["desk", "control", "daemon", "service", "nodes", "login", "database"]
 
 
@@ -34,8 +34,10 @@ class Box:
     keys: tuple[str, ...] = ()
     """Ids of the keys that it holds."""
     column: int = 0
-    """0 desk, 1 control plane, 2 Slurm in Kubernetes, 3 outside."""
+    """0 desk, 1 slurmrestd, operator and API server, 2 more of Slurm in Kubernetes, 3 outside."""
     row: int = 0
+    namespace: str = ""
+    """Of what runs in pods or is a Service; empty where it isn't known, and of all else."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,24 @@ class Picture:
     title: str
     description: str
     """The whole picture in a sentence or two, for who can't see it."""
-    kubernetes: str
-    """Caption of what is inside."""
-    external: str
+    namespace: str
+    """Of the cluster's own objects."""
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     keys: tuple[Key, ...]
+
+    def caption(self, place: Place, namespace: str) -> str:
+        """What the area of a place and a namespace is called."""
+        if place == "outside":
+            return "Outside Kubernetes"
+        if place == "control plane":
+            return place
+        return f"{'Kubernetes · ' if namespace == self.namespace else ''}{in_namespace(namespace)}"
+
+
+def in_namespace(namespace: str) -> str:
+    """What a namespace is called; an empty one isn't known."""
+    return f"namespace {namespace}" if namespace else "its namespace"
 
 
 Set = TypeVar("Set", NodeSet, LoginSet)
@@ -84,14 +98,16 @@ MOST: Final = 4
 
 def picture(config: StackConfig, title: str = "") -> Picture:
     """The picture of one cluster. ``title``: by default the cluster's name."""
-    boxes = tuple(_boxes(config))
+    own = config.cluster.namespace
+    boxes = tuple(
+        replace(box, namespace=own) if box.place == "kubernetes" and box.id != "operator" else box for box in _boxes(config)
+    )
     there = {box.id for box in boxes}
     arrows = tuple(each for each in _arrows(config) if {each.tail, each.head} <= there)
     return Picture(
         title=title or f"Slurm cluster {config.cluster.name}",
         description=_description(config),
-        kubernetes=f"Kubernetes · namespace {config.cluster.namespace}",
-        external="Outside Kubernetes",
+        namespace=config.cluster.namespace,
         boxes=boxes,
         arrows=arrows,
         keys=tuple(_keys(config)),
@@ -107,9 +123,8 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     replicas = config.restapi.replicas
     pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
     yield Box("rest", "slurmrestd", (pods, f":{names.SLURMRESTD_PORT}"), "kubernetes", "control", BOTH, 1, 0)
-    whose = f"namespace {config.operator.namespace}" if config.operator.install else "another stack's"
-    yield Box("operator", "slurm-operator", (config.operator.version, whose), "kubernetes", "control", ("jwt",), 1, 1)
-    yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 2)
+    yield _operator(config)
+    yield _api(config, 2)
     yield from _slurmctld(config)
     yield from _slurmdbd(config)
     workers = tuple(_workers(config, 2))
@@ -117,10 +132,24 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     yield from _outside(config)
 
 
+def _operator(config: StackConfig) -> Box:
+    """In the namespace that the stack names; where another stack installed it and this one names none, in one not known."""
+    operator = config.operator
+    known = operator.install or "namespace" in operator.model_fields_set
+    lines = (operator.version,) if operator.install else (operator.version, "another stack's")
+    namespace = operator.namespace if known else ""
+    return Box("operator", "slurm-operator", lines, "kubernetes", "control", ("jwt",), 1, 1, namespace)
+
+
+def _api(config: StackConfig, row: int) -> Box:
+    lines = (config.kubernetes.context or "of your kubeconfig",)
+    return Box("api", "API server", lines, "control plane", "control", (), 1, row)
+
+
 def _clients(config: StackConfig) -> Iterator[Box]:
     """Clients alone: pods that others make take the key and slurm.conf from what the stack makes."""
     yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", (), 0, 0)
-    yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 0)
+    yield _api(config, 0)
     conf = names.client_conf(config.cluster.resource_name)
     lines = ("made by a hub or a chart", f"{config.auth.client_daemon} beside each", f"slurm.conf of {conf}")
     yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", (config.auth.client_key.name,), 2, 0)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.commands.diagram.build import Arrow, Box, Picture
+from slinky_iac.commands.diagram.build import Arrow, Box, Picture, in_namespace
 
 _SHAPES: Final = {"database": ('[("', '")]'), "service": ('(["', '"])'), "nodes": ('[["', '"]]')}
 _PLAIN: Final = ('["', '"]')
@@ -24,12 +24,20 @@ def _lines(picture: Picture) -> Iterator[str]:
     for box in picture.boxes:
         if box.place == "desk":
             yield f"    {_box(box, picture)}"
-    for place, caption in (("kubernetes", picture.kubernetes), ("outside", picture.external)):
-        inside = [box for box in picture.boxes if box.place == place]
-        if inside:
-            yield f'    subgraph {place} ["{_text(caption)}"]'
-            yield from (f"        {_box(box, picture)}" for box in inside)
-            yield "    end"
+    inside = [box for box in picture.boxes if box.place in {"control plane", "kubernetes"}]
+    yield '    subgraph kubernetes ["Kubernetes"]'
+    yield from (f"        {_box(box, picture)}" for box in inside if box.place == "control plane")
+    for number, namespace in enumerate(dict.fromkeys(box.namespace for box in inside if box.place == "kubernetes")):
+        yield f'        subgraph namespace{number} ["{_text(in_namespace(namespace))}"]'
+        own = (box for box in inside if box.place == "kubernetes" and box.namespace == namespace)
+        yield from (f"            {_box(box, picture)}" for box in own)
+        yield "        end"
+    yield "    end"
+    external = [box for box in picture.boxes if box.place == "outside"]
+    if external:
+        yield f'    subgraph outside ["{picture.caption("outside", "")}"]'
+        yield from (f"        {_box(box, picture)}" for box in external)
+        yield "    end"
     yield from (f"    {_arrow(arrow)}" for arrow in picture.arrows)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from slinky_iac.commands.diagram.build import Key, Picture
-from slinky_iac.commands.diagram.layout import (
+from slinky_iac.commands.diagram.build import Key, Picture, in_namespace
+from slinky_iac.commands.diagram.layout import lay_out, tag_width
+from slinky_iac.commands.diagram.shapes import (
     CAPTION_TEXT,
     HEADING,
-    LANE,
     LINE,
     MARGIN,
     SMALL,
@@ -26,10 +26,9 @@ from slinky_iac.commands.diagram.layout import (
     Label,
     Line,
     Placed,
-    crosses_bus,
-    lay_out,
-    tag_width,
+    Point,
 )
+from slinky_iac.commands.diagram.ways import crossings
 from slinky_iac.text import page
 
 _CSS: Final = Template("".join((Path(__file__).with_name("diagram.css")).read_text().splitlines())).substitute(
@@ -61,8 +60,8 @@ def _document(drawing: Drawing) -> Iterator[str]:
     yield f'<text class="h" x="{_n(MARGIN)}" y="40">{page(drawing.heading)}</text>'
     for area in drawing.areas:
         yield _area(area)
-    for line in drawing.lines:
-        yield from _line(line)
+    for number, line in enumerate(drawing.lines):
+        yield from _line(line, list(drawing.lines[:number]))
     for placed in drawing.boxes:
         yield from _box(placed)
     for line in drawing.lines:
@@ -73,21 +72,36 @@ def _document(drawing: Drawing) -> Iterator[str]:
 
 
 def _area(area: Area) -> str:
-    kind = "kube" if area.caption.startswith("Kubernetes") else "out"
+    kind = "out" if area.place == "outside" else "kube"
+    (x, y) = area.at
     return (
-        f'<rect x="{_n(area.x)}" y="{_n(area.y)}" width="{_n(area.w)}" height="{_n(area.h)}" rx="12" fill="var(--{kind})"'
-        f' stroke="var(--{kind}edge)"/>'
-        f'<text class="c" x="{_n(area.x + 16)}" y="{_n(area.y + 23)}">{page(area.caption)}</text>'
+        f'<path d="{_closed(area.outline, 12)}" fill="var(--{kind})" stroke="var(--{kind}edge)"/>'
+        f'<text class="c" x="{_n(x)}" y="{_n(y)}">{page(area.caption)}</text>'
     )
 
 
-def _line(line: Line) -> Iterator[str]:
-    way = _way(line)
+def _line(line: Line, earlier: list[Line]) -> Iterator[str]:
     ends = (' marker-end="url(#tip)"' if line.head else "") + (' marker-start="url(#tip)"' if line.tail else "")
     dash = " dash" if line.arrow.dashed else ""
-    if crosses_bus(line):
-        yield f'<path class="halo" d="M{_n(LANE - 9)} {_n(line.points[0][1])}h18"/>'
-    yield f'<path class="wire{dash}" d="{way}"{ends}/>'
+    for (x, y), upright in crossings(line, earlier):
+        yield (
+            f'<path class="halo" d="M{_n(x)} {_n(y - 7)}v14"/>'
+            if upright
+            else f'<path class="halo" d="M{_n(x - 7)} {_n(y)}h14"/>'
+        )
+    yield f'<path class="wire{dash}" d="{_way(line)}"{ends}/>'
+
+
+def _closed(corners: tuple[Point, ...], radius: float) -> str:
+    """An outline with rounded corners."""
+    parts = list[str]()
+    for at, here in enumerate(corners):
+        into = _toward(here, corners[at - 1], radius)
+        out = _toward(here, corners[(at + 1) % len(corners)], radius)
+        parts.append(
+            f"{'L' if parts else 'M'}{_n(into[0])} {_n(into[1])}Q{_n(here[0])} {_n(here[1])} {_n(out[0])} {_n(out[1])}"
+        )
+    return "".join(parts) + "Z"
 
 
 def _way(line: Line) -> str:
@@ -105,18 +119,19 @@ def _way(line: Line) -> str:
     return "".join(parts)
 
 
-def _far(a: tuple[float, float], b: tuple[float, float]) -> float:
+def _far(a: Point, b: Point) -> float:
     return abs(a[0] - b[0]) + abs(a[1] - b[1])
 
 
-def _toward(point: tuple[float, float], other: tuple[float, float], by: float) -> tuple[float, float]:
+def _toward(point: Point, other: Point, by: float) -> Point:
     far = _far(point, other) or 1.0
     return point[0] + (other[0] - point[0]) / far * by, point[1] + (other[1] - point[1]) / far * by
 
 
 def _box(placed: Placed) -> Iterator[str]:
     box, x, y = placed.box, placed.x, placed.y
-    yield f'<g id="{page(box.id)}"><title>{page(". ".join((box.title, *box.lines)))}</title>'
+    where = [in_namespace(box.namespace)] if box.namespace else []
+    yield f'<g id="{page(box.id)}"><title>{page(". ".join((box.title, *box.lines, *where)))}</title>'
     dash = ' stroke-dasharray="5 4"' if box.kind == "service" else ""
     yield f'<rect class="card" x="{_n(x)}" y="{_n(y)}" width="{_n(placed.w)}" height="{_n(placed.h)}" rx="9"{dash}/>'
     yield f'<rect x="{_n(x)}" y="{_n(y + 9)}" width="4" height="{_n(placed.h - 18)}" rx="2" fill="var(--{box.kind})"/>'

@@ -21,6 +21,10 @@ def sides(shown: Picture) -> dict[str, str]:
     return {box.id: box.place for box in shown.boxes}
 
 
+def namespaces(shown: Picture) -> dict[str, str]:
+    return {box.id: box.namespace for box in shown.boxes}
+
+
 def lines_of(shown: Picture, box: str) -> str:
     return " | ".join(next(each for each in shown.boxes if each.id == box).lines)
 
@@ -37,8 +41,20 @@ def lines_of(shown: Picture, box: str) -> str:
 def test_each_form_has_its_daemons_on_the_right_side(name: str, slurmctld: str, slurmdbd: str) -> None:
     found = sides(drawn(name))
     assert (found["ctl"], found["dbd"]) == (slurmctld, slurmdbd)
-    assert {found[each] for each in ("rest", "operator", "api")} == {"kubernetes"}
+    assert {found[each] for each in ("rest", "operator")} == {"kubernetes"}
+    assert found["api"] == "control plane"
     assert ("dbd-service" in found) == (slurmdbd == "outside"), "the operator finds an outside slurmdbd by a Service"
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_box_is_in_its_namespace_and_the_api_server_in_none(name: str) -> None:
+    shown = drawn(name, cluster={"namespace": "hpc"}, operator={"namespace": "ops"}, logins={"main": SSSD})
+    found = namespaces(shown)
+    assert (found["operator"], found["api"], found["desk"]) == ("ops", "", "")
+    assert {found[box.id] for box in shown.boxes if box.place == "outside"} <= {""}
+    inside = {box.id for box in shown.boxes if box.place == "kubernetes"} - {"operator"}
+    assert {found[box] for box in inside} == {"hpc"}
+    assert "login-main" in inside
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -146,6 +162,9 @@ def test_an_operator_of_another_stack_and_no_accounting_are_told() -> None:
     config: StackConfig = load(outside(operator={"install": False, "version": "1.1.1"}, nodesets={"a": {"replicas": 1}}))
     shown = picture(config)
     assert lines_of(shown, "operator") == "1.1.1 | another stack's"
+    assert namespaces(shown)["operator"] == "", "where it is, isn't known"
+    there = picture(load(outside(operator={"install": False, "namespace": "ops"}, nodesets={"a": {"replicas": 1}})))
+    assert namespaces(there)["operator"] == "ops"
     assert not {"dbd", "dbd-service", "database"} & set(sides(shown))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations, pairwise
+from collections.abc import Iterator
+from itertools import combinations, pairwise, permutations
 from xml.etree import ElementTree
 
 import pytest
@@ -11,26 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.diagram.build import Picture, picture
-from slinky_iac.commands.diagram.layout import (
+from slinky_iac.commands.diagram.layout import lay_out, tag_width
+from slinky_iac.commands.diagram.measure import width, wrapped
+from slinky_iac.commands.diagram.mermaid import mermaid
+from slinky_iac.commands.diagram.shapes import (
+    CAPTION_TEXT,
     MARGIN,
+    PADDING,
     SMALL,
     SMALL_LINE,
     TAG_GAP,
+    Area,
     Drawing,
     Label,
+    Line,
     Placed,
-    lay_out,
-    tag_width,
-    width,
-    wrapped,
 )
-from slinky_iac.commands.diagram.mermaid import mermaid
 from slinky_iac.commands.diagram.svg import svg
 from slinky_iac.config.load import load
 from tests.clusters import MUNGE, stack_sections
-from tests.stacks import FORMS, form, outside
+from tests.stacks import FORMS, ROOT, form, outside, sections
 
 LONG = "a-very-long-host-name-of-some-department.another-long-part.example.org"
+ONE = {"a": {"replicas": 1}}
 SSSD = {"sssdConfFrom": {"secret": "sssd"}}
 
 
@@ -63,6 +67,15 @@ PICTURES = {
     "munge": picture(load(stack_sections(MUNGE))),
     "hard": hard(),
     "prepared": picture(form("all-outside", keys={"tokens": "prepared"})),
+    "inside-with-hosts": picture(
+        form(
+            "slurmdbd-outside",
+            logins={"main": SSSD, "more": SSSD},
+            external=sections(ROOT / "examples" / "Pulumi.all-outside.yaml")["external"],
+        )
+    ),
+    "operator-beside": picture(load(outside(operator={"install": False, "namespace": "slurm"}, nodesets=ONE))),
+    "no-nodes": picture(load(outside(operator={"install": False}, nodesets={}))),
     "rs256": picture(form("controller-outside", keys={"tokens": "rs256"})),
 }
 every_picture = pytest.mark.parametrize("name", PICTURES)
@@ -76,20 +89,112 @@ def overlap(a: Placed, b: Placed) -> bool:
     return a.x < b.x + b.w and b.x < a.x + a.w and a.y < b.y + b.h and b.y < a.y + a.h
 
 
+def within(area: Area, x: float, y: float) -> bool:
+    """Whether a point is inside the outline: a ray to the right crosses it an odd number of times."""
+    sides = zip(area.outline, (*area.outline[1:], area.outline[0]), strict=True)
+    crossed = [(x1, y1, y2) for (x1, y1), (_, y2) in sides if min(y1, y2) <= y < max(y1, y2) and x1 > x]
+    return len(crossed) % 2 == 1
+
+
+def corners(box: Placed) -> list[tuple[float, float]]:
+    return [(x, y) for x in (box.x, box.x + box.w) for y in (box.y, box.y + box.h)]
+
+
 @every_picture
-def test_no_two_boxes_overlap_and_all_are_inside_their_area(name: str) -> None:
+def test_no_two_boxes_overlap_and_all_are_inside_the_picture(name: str) -> None:
     found = drawing(name)
     assert [(a.box.id, b.box.id) for a, b in combinations(found.boxes, 2) if overlap(a, b)] == []
-    areas = {"outside" if area.caption.startswith("Outside") else "kubernetes": area for area in found.areas}
     for each in found.boxes:
         assert MARGIN <= each.x < each.x + each.w <= found.w - MARGIN
-        assert each.y + each.h < found.h
-        if each.box.place != "desk":
-            area = areas[each.box.place]
-            assert area.x < each.x
-            assert each.x + each.w < area.x + area.w
-            assert area.y < each.y
-            assert each.y + each.h < area.y + area.h
+        assert each.y + each.h < found.legend_y < found.h
+
+
+@every_picture
+def test_each_box_is_in_the_area_of_its_namespace_and_in_no_other(name: str) -> None:
+    found = drawing(name)
+    assert len({area.caption for area in found.areas}) == len(found.areas)
+    for each in found.boxes:
+        around = [area for area in found.areas if all(within(area, *corner) for corner in corners(each))]
+        touched = [area for area in found.areas if any(within(area, *corner) for corner in corners(each))]
+        assert around == touched
+        assert [(area.place, area.namespace) for area in around] == (
+            [] if each.box.place == "desk" else [(each.box.place, each.box.namespace)]
+        )
+
+
+@every_picture
+def test_no_two_areas_overlap_and_captions_have_their_line(name: str) -> None:
+    found = drawing(name)
+    for one, other in permutations(found.areas, 2):
+        assert [corner for corner in one.outline if within(other, *corner)] == []
+    for area in found.areas:
+        x, y = area.at
+        ends = (x, y - CAPTION_TEXT), (x + width(area.caption, CAPTION_TEXT, bold=True), y + 3)
+        assert all(within(area, *end) for end in ends)
+        for line in found.lines:
+            for (x1, y1), (x2, y2) in pairwise(line.points):
+                beside = max(x1, x2) < ends[0][0] or min(x1, x2) > ends[1][0]
+                assert beside or max(y1, y2) < ends[0][1] or min(y1, y2) > ends[1][1], (area.caption, line.arrow)
+
+
+@every_picture
+def test_an_area_ends_with_its_boxes_so_that_none_has_an_empty_corner(name: str) -> None:
+    """Below the last box of each column, an area has its padding and no more."""
+    found = drawing(name)
+    for area in found.areas:
+        own = [each for each in found.boxes if (each.box.place, each.box.namespace) == (area.place, area.namespace)]
+        for column in {each.box.column for each in own}:
+            last = max((each for each in own if each.box.column == column), key=lambda each: each.y)
+            x, y = last.x + 1, last.y + last.h
+            assert within(area, x, y + PADDING - 1)
+            assert not within(area, x, y + PADDING + 1)
+
+
+Segment = tuple[bool, float, float, float]
+"""Whether it is upright, where it is across, and from where to where along."""
+
+
+def segments(line: Line) -> Iterator[Segment]:
+    for (x1, y1), (x2, y2) in pairwise(line.points):
+        if x1 == x2:
+            yield True, x1, min(y1, y2), max(y1, y2)
+        else:
+            assert y1 == y2
+            yield False, y1, min(x1, x2), max(x1, x2)
+
+
+def shared(one: Segment, other: Segment) -> bool:
+    return one[0] == other[0] and abs(one[1] - other[1]) < 3 and one[2] < other[3] and other[2] < one[3]
+
+
+@every_picture
+def test_hosts_that_are_no_nodes_have_a_way_of_their_own(name: str) -> None:
+    """slurmctld connects back to slurmd alone: what stands beside the nodes' way to it is true for nodes alone."""
+    found = drawing(name)
+    sides = {box.id: box.place for box in found.picture.boxes}
+    alone = [line for line in found.lines if line.arrow.tail in {"login-hosts", "users-rest"}]
+    assert ("login-hosts" in {box.id for box in found.picture.boxes}) == bool(alone)
+    for line in alone:
+        assert line.head
+        outside = [area for area in found.areas if area.place == "outside"]
+        if sides["ctl"] == "outside":
+            assert all(within(outside[0], *point) for point in line.points)
+        assert line.label is not None
+        assert line.label.lines == (line.arrow.label,)
+        others = [part for other in found.lines if other is not line for part in segments(other)]
+        assert [part for part in others if any(shared(part, mine) for mine in segments(line))] == []
+
+
+@every_picture
+def test_login_pods_are_not_on_the_nodes_way(name: str) -> None:
+    found = drawing(name)
+    kinds = {box.id: box.kind for box in found.picture.boxes}
+    pods = [line for line in found.lines if kinds.get(line.arrow.tail) == "login" and line.arrow.head == "ctl"]
+    nodes = [line for line in found.lines if kinds.get(line.arrow.tail) == "nodes" or "back" in str(line.label)]
+    for line in pods:
+        assert line.label is not None
+        assert line.label.lines == (line.arrow.label,)
+        assert [part for other in nodes for part in segments(other) if any(shared(part, it) for it in segments(line))] == []
 
 
 @every_picture
@@ -102,7 +207,6 @@ def test_the_signs_of_the_keys_fit_their_boxes_and_none_is_left_out(name: str) -
 
 @every_picture
 def test_words_fit_their_boxes_in_the_widest_font(name: str) -> None:
-    assert all(width(area.caption, 13, bold=True) <= area.w - 24 for area in drawing(name).areas)
     for each in drawing(name).boxes:
         assert max((width(text, 15, bold=True) for text in each.title), default=0) <= each.w - 24
         assert max((width(text, 12.5) for text in each.lines), default=0) <= each.w - 24
