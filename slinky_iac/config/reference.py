@@ -1,13 +1,18 @@
 """The configuration reference (docs/configuration.md), made from the model's own JSON schema, so that it can't lag behind.
 
-Every section is one table, headed by the paths where it stands; names the user chooses are written ``<name>``.
+Every section is headed by the path as people write it, with an example from reference.yaml beside its table. Names that the user
+chooses are written ``<name>``.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, StackConfig
 
@@ -22,6 +27,9 @@ camelCase; unknown names are errors, and all errors are listed at once, each wit
 such as `30m` and `2d12h`. Values of `extraConf` and of a partition's `config` may be texts, numbers or booleans (`true`
 becomes `YES`). For completion and checks while typing, point your editor at [stack.schema.json](stack.schema.json):
 `# yaml-language-server: $schema=docs/stack.schema.json`.
+
+Each section below is headed by its path; `<name>` stands for a name that you choose. The examples are parts of a stack's file, and a test
+reads each. [Recipes](recipes.md) has larger ones.
 
 ## Secrets
 
@@ -49,10 +57,27 @@ def reference() -> str:
     """The whole page as Markdown."""
     schema = StackConfig.model_json_schema(by_alias=True)
     places = _places(schema)
+    heads = headed(places, examples())
     parts = [_HEAD + "".join(f"| `{name}` | {_SECRETS[name]} |\n" for name in SECRET_KEYS)]
-    parts.append("## Sections\n\n" + _table("StackConfig", schema, schema["$defs"]))
-    parts += [_section(name, paths, schema["$defs"]) for name, paths in places.items()]
+    parts.append("## Sections\n\n" + _table(schema, heads))
+    parts += [_section(head, places[name], schema["$defs"][name], heads) for name, head in heads.items()]
     return "\n".join(parts)
+
+
+def examples() -> dict[str, str]:
+    """A part of a stack's file for each section, by the section's path."""
+    found: dict[str, str] = yaml.safe_load(Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def headed(places: Mapping[str, list[str]], shown: Mapping[str, str]) -> dict[str, str]:
+    """The path that heads the section of each definition: the one of its paths that has an example, in the examples' order.
+    Raises ValueError where that isn't one path."""
+    heads = {path: name for name, paths in places.items() for path in paths if path in shown}
+    unknown, without = set(shown) - set(heads), set(places) - set(heads.values())
+    if unknown or without or len(heads) != len(places):
+        raise ValueError(f"reference.yaml: one example a section: not a path {unknown}, none for {without}")
+    return {heads[path]: path for path in shown}
 
 
 _FINDINGS = """# Findings
@@ -112,19 +137,20 @@ def targets(field: Schema, *, chosen: bool = False) -> Iterator[tuple[str, bool]
         yield from targets(inner, chosen=True)
 
 
-def _section(name: str, paths: list[str], definitions: Schema) -> str:
-    schema = definitions[name]
-    where = ", ".join(f"`{path}`" for path in paths)
-    return f"## {name}\n\n{where}: {_line(schema['description'])}\n\n{_table(name, schema, definitions)}"
+def _section(head: str, paths: list[str], schema: Schema, heads: Mapping[str, str]) -> str:
+    level = "##" if head.removesuffix(".<name>").count(".") == 0 else "###"
+    others = [f"`{path}`" for path in paths if path != head]
+    also = f"\n\nThe same settings are at {', '.join(others)}." if others else ""
+    example = f"```yaml\n{examples()[head]}```"
+    return f"{level} `{head}`\n\n{_line(schema['description'])}{also}\n\n{example}\n\n{_table(schema, heads)}"
 
 
-def _table(name: str, schema: Schema, definitions: Schema) -> str:
+def _table(schema: Schema, heads: Mapping[str, str]) -> str:
     required = set(schema.get("required", ()))
     rows = ["| Setting | Type | Default | Meaning |", "|---|---|---|---|"]
     for field, details in schema["properties"].items():
         default = "required" if field in required else _default(details)
-        meaning = _line(details.get("description") or f"see {name}")
-        rows.append(f"| `{field}` | {_type(details, definitions)} | {default} | {meaning} |")
+        rows.append(f"| `{field}` | {_type(details, heads)} | {default} | {_line(details['description'])} |")
     return "\n".join(rows) + "\n"
 
 
@@ -135,24 +161,30 @@ def _default(field: Schema) -> str:
     return f"`{json.dumps(value)}`" if not isinstance(value, str) or value else ""
 
 
-def _type(field: Schema, definitions: Schema) -> str:
+def _type(field: Schema, heads: Mapping[str, str]) -> str:
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[-1]
-        return f"[{name}](#{name.lower()})" if name in definitions else name
+        return _link(heads[name]) if name in heads else name
     if "anyOf" in field:
-        kinds = [_type(option, definitions) for option in field["anyOf"] if option.get("type") != "null"]
+        kinds = [_type(option, heads) for option in field["anyOf"] if option.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if "enum" in field or "const" in field:
         return ", ".join(f"`{value}`" for value in field.get("enum", [field.get("const")]))
-    return _compound(field, definitions)
+    return _compound(field, heads)
 
 
-def _compound(field: Schema, definitions: Schema) -> str:
+def _link(head: str) -> str:
+    """A link to a section, whose words are the last name of its path that isn't the user's own."""
+    anchor = re.sub(r"[^\w-]", "", head.lower())  # as GitHub makes it of the heading
+    return f"[`{head.removesuffix('.<name>').rsplit('.', 1)[-1]}`](#{anchor})"
+
+
+def _compound(field: Schema, heads: Mapping[str, str]) -> str:
     inner = next(iter(field.get("patternProperties", {}).values()), field.get("additionalProperties"))
     if field.get("type") == "array":
-        return f"list of {_type(field['items'], definitions)}"
+        return f"list of {_type(field['items'], heads)}"
     if field.get("type") == "object":
-        return f"by name: {_type(inner, definitions)}" if isinstance(inner, Mapping) else "mapping"
+        return f"by name: {_type(inner, heads)}" if isinstance(inner, Mapping) else "mapping"
     return _plain(field)
 
 
