@@ -1,7 +1,7 @@
 """The configuration reference (docs/configuration.md), made from the model's own JSON schema, so that it can't lag behind.
 
-Every section is headed by the path as people write it, with an example from reference.yaml beside its table. Names that the user
-chooses are written ``<name>``.
+Every section is headed by the path as people write it, with an example from reference.yaml beside its table. Names
+that the user chooses are written ``<name>``.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ such as `30m` and `2d12h`. Values of `extraConf` and of a partition's `config` m
 becomes `YES`). For completion and checks while typing, point your editor at [stack.schema.json](stack.schema.json):
 `# yaml-language-server: $schema=docs/stack.schema.json`.
 
-Each section below is headed by its path; `<name>` stands for a name that you choose. The examples are parts of a stack's file, and a test
-reads each. [Recipes](recipes.md) has larger ones.
+Each section below is headed by its path; `<name>` stands for a name that you choose. The examples are parts of a stack's
+file, and a test reads each. [Recipes](recipes.md) has larger ones.
 
 ## Secrets
 

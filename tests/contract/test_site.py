@@ -97,3 +97,39 @@ def test_a_link_that_the_site_can_not_follow_leaves_its_words() -> None:
     text = "[b](recipes.md), [code](../slinky_iac/config), ![picture](images/none.png), [web](https://example.org)"
     shown = docs_site.without_dead_links(text, "docs/glossary.md", files)
     assert shown == "[b](recipes.md), code, ![picture](images/none.png), [web](https://example.org)"
+
+
+def test_a_heading_with_a_chosen_name_has_the_anchor_that_github_gives_it() -> None:
+    text = "## `nodesets.<name>.pod`\n\n## `keys`\n\n```sh\n# `a <b>`\n```\n"
+    shown = docs_site.with_anchors(text)
+    assert shown == text.replace("pod`\n", "pod` { #nodesetsnamepod }\n")
+
+
+def test_the_front_page_has_one_button_before_its_picture() -> None:
+    readme = (ROOT / docs_site.FRONT).read_text()
+    shown = docs_site.with_button(readme)
+    assert shown.replace(f"{docs_site.BUTTON}\n\n", "") == readme
+    assert shown.index(docs_site.BUTTON) < shown.index("![") < shown.index("\n## ")
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("slurmctld", ["slurmctld"]),
+        ("pulumi up", ["pulumi up"]),
+        ("--out FILE", ['<span class="whole">--out</span> FILE']),
+        ("a-b &lt;c&gt;", ['<span class="whole">a-b</span> <span class="whole">&lt;c&gt;</span>']),
+        ("nodesetDefaults.ssh.sssdConfFrom", ["nodesetDefaults.", "ssh.", "sssdConfFrom"]),
+        ("docker.io/library/nginx:1.28-alpine", ["docker.", "io/", "library/", "nginx:", "1.28-alpine"]),
+    ],
+)
+def test_inline_code_breaks_between_words_and_long_words_between_names(code: str, shown: list[str]) -> None:
+    if len(shown) > 1:
+        shown = ["<wbr>".join(f'<span class="whole">{part}</span>' for part in shown)]
+    assert docs_site.with_whole_words(f"<p><code>{code}</code></p>") == f"<p><code>{shown[0]}</code></p>"
+
+
+def test_a_name_longer_than_a_line_may_break_and_blocks_stay_as_they_are() -> None:
+    assert docs_site.with_whole_words(f"<code>{'f' * 40}</code>") == f'<code><span class="long">{"f" * 40}</span></code>'
+    block = "<pre><span></span><code>a-b c-d\n</code></pre>"
+    assert docs_site.with_whole_words(block) == block
