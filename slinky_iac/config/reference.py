@@ -10,10 +10,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import yaml
-
+from slinky_iac import safe_yaml
 from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, StackConfig
 
 Schema = Mapping[str, Any]
@@ -66,8 +65,8 @@ def reference() -> str:
 
 def examples() -> dict[str, str]:
     """A part of a stack's file for each section, by the section's path."""
-    found: dict[str, str] = yaml.safe_load(Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8"))
-    return found
+    text = Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8")
+    return cast("dict[str, str]", safe_yaml.read(text))
 
 
 def headed(places: Mapping[str, list[str]], shown: Mapping[str, str]) -> dict[str, str]:
