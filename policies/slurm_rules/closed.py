@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from slurm_rules import guests
 from slurm_rules.charts import HELM_RELEASE, chart_names, makes_cluster
 from slurm_rules.clouds import fetched, package_faults
 from slurm_rules.cluster import STACK
@@ -19,9 +20,7 @@ from slurm_rules.site import SCHEMA, declared, today
 from slurm_rules.whole import whole_faults
 from slurm_rules.world import GATE_TYPES, World, world_of
 
-_ALSO: Final = ("/PersistentVolumeClaim", "/ServiceAccount", "policy/PodDisruptionBudget")
-"""Kinds that the program doesn't make and that can do no harm with the fields that a check knows."""
-_ANY_NAME: Final = (*_ALSO, "autoscaling/HorizontalPodAutoscaler", "keda.sh/ScaledObject")
+_ANY_NAME: Final = (*guests.KINDS, *HARMLESS["guests"]["anyName"])
 _REFERRED: Final = ("/Secret", "/ConfigMap")
 _SITE: Final = HARMLESS["site"]
 OPTIONS: Final = {
@@ -102,7 +101,7 @@ def _judge(resource: Resource, stack: Stack, judging: Judging, options: Options)
     elif _within(resource, judging.world):
         judging.faults.extend(_twice(resource, stack))
         judging.faults.extend(_other_cluster(resource, judging.world))
-        _inside(resource, judging, options)
+        _inside(resource, stack, judging, options)
     else:
         judging.faults.extend(elsewhere(resource, stack, judging.world, options))
     _images(judging, options)
@@ -202,12 +201,12 @@ def _other_cluster(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault("provider", f"has the {field} {said or '(none)'!s:.80}, and the stack's gates drain elsewhere")
 
 
-def _inside(resource: Resource, judging: Judging, options: Options) -> None:
+def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options) -> None:
     key, name = f"{resource.group}/{resource.base_kind}", resource.in_cluster_name
     if key == "networking.k8s.io/Ingress":
         judging.faults.extend(ingress_faults(resource))
         return
-    if key not in KINDS and key not in _ALSO:
+    if key not in KINDS and key not in guests.KINDS:
         judging.add("", "isn't made by this program, and is among the cluster's own objects")
         return
     if key == "/PersistentVolumeClaim" and name.startswith("statesave"):
@@ -219,10 +218,11 @@ def _inside(resource: Resource, judging: Judging, options: Options) -> None:
         judging.add("metadata.name", f"is {name}; the program's are {', '.join(KINDS[key]['names'])}")
     _fields(key, resource, judging, options)
     judging.faults.extend(whole_faults(key, resource, judging.world))
+    judging.faults.extend(guests.guest_faults(resource, stack, judging.world, options))
 
 
 def _fields(key: str, resource: Resource, judging: Judging, options: Options) -> None:
-    if key not in KINDS and key not in _ALSO:
+    if key not in KINDS and key not in guests.KINDS:
         judging.add("", "is a gate that this program doesn't have")
         return
     for each in resource.ignore_changes:

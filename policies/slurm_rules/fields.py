@@ -122,6 +122,8 @@ class Fields:
             judging.add(shown, f"{f'({name}) ' if name else ''}isn't as this program makes it")
         elif check in ("slurm.conf", "slurmdbd.conf"):
             judging.add_all(shown, conf_faults(str(value), check, judging.world))
+        elif check == "sssd":
+            judging.add_all(shown, sssd_faults(str(value)))
         elif check in ("node", "partition"):
             judging.add_all(shown, node_faults(str(value), check))
         elif check == "file":

@@ -142,7 +142,13 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
-        if isinstance(group, str) and "kind" in part and (group == "*" or group.endswith((".k8s.io", API_GROUP))):
+        within = group in _STAY and path.startswith("spec.namespaceResource")  # of a space that it names
+        if (
+            isinstance(group, str)
+            and "kind" in part
+            and not within
+            and (group == "*" or group.endswith((".k8s.io", API_GROUP)))
+        ):
             yield Fault(path, f"is for kinds of {group}")
     for path, text in texts(spec, "spec"):
         within = text in world.closed and "exclu" not in path.lower()
@@ -227,7 +233,7 @@ def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterato
         for text in (part if isinstance(part, str) else "", key or ""):
             if not pattern.search(text):
                 continue
-            plain = re.fullmatch(r"\s*(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
+            plain = re.fullmatch(r"\s*(-{1,2}[\w-]{1,40}=)?(https?://)?[a-z0-9.-]+(:\d+)?(/[\w./-]*)?\s*", text)
             sidecar = "-restapi" not in text and any(path.startswith(f"{each}.") for each in sidecars(value, root))
             if not ((client and plain) or sidecar):
                 yield Fault(path, f"leads to {pattern.findall(text)[0]}, past its NetworkPolicy and in plain text")

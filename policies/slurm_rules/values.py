@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 
 from slurm_rules.compute import quantity
 from slurm_rules.made import HARMLESS, MADE, Judging, Path_, known_below, like_any
+from slurm_rules.model import everything
+from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
 
@@ -99,7 +101,9 @@ def _label(asked: Asked) -> str | None:
     if asked.key.startswith("pod-security.kubernetes.io/"):
         strict = asked.key.endswith("/enforce") and asked.value == "restricted"  # slurmd's pods would not be made
         return "refuses slurmd's pods" if strict or asked.value not in ("privileged", "baseline", "restricted") else None
-    return None if "/" not in asked.key or _matches(asked.key, _LISTS["labels"]) else "is a label that others may act on"
+    for_costs = set(re.split("[-_.]", asked.key.rpartition("/")[2])) <= {*_LISTS["costs"]}
+    known = "/" not in asked.key or for_costs or _matches(asked.key, _LISTS["labels"])
+    return None if known else "is a label that others may act on"
 
 
 def _namespace_label(asked: Asked) -> str | None:
@@ -108,14 +112,29 @@ def _namespace_label(asked: Asked) -> str | None:
 
 
 def _not_a_key(asked: Asked) -> str | None:
-    name = str(asked.value)
-    key = name in asked.judging.world.keys or "-auth-" in name or name.endswith(("-token-key", "-slurm-jwks"))
-    return f"is {name}, a Secret with a key of the cluster" if key else None
+    return f"is {asked.value}, a Secret with a key of the cluster" if is_key(str(asked.value), asked.judging.world) else None
+
+
+def is_key(name: str, world: World) -> bool:
+    """Whether a Secret of this name has a key of the cluster."""
+    return name in world.keys or "-auth-" in name or name.endswith(("-token-key", "-slurm-jwks"))
 
 
 def _quota(asked: Asked) -> str | None:
-    compute = asked.key.removeprefix("requests.").removeprefix("limits.") in ("cpu", "memory")
-    return "keeps the cluster's own pods out" if compute or str(asked.value) in ("0", "0.0") else None
+    """Limits of what the cluster doesn't need, or above what it has."""
+    world, key = asked.judging.world, asked.key
+    compute = key.removeprefix("requests.").removeprefix("limits.") in ("cpu", "memory")
+    unused = key in ("services.nodeports", "services.loadbalancers") and world.services.isdisjoint(_BALANCED)
+    least = world.pods if key in ("pods", "count/pods") else 0 if unused else _LISTS["quota"].get(key, 1)
+    return "keeps the cluster's own pods out" if compute or (quantity(asked.value) or 0) < least else None
+
+
+_BALANCED: Final = ("NodePort", "LoadBalancer")
+
+
+def _alerts(asked: Asked) -> str | None:
+    found = any(key == "record" for _, key, _ in everything(asked.value))
+    return "records a metric, which an autoscaler may count in the place of the cluster's" if found else None
 
 
 def _same_cluster(asked: Asked) -> str | None:
@@ -175,13 +194,6 @@ _LEAST_GRACE: Final = 1
 _KUBERNETES_OWN = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _LEAST_TOLERATED: Final = 300
 """Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
-
-
-_KUBERNETES_NODES: Final = (
-    "node-role.kubernetes.io/control-plane",
-    "node-role.kubernetes.io/master",
-    "node-role.kubernetes.io/etcd",
-)
 _LEAST_AMOUNT: Final = {"cpu": 0.01, "memory": 32 * 2**20, "storage": 64 * 2**20, "ephemeral-storage": 8 * 2**30}
 
 
@@ -372,7 +384,7 @@ def _metric(asked: Asked) -> str | None:
 CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
-        *(_label, _namespace_label, _not_a_key, _quota, _same_cluster, _stack_address, _note, _offer, _class),
+        *(_label, _namespace_label, _not_a_key, _quota, _alerts, _same_cluster, _stack_address, _note, _offer, _class),
         *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
         *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )

@@ -7,6 +7,7 @@ out of slurmrestd; without one of its triggers, a ScaledObject doesn't count bus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -67,7 +68,8 @@ def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]
     forms = KINDS[kind]["whole"]
     named = [form for form in forms if like(resource.in_cluster_name, form["name"], world)]
     if not named and len({form["name"] for form in forms}) > 1:
-        return  # its name says so
+        yield from _of_site(kind, resource, forms, world)
+        return
     form = next((each for each in named or forms if like(list(at(props, by)), each["by"], world)), None)
     if form is None:
         yield Fault(".".join(by), "is none that the program writes in an object of this name")
@@ -85,6 +87,40 @@ def whole_faults(kind: str, resource: Resource, world: World) -> Iterator[Fault]
             needed = daemon_of(each) in {None, *map(DAEMONS.get, world.daemons)}
             if needed and not any(like(part, each, world) for part in found):
                 yield Fault(_place(path), f"lacks {short(each, 160)}, which the program always writes there")
+
+
+def _of_site(kind: str, policy: Resource, forms: list[Any], world: World) -> Iterator[Fault]:
+    """A NetworkPolicy of a name of the site's own. Policies add up, but the first that selects a pod shuts out the rest."""
+    spec: Mapping[str, Any] = policy.get("spec") or {}
+    selector, rules = spec.get("podSelector") or {}, [each or {} for each in spec.get("egress") or ()]
+    labels = selector.get("matchLabels") or {}
+    daemon = daemon_of({"peer": {"podSelector": selector}})
+    own = [each for base in sorted(world.bases) for each in forms if like(f"{base}-{daemon}", each["name"], world)]
+    named = daemon or labels.get("app", "") not in {"", *world.apps}
+    if selector.keys() != {"matchLabels"} or not named or policy.namespace not in world.slurm:
+        yield Fault("spec.podSelector", "may select the cluster's own pods; name the pods by app.kubernetes.io/name or app")
+    if not own:
+        return
+    needed = {way for way in spec.get("policyTypes") or ("Ingress", *(["Egress"] if rules else []))}
+    held = {way for way in needed if all((f"{base}-{daemon}", way) in world.policies for base in world.bases)}
+    if "Ingress" in needed - held or ("Egress" in needed - held and not any(map(_all_but_metadata, rules))):
+        yield Fault("spec.policyTypes", f"shuts {daemon} off, which no policy of the program's does")
+    made = [part for form in own for part in form["parts"]["spec ingress []"]]
+    for part in parted(kind, policy.get(), steps("spec ingress []")):
+        peer = part.get("peer") or {}
+        if not _of_setting(part, made) or not (peer.get("podSelector") or peer.keys() == {"ipBlock"}):
+            yield Fault("spec.ingress", f"lets {short(part, 160)} in; name pods or a network, and ports of {daemon}")
+
+
+_METADATA: Final = re.compile(WHOLE["metadata"])
+
+
+def _all_but_metadata(rule: Mapping[str, Any]) -> bool:
+    """Whether a rule lets all connections out but those to a cloud's metadata."""
+    blocks = [each.get("ipBlock") or {} for each in rule.get("to") or ()]
+    wide = [each for each in blocks if each.get("cidr") == "0.0.0.0/0"]
+    spared = all(_METADATA.fullmatch(str(net)) for each in wide for net in each.get("except") or ())
+    return not rule.get("ports") and spared and (bool(wide) or not rule.get("to"))
 
 
 def daemon_of(part: object) -> str | None:

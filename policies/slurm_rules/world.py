@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
-from slurm_rules.cluster import NODESET_SCALE, has_cgroups
+from slurm_rules.cluster import NODESET_SCALE, has_cgroups, most_nodes
 from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack, everything, mappings
 
 GATE_TYPES = "pulumi-python:dynamic/slurm:"
@@ -17,6 +17,8 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
+_SERVED = {"LoginSet": "LoadBalancer"}
+"""Type of a Service where a spec says none. Source: slurm-operator, helm/slurm/values.yaml (loginsets)."""
 _MADE = ("ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
 _REFERENCES = ("name", "secretName", "claimName")
 
@@ -34,6 +36,16 @@ class World:
     referred: frozenset[str]
     priorities: frozenset[str]
     keys: frozenset[str]
+    secrets: tuple[str, ...]
+    """Secrets of the cluster's namespaces, once for each resource of the stack that makes or fills one."""
+    apps: frozenset[str]
+    """Values of the label app that the daemons' pods have."""
+    policies: frozenset[tuple[str, str]]
+    """Name and direction of the NetworkPolicies there."""
+    services: frozenset[str]
+    """Types of the daemons' Services."""
+    pods: float
+    """How many pods the daemons have at least, those of NodeSets at their most."""
     made: frozenset[tuple[str, str, str]]
     """Kind, namespace and name of what the stack makes: ConfigMaps with files, claims of no given volume, accounts."""
     provider: bool
@@ -97,6 +109,7 @@ def world_of(stack: Stack) -> World:
         each for each in stack.resources if each.kind == "Namespace" and _known(each, "metadata", "name") in slurm | operator
     ]
     labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
+    inside = [each for each in stack.resources if _known(each, "metadata", "namespace") in slurm]
     foreign = any(each.peek("createNamespace") is False for each in gates)
     return World(
         slurm=frozenset(slurm),
@@ -105,7 +118,17 @@ def world_of(stack: Stack) -> World:
         clusters=frozenset(clusters),
         scaled=frozenset(scaled - {""}),
         hosts=frozenset(hosts - {""}),
-        referred=frozenset(name for _, name in fields),
+        referred=frozenset(name for each in slinky if each.kind != "Token" for _, name in _named(each.props)),
+        secrets=tuple(name for each in inside for name in filled(each)),
+        policies=frozenset(
+            (each.in_cluster_name, str(way))
+            for each in inside
+            if each.kind == "NetworkPolicy"
+            for _, _, way in everything(each.peek("spec", "policyTypes"))
+        ),
+        apps=frozenset(_known(each, "spec", "template", "metadata", "labels", "app") for each in slinky),
+        services=frozenset(_known(each, "spec", "service", "spec", "type") or _SERVED.get(each.kind, "") for each in slinky),
+        pods=_pods(slinky, stack),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),
         made=frozenset(
@@ -123,6 +146,28 @@ def world_of(stack: Stack) -> World:
         databases=frozenset(_database(each) for each in slinky if each.kind == "Accounting"),
         reach={field: _reached(gates, field) for field in ("kubeconfig", "context")},
     )
+
+
+def filled(resource: Resource) -> list[str]:
+    """Names of the Secrets that an object is, or fills."""
+    match resource.kind:
+        case "Secret" | "SealedSecret":
+            return [resource.in_cluster_name]
+        case "ExternalSecret":
+            return [_known(resource, "spec", "target", "name") or resource.in_cluster_name]
+        case "Token":
+            return [_known(resource, "spec", "secretRef", "name")]
+        case "SecretProviderClass":
+            return [str(part) for _, key, part in everything(resource.peek("spec")) if key == "secretName"]
+        case _:
+            return []
+
+
+def _pods(slinky: list[Resource], stack: Stack) -> float:
+    with suppress(HiddenValueError):
+        sets = sum(most_nodes(each, stack) for each in slinky if each.kind == "NodeSet")
+        return sets + sum(each.number("spec", "replicas") or 1 for each in slinky if each.kind not in ("NodeSet", "Token"))
+    return 0
 
 
 def _there(value: object) -> bool:

@@ -1,0 +1,89 @@
+"""What sites put into a cluster's own namespace: Secrets that a store fills, and programs without a key of the cluster.
+
+Of which kinds, and what each field may be, is in ``harmless.json`` (``guests``, ``checks``); here is what they say together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from slurm_rules.images import from_registry, pin_fault
+from slurm_rules.made import HARMLESS, Fault
+from slurm_rules.model import Resource, Stack, everything, texts
+from slurm_rules.others import listed, names
+from slurm_rules.rights import BINDINGS, RBAC
+from slurm_rules.values import is_key
+from slurm_rules.world import World, filled
+
+GUESTS: Final[Mapping[str, Any]] = HARMLESS["guests"]
+KINDS: Final = tuple(GUESTS["kinds"])
+"""Kinds that the program doesn't make and that can do no harm with the fields that a check knows."""
+_POD: Final = "spec.template.spec"
+_MORE: Final = "a program beside the cluster is no root, and has nothing of its node or of Kubernetes"
+_OF_SECRET: Final = re.compile(r"(?i)(?<!imagePull)secret")
+_PLAIN: Final = re.compile(r"(?!https)\w{1,20}://")
+
+
+def guest_faults(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
+    """Faults of such an object beside those of its fields."""
+    if resource.base_kind in GUESTS["ofCluster"] and resource.namespace not in world.slurm:
+        yield Fault("metadata.namespace", "is the operator's, which has no object of a site's own")
+    if not resource.is_slinky and resource.base_kind != "Secret":
+        yield from (Fault("", f"fills {name}, {why}") for name in filled(resource) if (why := _taken(name, stack, world)))
+    if resource.base_kind == "SecretStore":
+        yield from _store(resource, stack, world)
+    elif resource.base_kind == "Deployment":
+        yield from _program(resource, world, options, {name for each in stack.slinky("Token") for name in filled(each)})
+
+
+def _taken(secret: str, stack: Stack, world: World) -> str:
+    """Why a store may not fill a Secret; empty where it may."""
+    if is_key(secret, world):
+        return "a Secret with a key of the cluster"
+    if world.secrets.count(secret) > 1:
+        return "which another resource makes"
+    read = (secret == text for each in stack.resources if each.kind == "Deployment" for _, text in texts(each.peek("spec")))
+    return "" if secret in world.referred or any(read) else "which no part of the stack reads"
+
+
+def _store(store: Resource, stack: Stack, world: World) -> Iterator[Fault]:
+    """A store is asked over https, by an account of its namespace that has no rights in Kubernetes."""
+    provider = store.get("spec", "provider")
+    bindings = [each.get("subjects") or () for each in stack.resources if each.is_a(RBAC, *BINDINGS)]
+    bound = {"default", *(str(subject.get("name")) for subjects in bindings for subject in subjects)}
+    found = [(key, part) for _, key, part in everything(provider) if key and re.search("(?i)secretref|accountref", key)]
+    own = [isinstance(part, Mapping) and part.keys() <= {"name", "audiences"} for _, part in found]
+    if not found or not all(own) or any(key != "serviceAccountRef" or part["name"] in bound for key, part in found):
+        yield Fault("spec.provider", "isn't asked by an account of its own, of this namespace and without rights")
+    yield from (Fault(path, f"asks {text}") for path, text in texts(provider, "spec.provider") if _PLAIN.match(text))
+    yield from names(provider, "spec.provider", world)
+
+
+def _program(deployment: Resource, world: World, options: Mapping[str, Any], tokens: set[str]) -> Iterator[Fault]:
+    """A program that is root nowhere, has no account's token, of Secrets its own alone, and asks slurmrestd with a token."""
+    pod: Mapping[str, Any] = deployment.get("spec", "template", "spec") or {}
+    bodies = {f"{field}[{index}]": each for field in GUESTS["bodies"] for index, each in enumerate(pod.get(field) or ())}
+    forms = [("", {key: part for key, part in pod.items() if key not in GUESTS["bodies"]}, GUESTS["pod"])]
+    for place, each in bodies.items():
+        security = {**(pod.get("securityContext") or {}), **(each.get("securityContext") or {})}
+        forms.append((f".{place}", {**each, "securityContext": security}, GUESTS["container"]))
+    for place, value, form in forms:
+        yield from (Fault(f"{_POD}{place}.{fault.path}", fault.text) for fault in listed(value, form, _MORE))
+    for path, key, part in everything(pod, _POD):
+        if key and isinstance(part, str) and (why := _reads(path, key, part, deployment.namespace, world, options)):
+            yield Fault(path, f"is {part}, {why}")
+    yield from names(pod, _POD, world, client=not tokens.isdisjoint(text for _, text in texts(pod)))
+
+
+def _reads(path: str, key: str, part: str, space: str, world: World, options: Mapping[str, Any]) -> str:
+    taken = part in world.referred or is_key(part, world)
+    if key in ("name", "secretName") and _OF_SECRET.search(path) and (taken or part not in world.secrets):
+        return "which isn't a Secret that the stack makes for it"
+    if key == "claimName" and (taken or part.startswith("statesave")):
+        return "the cluster's own"
+    if key in ("serviceAccount", "serviceAccountName") and ("ServiceAccount", space, part) not in world.made:
+        return "an account that this stack doesn't make"
+    unknown = key == "image" and not from_registry(part, options["images"]) and pin_fault(part, "digest", ())
+    return "of a registry that this site doesn't know (images), without a digest" if unknown else ""
