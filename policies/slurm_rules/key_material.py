@@ -17,9 +17,9 @@ KEY_FIELDS: Mapping[str, str] = {"slurmKeyRef": "slurm.key", **dict.fromkeys(JWT
 KEY_ENTRIES = re.compile(r"(?i)(slurm|munge|jwt|jwt_hs256)\.key(\.\w+)?|slurm\.jwks|token\.pem(\.\w+)?")
 """Entries of Secrets that are keys; what follows the dot is a key that comes or goes (``.next``)."""
 _PEM = re.compile(rb"-----BEGIN (?P<what>[A-Z ]*PRIVATE KEY)-----(?P<body>[^-]*)-----END ")
-_SEQUENCE, _INTEGER, _OCTETS = 0x30, 0x02, 0x04
-_PRIVATE = slice(3, 9)
-"""Numbers of an RSA key that are secret: after version, modulus and public exponent (RFC 8017, A.1.2)."""
+_RSA_BYTES = 512
+"""What has more in DER is an RSA key. Version, modulus and public exponent are less than its first third; all numbers after
+them are secret (RFC 8017, A.1.2)."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ def secret_bytes(raw: bytes) -> list[bytes]:
     The rest is no secret: the modulus is in every public key, and documents of one kind begin alike.
     """
     if match := _PEM.search(raw):
-        numbers = _rsa_numbers(match["body"])
-        return [n for n in numbers[_PRIVATE] if len(n) >= 16] if numbers else [b"".join(match["body"].split())]
+        body = b"".join(match["body"].split())
+        der = _from_base64(body)
+        return [der[len(der) // 3 :] if b"RSA" in match["what"] or len(der) > _RSA_BYTES else body]
     if raw.lstrip().startswith(b"{"):
         found = [_from_base64(text) for text in re.findall(rb'"[kd]"\s*:\s*"([A-Za-z0-9_-]+)"', raw)]
         if found and _is_json(raw):
@@ -90,35 +91,3 @@ def _from_base64(text: bytes) -> bytes:
         return base64.urlsafe_b64decode(text + b"=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
-
-
-def _rsa_numbers(body: bytes) -> list[bytes]:
-    """Numbers of an RSAPrivateKey in PEM, also inside PKCS #8; none where it is something else."""
-    try:
-        der = base64.b64decode(b"".join(body.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return []
-    parts = _der(der)
-    if len(parts) == 1 and parts[0][0] == _SEQUENCE:
-        parts = _der(parts[0][1])
-    for tag, value in parts:
-        if tag == _OCTETS and (inner := _der(value)) and inner[0][0] == _SEQUENCE:
-            parts = _der(inner[0][1])
-            break
-    numbers = [value.lstrip(b"\0") for tag, value in parts if tag == _INTEGER]
-    return numbers if len(numbers) == _PRIVATE.stop else []
-
-
-def _der(data: bytes) -> list[tuple[int, bytes]]:
-    """Tag and value of each element, one level deep; none where the bytes are no DER."""
-    found, at = [], 0
-    while at + 2 <= len(data):
-        tag, length, at = data[at], data[at + 1], at + 2
-        if length & 0x80:
-            size = length & 0x7F
-            length, at = int.from_bytes(data[at : at + size], "big"), at + size
-        if at + length > len(data):
-            return []
-        found.append((tag, data[at : at + length]))
-        at += length
-    return found if at == len(data) else []

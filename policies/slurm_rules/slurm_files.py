@@ -214,9 +214,6 @@ def _thumbprint(jwk: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-_SSSD_PROVIDERS: Final = ("ldap", "ad", "ipa", "krb5", "files", "none", "")
-
-
 def sssd_faults(text: str) -> Iterator[str]:
     """What is wrong with an sssd.conf: a directory in plain text, one that isn't checked, or numbers of the system's."""
     said = [match.groups() for match in re.finditer(r"(?m)^[ \t]*+([A-Za-z_]{1,80})[ \t]*+=[ \t]*+(.{0,400})$", text)]
@@ -225,16 +222,8 @@ def sssd_faults(text: str) -> Iterator[str]:
         value = raw.strip().lower()
         if name.endswith("_uri") and value.startswith("ldap://") and not tls:
             yield f"{name} asks a directory in plain text"
-        elif name == "ldap_tls_reqcert" and value not in ("demand", "hard"):
-            yield f"{name} is {value}: any server is believed"
-        elif name == "ldap_auth_disable_tls_never_use_in_production" and value == "true":
-            yield f"{name} sends passwords in plain text"
-        elif name in ("min_id", "ldap_min_id", "ldap_idmap_range_min") and (not value.isdigit() or int(value[:9]) < 1):
-            yield f"{name} is {value}: root may come from the directory"
-        elif name.endswith("_provider") and name in ("id_provider", "auth_provider") and value not in _SSSD_PROVIDERS:
-            yield f"{name} is {value}, another program"
-        elif name in ("override_uid", "override_gid", "proxy_lib_name", "krb5_server") and "://" in value:
-            yield f"{name} is {value}"
+        rows = [row for names, *row in HARMLESS["sssd"] if name in names.split("|")]
+        yield from (f"{name} is {value}: {why}" for form, why in rows if not re.fullmatch(form, value))
 
 
 ACCOUNTS = frozenset({"users", "groups"})
@@ -245,12 +234,9 @@ _NOT_A_PERSON = (65534, 65535)
 
 def account_faults(file: str, text: str) -> Iterator[str]:
     """Users and groups with numbers that are root's, SlurmUser's or a daemon's: a job runs with the number of its user."""
-    for line in text.splitlines():
-        fields = line.split(":")
-        numbers = [number for number in fields[2 : 4 if file == "users" else 3] if line]
-        if _of_system(file, fields, numbers):
-            continue
-        if line and (len(fields) < 4 or not all(_ordinary(number) for number in numbers)):
+    for fields in (line.split(":") for line in text.splitlines() if line):
+        numbers = fields[2 : 4 if file == "users" else 3]
+        if not _of_system(file, fields, numbers) and (len(fields) < 4 or not all(map(_ordinary, numbers))):
             yield f"has a number that isn't a user's; give one above {_FIRST - 1}"
             return
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
 from slurm_rules.cluster import is_external
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import Resource, Stack, mappings
 from slurm_rules.rule import Options, rule, slinky
 
 _DATA = ("/var/lib/mysql", "/bitnami/mariadb", "/bitnami/mysql")
-_WORKLOADS = (":apps/v1:StatefulSet", ":apps/v1:Deployment", ":core/v1:Pod")
+_WORKLOADS = ("StatefulSet", "Deployment", "Pod")
 _CHARTS = ("mariadb", "mysql", "mariadb-galera")
 
 
@@ -30,24 +29,19 @@ def accounting_database_durable(accounting: Resource, stack: Stack, _: Options) 
     """
     if is_external(accounting):
         return
-    host = accounting.text("spec", "storageConfig", "host")
-    name, *rest = host.split(".")
-    place = (rest[0] if rest else accounting.namespace, name)
-    for workload in stack.of_type(*_WORKLOADS):
-        if _serves(workload, place, stack) and (fault := _loses_data(workload)):
-            yield f"{accounting.label}: its database {workload.label} {fault}; give it a PersistentVolumeClaim"
-    for custom in stack.of_type(":MariaDB"):
-        if (custom.namespace, custom.in_cluster_name) == place and custom.get("spec", "storage", "ephemeral") is True:
-            yield f"{accounting.label}: its database {custom.label} has storage.ephemeral: true; set a size"
-    for release in stack.of_type(HELM_RELEASE):
-        if chart_name(release) not in _CHARTS or not name.startswith(release.text("name") or release.name):
-            continue
-        if any(release.get("values", *path, "persistence", "enabled") is False for path in ((), ("primary",))):
-            yield f"{accounting.label}: its database {release.name} has persistence.enabled: false"
+    name, *rest = accounting.text("spec", "storageConfig", "host").split(".")
+    space = rest[0] if rest else accounting.namespace
+    for each in stack.resources:
+        release = each.type == HELM_RELEASE and chart_name(each) in _CHARTS
+        serves = name.startswith(each.text("name") or each.name) if release else _serves(each, (space, name), stack)
+        if serves and (lost := _loses_data(each)):
+            yield f"{accounting.label}: its database {each.label} {lost}; give it a PersistentVolumeClaim"
 
 
 def _serves(workload: Resource, place: tuple[str, str], stack: Stack) -> bool:
     """Whether a workload is what the host name leads to: it is called so, or a Service of that name selects its pods."""
+    if workload.kind not in (*_WORKLOADS, "MariaDB"):
+        return False
     if (workload.namespace, workload.in_cluster_name) == place:
         return True
     service = stack.find("Service", *place)
@@ -57,12 +51,13 @@ def _serves(workload: Resource, place: tuple[str, str], stack: Stack) -> bool:
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
-def _loses_data(workload: Resource) -> str | None:
-    pod: Mapping[str, Any] = workload.get(*(("spec",) if workload.kind == "Pod" else ("spec", "template", "spec"))) or {}
-    claims = {claim["metadata"]["name"] for claim in workload.get("spec", "volumeClaimTemplates") or ()}
-    lost = {volume["name"] for volume in pod.get("volumes") or () if "emptyDir" in volume}
-    mounts = [mount for body in pod.get("containers") or () for mount in body.get("volumeMounts") or ()]
-    data = {mount["name"] for mount in mounts if str(mount.get("mountPath")).startswith(_DATA)}
-    if data & lost:
+def _loses_data(workload: Resource) -> str:
+    parts = list(mappings(workload.get()))
+    for path, part in parts:
+        lost = [each for each, off in (("ephemeral", True), ("enabled", False)) if part.get(each) is off]
+        if "ephemeral" in lost or (lost and path.endswith("persistence")):
+            return f"has {path.removeprefix('spec.')}.{lost[0]}: {str(part[lost[0]]).lower()}"
+    data = {part.get("name") for _, part in parts if str(part.get("mountPath")).startswith(_DATA)}
+    if any("emptyDir" in part and part.get("name") in data for _, part in parts):
         return "keeps its data in an emptyDir"
-    return None if data or claims else "has no volume for its data"
+    return "has no volume for its data" if workload.kind in _WORKLOADS and not data else ""

@@ -40,6 +40,8 @@ PASS = {
     "volume-state-on-users-scratch": "no pod of this stack mounts the claim",
     "options-controller-hides-diffs": "the engine doesn't show hideDiffs to policies",
     "hub-lets-everyone-in": "a hub without a key of the cluster, which no daemon believes",
+    "homes-without-root-squash": "what a file server of another namespace exports",
+    "jupyter-anybody": "the same as hub-lets-everyone-in, beside a peer that the settings take",
 }
 """Evil stacks that pass, and why."""
 DECLARED = {
@@ -88,7 +90,7 @@ def test_what_a_site_must_declare_is_named(name: str) -> None:
     assert any(f"(what: {DECLARED[name]})" in said for _, said in rule.judge(stack).violations)
 
 
-def test_at_most_five_of_a_hundred_pass_and_three_of_fifty_are_refused() -> None:
-    assert (len(EVIL), len(SOUND)) == (917, 378)
+def test_at_most_five_of_a_hundred_pass_and_one_of_twenty_is_refused() -> None:
+    assert (len(EVIL), len(SOUND)) == (977, 418)
     assert len(PASS) * 100 <= len(EVIL) * 5
-    assert len(DECLARED) * 50 <= len(SOUND) * 3
+    assert len(DECLARED) * 20 <= len(SOUND)
