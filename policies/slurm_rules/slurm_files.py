@@ -222,8 +222,8 @@ def sssd_faults(text: str) -> Iterator[str]:
         value = raw.strip().lower()
         if name.endswith("_uri") and value.startswith("ldap://") and not tls:
             yield f"{name} asks a directory in plain text"
-        rows = [row for names, *row in HARMLESS["sssd"] if name in names.split("|")]
-        yield from (f"{name} is {value}: {why}" for form, why in rows if not re.fullmatch(form, value))
+        for names, form, why in HARMLESS["sssd"]:
+            yield from _form(name, value, (form, why)) if name in names.split("|") else ()
 
 
 ACCOUNTS = frozenset({"users", "groups"})

@@ -124,17 +124,14 @@ def _quota(asked: Asked) -> str | None:
     """Limits of what the cluster doesn't need, or above what it has."""
     world, key = asked.judging.world, asked.key
     compute = key.removeprefix("requests.").removeprefix("limits.") in ("cpu", "memory")
-    unused = key in ("services.nodeports", "services.loadbalancers") and world.services.isdisjoint(_BALANCED)
+    unused = key in ("services.nodeports", "services.loadbalancers") and not world.balanced
     least = world.pods if key in ("pods", "count/pods") else 0 if unused else _LISTS["quota"].get(key, 1)
     return "keeps the cluster's own pods out" if compute or (quantity(asked.value) or 0) < least else None
 
 
-_BALANCED: Final = ("NodePort", "LoadBalancer")
-
-
 def _alerts(asked: Asked) -> str | None:
-    found = any(key == "record" for _, key, _ in everything(asked.value))
-    return "records a metric, which an autoscaler may count in the place of the cluster's" if found else None
+    records = "record" in {key for _, key, _ in everything(asked.value)}
+    return "records a metric, which an autoscaler may count" if records else None
 
 
 def _same_cluster(asked: Asked) -> str | None:
@@ -185,12 +182,6 @@ def _signer(asked: Asked) -> str | None:
     return None if own else f"is {name}, by which no daemon of the stack judges tokens"
 
 
-def _grace(asked: Asked) -> str | None:
-    short = isinstance(asked.value, int | float) and asked.value < _LEAST_GRACE
-    return f"is {asked.value:g}: job steps end without a signal; at least {_LEAST_GRACE}" if short else None
-
-
-_LEAST_GRACE: Final = 1
 _KUBERNETES_OWN = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _LEAST_TOLERATED: Final = 300
 """Seconds: what Kubernetes itself gives pods of a node that doesn't answer."""
@@ -385,7 +376,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
         *(_label, _namespace_label, _not_a_key, _quota, _alerts, _same_cluster, _stack_address, _note, _offer, _class),
-        *(_signer, _grace, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
+        *(_signer, _amount, _toleration, _off, _volume, _mount, _own_mount, _env, _conf_servers),
         *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }

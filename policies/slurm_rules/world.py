@@ -17,8 +17,6 @@ GATE_TYPES = "pulumi-python:dynamic/slurm:"
 OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
-_SERVED = {"LoginSet": "LoadBalancer"}
-"""Type of a Service where a spec says none. Source: slurm-operator, helm/slurm/values.yaml (loginsets)."""
 _MADE = ("ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
 _REFERENCES = ("name", "secretName", "claimName")
 
@@ -42,8 +40,8 @@ class World:
     """Values of the label app that the daemons' pods have."""
     policies: frozenset[tuple[str, str]]
     """Name and direction of the NetworkPolicies there."""
-    services: frozenset[str]
-    """Types of the daemons' Services."""
+    balanced: bool
+    """Whether a daemon's Service takes a node port or a load balancer."""
     pods: float
     """How many pods the daemons have at least, those of NodeSets at their most."""
     made: frozenset[tuple[str, str, str]]
@@ -127,7 +125,7 @@ def world_of(stack: Stack) -> World:
             for _, _, way in everything(each.peek("spec", "policyTypes"))
         ),
         apps=frozenset(_known(each, "spec", "template", "metadata", "labels", "app") for each in slinky),
-        services=frozenset(_known(each, "spec", "service", "spec", "type") or _SERVED.get(each.kind, "") for each in slinky),
+        balanced=any(each.peek("spec", "service", "spec", "type") in ("NodePort", "LoadBalancer") for each in slinky),
         pods=_pods(slinky, stack),
         priorities=frozenset(each for each in pods if isinstance(each, str)),
         keys=frozenset(keys),

@@ -159,8 +159,10 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     tables = (HARMLESS["clouds"]["pools"], HARMLESS["clouds"]["forms"], HARMLESS["observers"])
     said = {form for table in tables for rows in table.values() for form in rows.values()}
     said |= {form for each in HARMLESS["values"]["probes"].values() if isinstance(each, dict) for form in each.values()}
+    said |= {form for part in ("pod", "container") for form in HARMLESS["guests"][part].values()}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(said))
     own = {form for rows in HARMLESS["files"].values() for form, _ in rows.values()}
+    own |= {form for _, form, _ in HARMLESS["sssd"]}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(own))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
