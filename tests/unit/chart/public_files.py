@@ -235,7 +235,7 @@ CASES = {
         ),
     ),
     "one nodeset of many": Case(
-        "gnosia93/slurm-on-k8s lesson/4-creating-slurm-partition.md 12ebca60abf4",
+        "gnosia93/slurm-on-k8s lesson/4 12ebca60abf4",
         """
         nodesets:
           ns-amx:
