@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lab import paths
@@ -165,6 +165,8 @@ class Deployment:
     """Claim of the shared file system, its class, and where pods have it."""
     own: Mapping[str, Mapping[str, str]]
     """Entries of Secrets, by name."""
+    files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Entries of ConfigMaps, by name."""
 
     @property
     def at(self) -> str:
@@ -190,7 +192,11 @@ class Deployment:
         """What is in the namespace before the stack. ``password``: the database's."""
         own = {**self.own, "mariadb-password": {"password": password}}
         name, storage, _ = self.share
-        return [claim(name, "reference-shared", storage), *(secret(each, **entries) for each, entries in own.items())]
+        maps = [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": each, "namespace": INSIDE}, "data": dict(entries)}
+            for each, entries in self.files.items()
+        ]
+        return [claim(name, "reference-shared", storage), *(secret(each, **entries) for each, entries in own.items()), *maps]
 
 
 def key() -> str:
@@ -222,4 +228,5 @@ OKE = Deployment(
         "slurm-auth-jwt": {"jwt.key": key()},
         "site-sssd-ha-ldap-conf": {"sssd.conf": "[sssd]\n"},
     },
+    files={"nccl-parameters": {"nccl.conf": "NCCL_DEBUG=WARN\n"}},
 )
