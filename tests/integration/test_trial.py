@@ -46,7 +46,7 @@ def test_slurmctlds_own_sentence_ends_it_and_nothing_is_changed(
         code, said = ran(stack, server, tmp_path, *command)
         assert code != 0
         assert SENTENCE in said
-        assert "controller.trial: slurm.conf, image of slurmctld" in said
+        assert "controller.trial: cgroup.conf, slurm.conf, image of slurmctld" in said
         assert "Nothing was changed" in said
         assert {path.rpartition("/")[0] for _, path in server.written} <= {PODS, PODS.rpartition("/")[0]}
     assert server.made == 1
