@@ -14,8 +14,9 @@ from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.facts import DaemonTrial, TrialFacts
 from slinky_iac.preflight.short_pods import LOOK_EVERY_S, delete, has_no_hope, look, swept
-from slinky_iac.preflight.trial import LIFE_S, Trial, trial_of, trial_pod, trials
+from slinky_iac.preflight.trial import LIFE_S, trial_of, trial_pod
 from slinky_iac.preflight.untried import Outcome, Untried, outcome, unasked, untried
+from slinky_iac.specs.trial import Trial, trials
 
 BUDGET_S: Final = 20.0
 """Longest wait for one answer of Kubernetes, tries together."""

@@ -12,15 +12,13 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.facts import DaemonTrial
 from slinky_iac.specs.shared import labels, locked, placement
-from slinky_iac.specs.trial import script, trial_files, tried_images
+from slinky_iac.specs.trial import Trial, script, trial_files, trials
 
 LIFE_S: Final = 240
 """After so many seconds Kubernetes ends the pod whatever became of us: an image may have to be pulled first, and slurmctld
@@ -36,23 +34,6 @@ mkdir -p $folder && base64 -d <<<"$FILES" | tar -xz -C $folder || exit 1
 trial $folder $DAEMON | head -c {_LONGEST} > /dev/termination-log
 """
 _VERDICTS: Final = ("taken", "refused", "silent")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One daemon, the image that it is tried in, and where that may run."""
-
-    daemon: str
-    image: str
-    pod: PodSettings
-
-
-def trials(config: StackConfig) -> tuple[Trial, ...]:
-    """The daemons of the stack that read files of its own."""
-    if not config.slurmctld.owns_conf:
-        return ()
-    images, pods = tried_images(config), {"slurmctld": config.slurmctld.pods, "slurmdbd": config.slurmdbd.pods}
-    return tuple(Trial(daemon, images[daemon], pod) for daemon, each in pods.items() for pod in each)
 
 
 def made_of(config: StackConfig) -> tuple[str, ...]:

@@ -15,8 +15,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.check_trial import verdicts
 from slinky_iac.preflight.facts import TrialFacts
-from slinky_iac.preflight.trial import trials
-from slinky_iac.specs.trial import FILE, IMAGE, record
+from slinky_iac.specs.trial import FILE, IMAGE, record, trials
 
 SETTING: Final = "controller.trial"
 WITHOUT: Final = f"or set {SETTING}.enabled: false, and these files are written without a trial"

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.answers import Envelope
-from slinky_iac.slurmrest.objects import Name, Number, Wire, by_comma, expanded
+from slinky_iac.slurmrest.objects import Name, Number, Wire, by_comma, expanded, plain
 
 _log = logging.getLogger(__name__)
 
@@ -160,8 +160,7 @@ class RpcDiag(Envelope, frozen=True, kw_only=True):
     @property
     def since(self) -> int:
         """When this slurmctld began to count, in seconds since 1970. A reconfiguration starts a new process (23.11)."""
-        start = self.statistics.req_time_start
-        return start if isinstance(start, int) else start.number
+        return plain(self.statistics.req_time_start)
 
     @property
     def calls(self) -> int:

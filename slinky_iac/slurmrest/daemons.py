@@ -15,7 +15,7 @@ from urllib.parse import quote
 from msgspec import Meta
 
 from slinky_iac.slurmrest.answers import Envelope, read
-from slinky_iac.slurmrest.objects import Name, Number, States, Wire, expanded
+from slinky_iac.slurmrest.objects import Name, Number, States, Wire, expanded, plain
 from slinky_iac.slurmrest.session import LONG, Session
 from slinky_iac.slurmrest.versions import CONF_SINCE
 
@@ -169,8 +169,7 @@ class DaemonsSession(Session):
 
     def slurmctld_time(self) -> int:
         """slurmctld's clock, in seconds since 1970; proof as well that it takes our tokens. :raises SlurmrestAuthError:"""
-        asked = self._get("diag/", _DiagBody).statistics.req_time
-        return asked if isinstance(asked, int) else asked.number
+        return plain(self._get("diag/", _DiagBody).statistics.req_time)
 
     def slurmdbd_responds(self) -> bool:
         """Whether slurmdbd answers slurmrestd."""

@@ -73,6 +73,13 @@ class Number(Wire, frozen=True, gc=False):
 
 
 UNSET: Final = Number()
+
+
+def plain(number: Number | int) -> int:
+    """A number that some releases of slurmrestd write bare."""
+    return number if isinstance(number, int) else number.number
+
+
 Name = Annotated[str, Meta(min_length=1)]
 States = Annotated[frozenset[str], Meta(min_length=1)]
 

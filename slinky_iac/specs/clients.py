@@ -22,7 +22,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.parts.munge.clients import client_slurm_conf, munge_pod
-from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar, slinky_image
+from slinky_iac.specs.shared import Spec, image_of, locked, memory, mount, requests, secret_files, shell_sidecar
 
 SIDECAR: Final = "sackd"
 RUN_FOLDER: Final = "/run/slurm"
@@ -175,7 +175,7 @@ def client_labels(config: ClusterConfig, name: str) -> dict[str, str]:
 
 
 def _login_image(config: ClusterConfig) -> str:
-    return config.cluster.images.login or slinky_image(config, "login")
+    return image_of(config, "login")
 
 
 def _people() -> list[Spec]:

@@ -25,6 +25,7 @@ from slinky_iac.specs.shared import (
     Spec,
     container,
     filled,
+    image_of,
     key_references,
     mount,
     reference,
@@ -33,7 +34,6 @@ from slinky_iac.specs.shared import (
     service,
     sidecar,
     sized,
-    slinky_image,
     template,
     token_set_reference,
 )
@@ -56,8 +56,8 @@ def controller_spec(config: StackConfig) -> Spec:
 
 
 def _inside_controller(config: StackConfig) -> Spec:
-    controller, images = config.controller, config.cluster.images
-    slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
+    controller = config.controller
+    slurmctld = image_of(config, "slurmctld")
     spec: Spec = {
         **token_set_reference(config),
         "slurmctld": container(config, slurmctld, _users(config) | sized(config, "slurmctld", controller.resources)),
@@ -134,7 +134,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         **token_set_reference(config),
         "slurmdbd": container(
             config,
-            config.cluster.images.slurmdbd or slinky_image(config, "slurmdbd"),
+            image_of(config, "slurmdbd"),
             sized(config, "slurmdbd", accounting.resources),
         ),
         "storageConfig": {
@@ -197,7 +197,7 @@ each job record, once for each of up to 8 heaps a core (run; docs/evidence/perfo
 def restapi_spec(config: ClusterConfig) -> Spec:
     """Spec of the RestApi. One stands beside every Controller, an outside one too: the operator asks it before it
     deletes a pod, and with no answer to ask for it deletes busy pods (IsNodeDrained, fail-open)."""
-    image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
+    image = image_of(config, "slurmrestd")
     own = own_conf(config)
     spec: Spec = {
         "controllerRef": reference(config),

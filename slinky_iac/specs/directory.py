@@ -18,7 +18,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
-from slinky_iac.specs.shared import Spec, memory, mount, requests, shell_sidecar, slinky_image
+from slinky_iac.specs.shared import Spec, image_of, memory, mount, requests, shell_sidecar
 
 SIDECAR: Final = "sssd"
 CONF: Final = "sssd.conf"
@@ -106,7 +106,7 @@ def sidecar_pod(config: ClusterConfig) -> Spec:
     given = config.identity.sssd
     if given is None:
         return {}
-    image = given.image or config.cluster.images.login or slinky_image(config, "login")
+    image = given.image or image_of(config, "login")
     return {
         "initContainers": [_sidecar(config, image)],
         "volumes": [

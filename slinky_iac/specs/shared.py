@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from slinky_iac import names
 from slinky_iac.config.resources import ContainerResources
@@ -64,9 +64,10 @@ def token_set_reference(config: ClusterConfig) -> Spec:
     return {} if config.public_set is None else {"jwksKeyRef": config.public_set.reference}
 
 
-def slinky_image(config: ClusterConfig, name: str) -> str:
-    """Slinky's own image for the operator's release."""
-    return f"{SLINKY_REGISTRY}/{name}:{config.operator_version.image_tag}"
+def image_of(config: ClusterConfig, daemon: Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"]) -> str:
+    """The image of a daemon's pods: the stack's, else Slinky's own for the operator's release."""
+    own: str | None = getattr(config.cluster.images, daemon)
+    return own or f"{SLINKY_REGISTRY}/{daemon}:{config.operator_version.image_tag}"
 
 
 def container(config: ClusterConfig, image: str, more: Mapping[str, Any] | None = None) -> Spec:

@@ -7,14 +7,16 @@ keys and addresses of its own in the place of the living daemons' (``trial.sh``)
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from slinky_iac.config import operator_conf
+from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import reads_metrics
-from slinky_iac.specs.shared import slinky_image
+from slinky_iac.specs.shared import image_of
 from slinky_iac.specs.slurm_conf import controller_extra_conf, nodeset_lines, pair, partition_lines
 
 _MERGED: Final = "SlurmctldParameters"
@@ -30,18 +32,27 @@ def script() -> str:
 def trial_files(config: StackConfig) -> dict[str, str]:
     """Files of /etc/slurm by name: slurm.conf, configuration files and, with a slurmdbd in Kubernetes, slurmdbd.conf."""
     files = operator_conf.files(config) | dict(config.controller.config_files) | {"slurm.conf": _slurm_conf(config)}
-    if config.slurmdbd.pods:
+    if any(each.daemon == "slurmdbd" for each in trials(config)):
         files["slurmdbd.conf"] = _slurmdbd_conf(config)
     return files
 
 
-def tried_images(config: StackConfig) -> dict[str, str]:
-    """By daemon, the image that reads these files."""
-    images = config.cluster.images
-    found = {"slurmctld": images.slurmctld or slinky_image(config, "slurmctld")}
-    if config.slurmdbd.pods:
-        found["slurmdbd"] = images.slurmdbd or slinky_image(config, "slurmdbd")
-    return found
+@dataclass(frozen=True)
+class Trial:
+    """One daemon, the image that it is tried in, and where that may run."""
+
+    daemon: str
+    image: str
+    pod: PodSettings
+
+
+def trials(config: StackConfig) -> tuple[Trial, ...]:
+    """The daemons of the stack that read files of its own; none where slurmctld is outside."""
+    if not config.slurmctld.owns_conf:
+        return ()
+    ctld = (Trial("slurmctld", image_of(config, "slurmctld"), pod) for pod in config.slurmctld.pods)
+    dbd = (Trial("slurmdbd", image_of(config, "slurmdbd"), pod) for pod in config.slurmdbd.pods)
+    return (*ctld, *dbd)
 
 
 FILE, IMAGE = "file.", "image."
@@ -51,7 +62,7 @@ FILE, IMAGE = "file.", "image."
 def record(config: StackConfig) -> dict[str, str]:
     """What a trial of this stack is a trial of: a digest of each file, and the daemons' images."""
     files = {f"{FILE}{name}": hashlib.sha256(text.encode()).hexdigest()[:32] for name, text in trial_files(config).items()}
-    return files | {f"{IMAGE}{daemon}": image for daemon, image in tried_images(config).items()}
+    return files | {f"{IMAGE}{each.daemon}": each.image for each in trials(config)}
 
 
 def _slurm_conf(config: StackConfig) -> str:

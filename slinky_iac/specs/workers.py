@@ -22,12 +22,12 @@ from slinky_iac.specs.shared import (
     Spec,
     container,
     filled,
+    image_of,
     mount,
     reference,
     service,
     sidecar,
     sized,
-    slinky_image,
     template,
 )
 from slinky_iac.specs.slurm_conf import pairs
@@ -56,7 +56,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     volumes = _volumes(nodeset)
     if (bundle := config.bundle_of(SLURM)) is not None:
         volumes.append({"name": JWKS_VOLUME, "secret": {"secretName": bundle.name, "defaultMode": 0o600}})
-    image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
+    image = nodeset.image or image_of(config, "slurmd")
     pod = {"hostname": names.nodeset_hostname(name), **users_pod(config, image)}
     pod["volumes"] = volumes + pod.get("volumes", []) + conf_volume(config)
     spec: Spec = {
@@ -176,7 +176,7 @@ def _update_strategy(nodeset: NodeSet) -> Spec:
 
 def loginset_spec(config: ClusterConfig, name: str, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
-    image = login.image or config.cluster.images.login or slinky_image(config, "login")
+    image = login.image or image_of(config, "login")
     mounts = _mounts(login) + users_mounts(config) + conf_mounts(config, by_operator=True)
     own = filled({"env": [*conf_server_env(config)], "volumeMounts": mounts})
     pod = users_pod(config, image)

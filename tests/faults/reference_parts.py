@@ -17,7 +17,7 @@ from lab.slurm import ldap
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, inside
 from tests.e2e.world import Settings, dev_settings
 from tests.faults.later_operator import labs_own, on_later_operator, release_of
-from tests.faults.site_parts import secret
+from tests.faults.site_parts import secret, storage_class, volume
 from tests.stacks import DEPLOYMENTS, sections
 
 FOLDER = f"/srv/{paths.STATE.name}-reference"
@@ -30,6 +30,7 @@ POOL = "oke.oraclecloud.com/pool.name"
 TYPE = "node.kubernetes.io/instance-type"
 BLOCK = "oci.oraclecloud.com/rdma.local_block_id"
 WITHOUT_CGROUPS = {"ProctrackType": "proctrack/linuxproc", "TaskPlugin": "task/none"}
+SIZE = "2Ti"
 DRAIN = {"deadline": "4m", "registerDeadline": "5m"}
 IN_MEMORY: dict[str, Any] = {"emptyDir": {}}
 Of = dict[str, Any]
@@ -112,18 +113,6 @@ def newer(found: Settings) -> None:
         on_later_operator(found)
 
 
-def volume(name: str, folder: str, storage: str, mode: str) -> Of:
-    """A volume of the site's, of a class; an empty class for one that a claim names."""
-    spec = {
-        "capacity": {"storage": "2Ti"},
-        "accessModes": [mode],
-        "storageClassName": storage,
-        "persistentVolumeReclaimPolicy": "Retain",
-        "hostPath": {"path": folder},
-    }
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
-
-
 def claim(name: str, of_volume: str, storage: str) -> Of:
     """A claim of a shared file system, as it is in the namespace before the stack."""
     spec = {
@@ -134,17 +123,6 @@ def claim(name: str, of_volume: str, storage: str) -> Of:
     }
     metadata = {"name": name, "namespace": INSIDE}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
-
-
-def storage_class(name: str) -> Of:
-    """A StorageClass whose volumes are made by hand."""
-    return {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": name},
-        "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
 
 
 @dataclass(frozen=True)
@@ -183,8 +161,8 @@ class Deployment:
         """Objects without a namespace."""
         classes = {self.storage, self.share[1]} - {""}
         volumes = [
-            volume("reference-queue", QUEUE, self.storage, "ReadWriteOnce"),
-            volume("reference-shared", SHARED, self.share[1], "ReadWriteMany"),
+            volume("reference-queue", QUEUE, self.storage, "ReadWriteOnce", SIZE),
+            volume("reference-shared", SHARED, self.share[1], "ReadWriteMany", SIZE),
         ]
         return [*map(storage_class, sorted(classes)), *volumes]
 

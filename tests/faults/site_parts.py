@@ -62,10 +62,10 @@ def contexts(kubeconfig: str) -> str:
     return yaml.safe_dump(document | {"current-context": "away"})
 
 
-def volume(name: str, folder: str, storage: str, mode: str) -> dict[str, Any]:
-    """A volume of the site's, of a class."""
+def volume(name: str, folder: str, storage: str, mode: str, size: str = "1Gi") -> dict[str, Any]:
+    """A volume of the site's, of a class; an empty class for one that a claim names."""
     spec = {
-        "capacity": {"storage": "1Gi"},
+        "capacity": {"storage": size},
         "accessModes": [mode],
         "storageClassName": storage,
         "persistentVolumeReclaimPolicy": "Retain",
@@ -74,21 +74,23 @@ def volume(name: str, folder: str, storage: str, mode: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
 
 
-VOLUMES = (
-    volume("site-queue", QUEUE, CLASS, "ReadWriteMany"),
-    volume("site-other", OTHER, OTHER_CLASS, "ReadWriteMany"),
-    *(volume(f"site-{Path(each).name}", each, CLASS, "ReadWriteOnce") for each in DISKS),
-)
-CLASSES = tuple(
-    {
+def storage_class(name: str) -> dict[str, Any]:
+    """A StorageClass whose volumes are made by hand."""
+    return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": name},
         "provisioner": "kubernetes.io/no-provisioner",
         "volumeBindingMode": "WaitForFirstConsumer",
     }
-    for name in (CLASS, OTHER_CLASS)
+
+
+VOLUMES = (
+    volume("site-queue", QUEUE, CLASS, "ReadWriteMany"),
+    volume("site-other", OTHER, OTHER_CLASS, "ReadWriteMany"),
+    *(volume(f"site-{Path(each).name}", each, CLASS, "ReadWriteOnce") for each in DISKS),
 )
+CLASSES = (storage_class(CLASS), storage_class(OTHER_CLASS))
 
 
 def secret(name: str, **entries: str) -> dict[str, Any]:

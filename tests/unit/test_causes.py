@@ -1,4 +1,4 @@
-"""A failure outside of the program is told in plain words: no class of an exception, no number of an error."""
+"""Messages about failures outside the program name the cause, never an exception class or an error number."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.registry import asks_slurmctld
 from slinky_iac.preflight.facts import Clock, PodReport, Tried
 from slinky_iac.specs.endpoints import metrics_url
-from slinky_iac.specs.shared import labels, placement, slinky_image
+from slinky_iac.specs.shared import image_of, labels, placement
 
 CONNECT_S: Final = 5
 """Longest wait for one connection, name resolution included; all are tried at once."""
@@ -53,13 +53,13 @@ def placements(config: StackConfig) -> tuple[Placement, ...]:
     found: dict[str, Placement] = {}
     for name, nodeset in config.nodesets.items():
         pod = nodeset.pod
-        image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
+        image = nodeset.image or image_of(config, "slurmd")
         where = repr((image, sorted(pod.node_selector.items()), pod.tolerations, pod.affinity, pod.host_network))
         found.setdefault(where, Placement(name, image, pod))
     if not found and config.auth.client_image:
         return (Placement("", config.auth.client_image, PodSettings()),)
     if not found:
-        image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
+        image = image_of(config, "slurmrestd")
         found[""] = Placement("", image, config.restapi.pod)
     return tuple(found.values())[:MOST_PODS]
 

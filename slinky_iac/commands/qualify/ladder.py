@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, Protocol, TypeVar
 
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.reach import Reach
@@ -48,6 +49,7 @@ they are gone (1.0.0 to 1.2.1: ``burstReplicas`` in nodeset_sync.go; run: 288 of
 RESTAPI_APP: Final = "slurmrestd"
 RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
 Run = subprocess.Popen[bytes]
+T = TypeVar("T")
 
 
 class Updates(Protocol):
@@ -232,27 +234,29 @@ class Ladder:
         over: set[str] = set()
         gone, drained_at = 0, self.now()
 
-        def going() -> set[str]:
+        def going(least: int) -> set[str]:
+            """More drained nodes, if there are so many; else none."""
             if run is not None and run.poll() not in (None, 0):
                 self.finish(run, name, count)
             try:
                 nodes = of_ladder(slurm.nodes(allow_none=True).nodes)
             except SlinkyError:  # slurmrestd is being restarted: not yet
                 return set()
-            return {node for node, each in nodes.items() if each.drained_or_draining} - over
+            found = {node for node, each in nodes.items() if each.drained_or_draining} - over
+            return found if len(found) >= least else set()
 
         while len(over) < total:
             wanted = min(at_once, total - len(over))
-            self._await(f"{wanted} more drained nodes after {len(over)} of {total}", lambda: len(going()) >= wanted)  # noqa: B023
-            drained_at, drained = self.now(), going()
+            drained = self._await(f"{wanted} more drained nodes after {len(over)} of {total}", partial(going, wanted))
+            drained_at = self.now()
             jobs = slurm.jobs().jobs
             gone += lost(jobs, self._jobs)
             ended = {job.job_id for job in jobs if job.job_id in self._jobs and drained.intersection(job.node_names)}
             slurm.cancel_jobs(sorted(ended))
             self._jobs -= ended
+            if not over:
+                midway()
             over |= drained
-            midway()
-            midway = lambda: None  # noqa: E731
         return _Ended(drained_at, self.now(), gone)
 
     def _restart(self, connection: Connection) -> None:
@@ -260,7 +264,7 @@ class Ladder:
         places = [(connection.reach.namespace, RESTAPI_APP), *([(self.operator, OPERATOR_APP)] if self.operator else [])]
         for space, app in places:
             for pod in connection.kube.pods_by(space, f"{LABEL_NAME}={app}", f"{app} pods of {space}"):
-                with suppress(KubeConflict, KubeNotFound):  # it goes, or has been replaced, by itself
+                with suppress(KubeConflict, KubeNotFound):  # already deleted or replaced
                     connection.kube.delete_worker(space, pod)
 
     # -- parts of them -------------------------------------------------------------------------------------------
@@ -278,14 +282,16 @@ class Ladder:
         if code:
             raise refusals.failed(name, count, self.updates.said())
 
-    def _await(self, what: str, check: Callable[[], bool]) -> None:
+    def _await(self, what: str, check: Callable[[], T]) -> T:
+        """What ``check`` gives as soon as that is something."""
         ends = self.now() + LIMIT_S
-        while not check():
+        while not (found := check()):
             if self.now() > ends:
                 raise QualifyRefused(
                     f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops and what it made is removed"
                 )
             self.sleep(LOOK_S)
+        return found
 
     @contextmanager
     def _measured(self, name: str, count: int, connection: Connection | None = None) -> Iterator[Callable[..., Step]]:

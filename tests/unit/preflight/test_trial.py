@@ -24,8 +24,8 @@ from slinky_iac.preflight.ask_trials import ask_trials
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import DaemonTrial, TrialFacts
-from slinky_iac.preflight.trial import LIFE_S, MOST, packed, trial_of, trial_pod, trials
-from slinky_iac.specs.trial import script, trial_files
+from slinky_iac.preflight.trial import LIFE_S, MOST, packed, trial_of, trial_pod
+from slinky_iac.specs.trial import script, trial_files, trials
 from tests.stacks import form, minimal
 from tests.unit.preflight import test_ask_pods, test_cli
 from tests.unit.preflight.made import FACTS, NOW, stack
