@@ -24,7 +24,7 @@ class AccountingArgs:
 
     config: ClusterConfig
     database_password: pulumi.Output[str] | None = None
-    token_set: str | None = None
+    token_set: pulumi.Input[str] | None = None
 
 
 class Accounting(Component):
@@ -40,11 +40,15 @@ class Accounting(Component):
         for each in objects.database(config) if args.database_password is not None else ():
             data = {DATABASE_PASSWORD_ENTRY: args.database_password}
             secret = register_object(name, config, each, child(self, **HIDDEN), string_data=data)
-        noted = {}
+        noted: dict[str, pulumi.Input[str]] = {}
         if args.token_set is not None and config.slurmdbd.pods:
-            noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
+            noted[names.ANNOTATION_TOKEN_KEYS] = pulumi.Output.from_input(args.token_set).apply(_digest)
         options = child(self, secret, hooks=first_look("accountings", config, ownership.custom(config, "accountings")))
         self.resource = custom_resource(config, objects.accounting(config), options, noted)
         (address,) = config.slurmdbd.addresses
         self.host, self.port = pulumi.Output.from_input(address.host), pulumi.Output.from_input(address.port)
         self.register_outputs({"host": self.host, "port": self.port})
+
+
+def _digest(token_set: str) -> str:
+    return hashlib.sha256(token_set.encode()).hexdigest()[:16]

@@ -129,7 +129,7 @@ class AuthKeys(Component):
         )
         return random.result.apply(lambda text: to_secret_data(text.encode()))
 
-    def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: str) -> None:
+    def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: pulumi.Input[str]) -> None:
         options = child(self, protect=config.keys.protect, **HIDDEN)
         register_object(name, config, objects.token_key(config), options, data={config.secret_of(TOKENS).entry: key})
         register_object(name, config, objects.token_key_set(config), child(self), data={TOKENS.bundle: public})

@@ -330,7 +330,7 @@ class HybridCluster(Joinable):
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = self.munge_key_fingerprint = self.slurmrestd_url
         self.munge_client_pod = self.keys_since = by_name({})
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
-        self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
+        self.token_key_set = pulumi.Output.from_input("" if settings.keys.token_set is None else settings.keys.token_set)
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
 
 

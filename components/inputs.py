@@ -95,11 +95,13 @@ class Given:
     outputs: dict[str, pulumi.Output[str]] = field(default_factory=dict)
     names: dict[str, pulumi.Output[str]] = field(default_factory=dict)
     """By path, the Outputs that are taken for DNS names, and may turn out to be addresses."""
+    by_path: dict[str, pulumi.Output[str]] = field(default_factory=dict)
+    """All Outputs as they were given, by their paths."""
     faults: list[Finding] = field(default_factory=list)
 
     def joined(self) -> Given:
         """A copy that goes on where this one ends: no two Outputs have one placeholder."""
-        return Given(dict(self.sections), dict(self.outputs), dict(self.names))
+        return Given(dict(self.sections), dict(self.outputs), dict(self.names), dict(self.by_path))
 
     def fill(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """A transformation: the Outputs in the place of their placeholders."""
@@ -141,7 +143,7 @@ class Given:
         less, and what another resource is made of can be hours away."""
         if not pulumi.runtime.is_dry_run():
             return {}
-        return {place: await output.future() or "" for place, output in self.outputs.items() if await _is_known(output)}
+        return {place: await output.future() or "" for place, output in self.outputs.items() if await is_known(output)}
 
     def with_known(self, known: Mapping[str, str]) -> dict[str, Any]:
         """The sections with these in the place of their placeholders."""
@@ -159,7 +161,7 @@ class Given:
             self.outputs[template_digest(spec)] = pulumi.Output.from_input(filled).apply(template_digest)
 
 
-async def _is_known(output: pulumi.Output[str]) -> bool:
+async def is_known(output: pulumi.Output[str]) -> bool:
     """Whether an Output has a value; without one that ends the program, which says so itself."""
     try:
         return await output.is_known() and await output.future() is not None
@@ -232,6 +234,7 @@ def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str
         kind = _ADDRESS if kind in (_HOST, _NAME) else kind
     place = _FORMS[kind].format(len(found.outputs) + 1)
     found.outputs[place] = output.apply(lambda known: checked(known, kind, path))
+    found.by_path[path] = output
     if kind == _NAME:
         found.names[path] = output
     return place
@@ -281,7 +284,7 @@ async def taken_for_names(found: Given) -> tuple[Finding, ...]:
     """In a preview: warnings for the Outputs that are taken for DNS names whose values aren't known yet."""
     if not pulumi.runtime.is_dry_run():
         return ()
-    unknown = [path for path, output in found.names.items() if not await _is_known(output)]
+    unknown = [path for path, output in found.names.items() if not await is_known(output)]
     return tuple(
         at(path).warning(
             "the Output that it is given isn't known yet, and is taken for a DNS name. If it will be an IP address, wrap it"

@@ -20,7 +20,8 @@ from pulumi.provider import ConstructResult, Provider, main
 from slinky_iac import __version__
 from slinky_iac.config.base import docstrings
 from slinky_iac.config.package_types import ANY, settings_types
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reader import ARGUMENTS, StackRefused
+from slinky_iac.config.reference import SECRET_WORDS
 from slinky_iac.engine.plugin_process import require_caller
 
 from .hybrid_cluster import HybridCluster as _Cluster
@@ -39,8 +40,6 @@ _TYPES: Final[Mapping[Any, Mapping[str, Any]]] = {
 }
 _HOSTS: Final = {"slurmctld": "controller", "slurmdbd": "accounting"}
 _ADDRESS: Final = "Address"
-_PASSWORD: Final = "databasePassword"
-_OF_DATABASE: Final = "Password of accounting.database.username; by default the stack's secret slinky-iac:databasePassword."
 _CLUSTER: Final = (
     "A whole hybrid Slurm cluster. Its name is ClusterName of slurm.conf, and can't change later. Secrets are the stack's: "
     "`pulumi config set --secret slinky-iac:slurmKey`. The program's Pulumi.yaml needs `runtime.options.virtualenv`, the "
@@ -92,8 +91,7 @@ def arguments(inputs: Mapping[str, Any]) -> dict[str, Any]:
     for host in _HOSTS:
         if (output := given.pop(f"{host}{_ADDRESS}", None)) is not None:
             given[host] = address(pulumi.Output.from_input(output))
-    if _PASSWORD in given:
-        given["database_password"] = given.pop(_PASSWORD)
+    given |= {argument: given.pop(name) for name, argument in ARGUMENTS.items() if name in given}
     own = inspect.signature(HybridCluster.__init__).parameters
     more = {name: given.pop(name) for name in [*given] if name not in own}
     return {**given, "more": more}
@@ -120,7 +118,7 @@ def schema() -> dict[str, Any]:
     cluster = {
         "description": _CLUSTER,
         "isComponent": True,
-        "inputProperties": {**_hosts(), _PASSWORD: {**_TEXT, "secret": True, "description": _OF_DATABASE}, **sections},
+        "inputProperties": {**_hosts(), **_secrets(), **sections},
         "properties": outputs,
         "required": [*outputs],
     }
@@ -152,6 +150,18 @@ def _hosts() -> dict[str, Any]:
             "description": f"The same where it is an IP address that another resource gives: {short}.",
         }
     return made
+
+
+def _secrets() -> dict[str, Any]:
+    """Secrets that another resource gives."""
+    return {
+        name: {**_TEXT, "secret": True, "description": f"{_worded(name)}. By default the stack's secret slinky-iac:{name}."}
+        for name in ARGUMENTS
+    }
+
+
+def _worded(name: str) -> str:
+    return SECRET_WORDS[name][:1].upper() + SECRET_WORDS[name][1:].replace("`", "")
 
 
 def engine_address(argv: list[str]) -> str:

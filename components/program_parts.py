@@ -7,10 +7,11 @@ A section is a mapping as a stack's file has it, with names in camelCase or snak
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pulumi
 from pydantic import BaseModel
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import examined
-from slinky_iac.config.reader import StackRefused, StackSettings, read_sections
+from slinky_iac.config.reader import ARGUMENTS, StackRefused, read_sections, sound_sections
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
@@ -29,6 +30,7 @@ from slinky_iac.specs.workers import nodeset_spec
 from .arguments import named, not_sections, outside, place_of_program, refuse, require_name, require_options
 from .connection import described
 from .first_look import require_adopted
+from .given_secrets import given_secrets, in_plain_text, said_of
 from .hybrid_cluster import HybridCluster as _Cluster
 from .hybrid_cluster import HybridClusterArgs
 from .inputs import Address, Given, given, taken_for_names
@@ -41,13 +43,9 @@ from .trial import trial_of
 Part = Mapping[str, Any] | BaseModel | None
 """A section: a mapping, or its model."""
 Hosts = pulumi.Input[str] | Address
-PLAIN_PASSWORD: Final = (
-    "database_password: is a text and no Output. If the program has it in plain text, treat it as leaked: it is in the file"
-    " and its history. Give a new one by `pulumi config set --secret slinky-iac:databasePassword`, without this argument, or"
-    " by an Output: config.require_secret(NAME)"
-)
-_PASSWORD: Final = "needs a password; run "
-_OR_ARGUMENT: Final = ", or give database_password=OUTPUT"
+Read = TypeVar("Read")
+_LACKING: Final = re.compile(r"(?P<key>[a-zA-Z]+) is not set; run |needs a password; run |has no sssd\.conf: run ")
+"""What the rules say of a secret that isn't there."""
 
 
 class HybridCluster(_Cluster):
@@ -73,13 +71,20 @@ class HybridCluster(_Cluster):
         kubernetes: Part = None,
         drain: Part = None,
         database_password: pulumi.Input[str] | None = None,
+        slurm_key: pulumi.Input[str] | None = None,
+        jwt_key: pulumi.Input[str] | None = None,
+        token_key: pulumi.Input[str] | None = None,
+        munge_key: pulumi.Input[str] | None = None,
+        sssd_conf: pulumi.Input[str] | None = None,
         more: Mapping[str, Part] | None = None,
         export: bool = True,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """``name``: ClusterName of slurm.conf. ``slurmctld``, ``slurmdbd``: outside hosts, in short for ``controller`` and
         ``accounting``, which may have their ports. ``more``: sections that have no argument here, by their names in the
-        configuration: ``more={"nodeset_defaults": {"owner": "autoscaler"}}``. ``export``: make the outputs that commands
+        configuration: ``more={"nodeset_defaults": {"owner": "autoscaler"}}``. ``database_password``, ``slurm_key``,
+        ``jwt_key``, ``token_key``, ``munge_key``, ``sssd_conf``: secrets that another resource gives, as a secret manager;
+        by default the stack's of these names. Keys are base64, as the stack's. ``export``: make the outputs that commands
         read, of the whole program.
 
         Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything of it is registered; what the
@@ -109,22 +114,30 @@ class HybridCluster(_Cluster):
         sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
         self._given = found = given({**sections, **given_parts})
         _refuse(what, [*faults, *found.faults])
-        self._password = database_password
-        settings = _read(what, found.sections, database_password)
+        secrets = {
+            "databasePassword": database_password,
+            "slurmKey": slurm_key,
+            "jwtKey": jwt_key,
+            "tokenKey": token_key,
+            "mungeKey": munge_key,
+            "sssdConf": sssd_conf,
+        }
+        self._secrets = given_secrets(secrets)
+        settings = _judged(what, partial(read_sections, found.sections, self._secrets))
         config = settings.config
         _refuse(what, _not_yet_known(config, found))
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
             settings=settings,
-            notices=partial(_asked, settings.config, found),
+            notices=partial(_asked, settings.config, found, self._secrets),
             lost=partial(lost, config, os.environ, Path.home()),
             filled=found.filled,
             trial=trial_of(config),
         )
         super().__init__(name, args, _filling(opts, found))
-        if isinstance(database_password, str):
-            pulumi.log.warn(PLAIN_PASSWORD, resource=self)
+        for each in in_plain_text(self._secrets):
+            pulumi.log.warn(each, resource=self)
         if export:
             self.export()
 
@@ -132,7 +145,7 @@ class HybridCluster(_Cluster):
         """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""
         found = given({"nodesets": {name: own}}, self._given)
         _refuse(what, found.faults)
-        config = _read(what, found.sections, self._password).config
+        config = _judged(what, partial(sound_sections, found.sections, self._secrets))
         self._given = found
         return config, found
 
@@ -226,20 +239,30 @@ def _sections(
     return found, faults
 
 
-def _read(what: str, sections: Mapping[str, Any], password: pulumi.Input[str] | None) -> StackSettings:
+def _judged(what: str, read: Callable[[], Read]) -> Read:
+    """What ``read`` gives. Raises :class:`StackRefused` with its errors."""
     try:
-        return read_sections(sections, password)
+        return read()
     except ConfigError as error:
-        raise refuse(what, tuple(each + (_OR_ARGUMENT if _PASSWORD in each else "") for each in error.faults)) from None
+        raise refuse(what, tuple(map(_or_argument, error.faults))) from None
 
 
-async def _asked(config: StackConfig, found: Given) -> tuple[Finding, ...]:
+def _or_argument(fault: str) -> str:
+    """A fault with the argument that gives the secret which isn't there."""
+    if (lacking := _LACKING.search(fault)) is None:
+        return fault
+    name = lacking["key"] or ("sssdConf" if "sssd" in lacking[0] else "databasePassword")
+    return f"{fault}, or give {ARGUMENTS[name]}=OUTPUT"
+
+
+async def _asked(config: StackConfig, found: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
     """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
     known = await found.known()
     config = examined(found.with_known(known))[0] or config
     unknown = found.outputs.keys() - known.keys()
     ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
-    return (*await taken_for_names(found), *await in_thread(ask))
+    said = (*await taken_for_names(found), *await said_of(found, secrets))
+    return (*said, *await in_thread(ask))
 
 
 def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:

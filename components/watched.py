@@ -28,7 +28,7 @@ def watched(
     config: StackConfig,
     fingerprints: Mapping[str, pulumi.Input[str]],
     since: Mapping[str, pulumi.Input[str]],
-    token_set: str | None,
+    token_set: pulumi.Input[str] | None,
 ) -> pulumi.Output[str]:
     """The document. ``fingerprints`` and ``since`` are those of the daemons' keys, by their names in the configuration."""
     way = replace(
@@ -46,12 +46,11 @@ def watched(
         "usersUrl": config.external.users_url,
         **guards(config),
     }
-    return pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since)).apply(
-        lambda found: json.dumps(document | {"keys": _keys(config, found, token_set)}, indent=1, sort_keys=True)
-    )
+    given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), tokens={"set": token_set})
+    return given.apply(lambda found: json.dumps(document | {"keys": _keys(config, found)}, indent=1, sort_keys=True))
 
 
-def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]], token_set: str | None) -> list[dict[str, Any]]:
+def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """Only the key that signs is read in the pod: one right to read a Secret. Of a key of others the stack has no
     fingerprint to compare with."""
     signs, others = reach(config).jwt_secret, config.keys.source == "external"
@@ -61,9 +60,10 @@ def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]], token_s
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs and not others}
         row |= {"fingerprint": outputs["fingerprints"].get(key.config, ""), "since": outputs["since"].get(key.config, "")}
         rows.append(row)
+    token_set = outputs["tokens"].get("set")
     for key in config.signing.own_keys:
         place = config.secret_of(key)
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
-        public = sorted(kids(token_set.encode())) if token_set is not None else []
+        public = sorted(kids(token_set.encode())) if token_set else []
         rows.append(row | {"beside": key.bundle_at(config.cluster.resource_name).name, "public": public})
     return rows

@@ -28,9 +28,9 @@ _IN_ORDER: Final = ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet"
 """Custom resources whose pods read keys; those that all others depend on first."""
 
 
-def document(config: StackConfig, name: str, token_set: str | None = None) -> Json:
-    """The whole. ``name``: the cluster component's, with which logical names begin. ``token_set``: the public half of the
-    token keys."""
+def document(config: StackConfig, name: str) -> Json:
+    """The whole but for the public half of the token keys. ``name``: the cluster component's, with which logical names
+    begin."""
     found = {
         **joined(config),
         "outsideConf": outside_slurm_conf(config),
@@ -42,7 +42,7 @@ def document(config: StackConfig, name: str, token_set: str | None = None) -> Js
     made = objects.objects(config)
     return found | {
         "keys": [*_keys(config, name)],
-        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": token_set or ""},
+        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": ""},
         "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
         "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),

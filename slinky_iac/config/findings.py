@@ -88,6 +88,10 @@ GENERAL: Final[Mapping[str, str]] = {
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
+    "output-not-known": "A program gives settings or secrets by Outputs whose values this preview doesn't know. The update"
+    " judges them when it knows them, and stops at a wrong one.",
+    "output-not-secret": "A program gives a secret by an Output that isn't secret, so the state has it in plain text at the"
+    " resource that gives it. Make that output a secret, and replace the secret.",
     "output-taken-for-name": "A program gives a host by an Output whose value isn't known yet, at a place where an IP"
     " address needs another object than a DNS name. Wrap it by `slinky_iac.address(…)` if it will be an address;"
     " acknowledge it if it will be a name.",
@@ -139,7 +143,7 @@ GENERAL: Final[Mapping[str, str]] = {
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
     | {"kubernetes-unverified", "no-nodesets", "output-taken-for-name", "nothing-to-acknowledge", "operator-1-0-pods"}
-    | {"network-policies-off", "network-policies-unenforced", "service-unchanged"}
+    | {"output-not-known", "output-not-secret", "network-policies-off", "network-policies-unenforced", "service-unchanged"}
     | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program", "project-renamed"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""

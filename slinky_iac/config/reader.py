@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import pulumi
+from pydantic.alias_generators import to_snake
 
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.values import own_names, values_of
+from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, SSSD_CONF, StackConfig
+from slinky_iac.config.values import Values, material_of, own_names, used, values_of, words_in
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
+from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import to_secret_data
 
 SHOWN: Final = 32
@@ -40,8 +44,8 @@ class KeyOutputs:
     """By the names of their configuration values; the daemons' keys with ``keys.source: imported`` only."""
     slurm_jwks: pulumi.Output[str] | None = None
     """slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
-    token_set: str | None = None
-    """jwks.json, which is public."""
+    token_set: pulumi.Input[str] | None = None
+    """jwks.json, which is public; an Output where the program gives the token key by one."""
 
 
 @dataclass(frozen=True)
@@ -63,32 +67,145 @@ def read_stack() -> StackSettings:
         raise StackRefused(str(error)) from None
 
 
-def read_sections(sections: Mapping[str, object], database_password: pulumi.Input[str] | None = None) -> StackSettings:
-    """The same of sections that a program gives; secrets are the stack's all the same, but for a ``database_password`` that
-    another resource gives. Raises :class:`ConfigError` with every error."""
+Given = Mapping[str, pulumi.Input[str]]
+"""Secrets that a program gives, by the names of their configuration values: texts, or Outputs of other resources."""
+ARGUMENTS: Final = {name: to_snake(name) for name in sorted(FIRST_SECRETS)}
+"""By secret, the argument by which a program gives it. Those of a rotation are none: `keys rotate` sets and removes them."""
+
+
+def read_sections(sections: Mapping[str, object], given: Given | None = None) -> StackSettings:
+    """The same of sections that a program gives; secrets are the stack's all the same, but for those that are ``given``. An
+    Output is judged when its value is known, before the Secret is made of it. Raises :class:`ConfigError` with every
+    error."""
+    raw = _raw_of(sections)
+    return _settings(_values(raw, given or {}), _own(raw), given or {})
+
+
+def sound_sections(sections: Mapping[str, object], given: Given) -> StackConfig:
+    """The settings alone, judged in the same way. Raises :class:`ConfigError` with every error."""
+    return _values(_raw_of(sections), given).config
+
+
+def _read(raw: dict[str, str]) -> StackSettings:
+    return _settings(_values(raw, {}), _own(raw), {})
+
+
+def _raw_of(sections: Mapping[str, object]) -> dict[str, str]:
     kept = {f"{PROJECT}:{name}" for name in SECRET_KEYS}
     raw = {key: text for key, text in pulumi.runtime.config.CONFIG.get().items() if key in kept}
-    raw |= {f"{PROJECT}:{name}": json.dumps(section) for name, section in sections.items()}
-    return _read(raw, None if database_password is None else pulumi.Output.secret(database_password))
+    return raw | {f"{PROJECT}:{name}": json.dumps(section) for name, section in sections.items()}
 
 
-def _read(raw: dict[str, str], given_password: pulumi.Output[str] | None = None) -> StackSettings:
-    own = {name: raw[key] for name, key in own_names(raw).items()}
+def _own(raw: Mapping[str, str]) -> dict[str, str]:
+    return {name: raw[key] for name, key in own_names(raw).items()}
+
+
+def _values(raw: Mapping[str, str], given: Given) -> Values:
+    """Everything that is known now. Raises :class:`ConfigError`."""
+    own = _own(raw)
     secret = frozenset(name for name in own if pulumi.runtime.config.is_config_secret(f"{PROJECT}:{name}"))
-    values = values_of(own, secret if given_password is None else secret | {"databasePassword"})
-    password, material = own.get("databasePassword"), values.keys
+    texts = {name: text for name, text in given.items() if isinstance(text, str)}
+    for name, text in texts.items():
+        _require_one(name, own, text)
+    return values_of({**own, **texts}, secret | given.keys())
+
+
+def _settings(values: Values, own: dict[str, str], given: Given) -> StackSettings:
+    own |= {name: text for name, text in given.items() if isinstance(text, str)}
+    later: dict[str, pulumi.Output[str]] = {
+        name: pulumi.Output.secret(pulumi.Output.from_input(each))
+        for name, each in given.items()
+        if not isinstance(each, str)
+    }
+    material = values.keys
     pems = {name: key.pem for name, key in material.rsa.items()}
     jwks, public = material.slurm_jwks(), material.token_set()
-    outputs = KeyOutputs(
+    keys = KeyOutputs(
         values={name: _hidden(found) for name, found in (*material.raw.items(), *pems.items())},
         slurm_jwks=None if jwks is None else _hidden(jwks),
         token_set=None if public is None else public.decode(),
     )
-    own_password = None if password is None else pulumi.Output.secret(password)
-    secret_password = own_password if given_password is None else given_password
-    conf = own.get("sssdConf")
-    secret_conf = None if conf is None else pulumi.Output.secret(conf)
-    return StackSettings(values.config, values.findings, secret_password, outputs, secret_conf)
+    found = {name: pulumi.Output.secret(own[name]) for name in (_PASSWORD, SSSD_CONF) if name in own}
+    if later:
+        judged = _Later(values.config, own, later)
+        keys, found = judged.keys(keys), {**found, **judged.texts}
+    return StackSettings(values.config, values.findings, found.get(_PASSWORD), keys, found.get(SSSD_CONF))
+
+
+_PASSWORD: Final = "databasePassword"
+
+
+@dataclass(frozen=True)
+class _Later:
+    """Secrets that are known once another resource is made. Each waits for as few others as its check needs: a Secret whose
+    data a preview doesn't know is shown as replaced."""
+
+    config: StackConfig
+    own: Mapping[str, str]
+    given: Mapping[str, pulumi.Output[str]]
+
+    @property
+    def texts(self) -> dict[str, pulumi.Output[str]]:
+        """Those that are no keys."""
+        return {name: self._of(lambda _, name=name: name, name) for name in (_PASSWORD, SSSD_CONF) if name in self.given}  # type: ignore[misc]
+
+    def keys(self, known: KeyOutputs) -> KeyOutputs:
+        """The keys with those that are known now."""
+        mine = [name for name in used(self.config) if name in self.given]
+        values, jwks, public = dict(known.values), known.slurm_jwks, known.token_set
+        for name in mine:
+            beside = [SLURM.config] if name == JWT.config and SLURM.config in mine else []
+            values[name] = self._of(partial(self._of_key, name), name, *beside)
+        if SLURM.config in mine:
+            jwks = self._of(_of_jwks, SLURM.config)
+        if TOKENS.config in mine:
+            public = pulumi.Output.unsecret(self._of(_of_set, TOKENS.config))
+        return KeyOutputs(values, jwks, public)
+
+    def _of(self, made: Callable[[KeyMaterial, str], str], name: str, *beside: str) -> pulumi.Output[str]:
+        """What is made of the secret, once it and those ``beside`` it are known and judged."""
+        wanted = {each: self.given[each] for each in (name, *beside)}
+        return pulumi.Output.all(**wanted).apply(lambda known: made(self._judged(known, name), known[name]))
+
+    def _judged(self, known: Mapping[str, object], name: str) -> KeyMaterial:
+        """Raises RunError, which ends the program, and shows nothing of a secret."""
+        texts = {each: text for each, text in known.items() if isinstance(text, str)}
+        try:
+            for each in known:
+                _require_one(each, self.own, texts.get(each))
+            return material_of(self.config, {**self.own, **texts})
+        except ConfigError as wrong:
+            by = f"It came by the Output in {ARGUMENTS[name]}. What is made of it was left as it is"
+            raise pulumi.RunError(f"{'; '.join(wrong.faults)}. {by}") from None
+
+    def _of_key(self, name: str, material: KeyMaterial, _: str) -> str:
+        raw = material.raw.get(name)
+        for each in words_in(self.config, {} if raw is None else {name: raw}):
+            if not each.reason:
+                pulumi.log.warn(str(each))
+        return to_secret_data(material.secret(name) or b"")
+
+
+def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
+    """Raises :class:`ConfigError` for what is no text, and for a secret that the stack has otherwise."""
+    if text is None:
+        raise ConfigError((f"{name}: is no text",))
+    if name in own and "".join(own[name].split()) != "".join(text.split()):
+        raise ConfigError(
+            (
+                f"{name}: the program gives it by {ARGUMENTS[name]}, and the stack's secret slinky-iac:{name} is another"
+                " one, so which of them the cluster has isn't known. Remove the argument, or run `pulumi config rm"
+                f" slinky-iac:{name}`",
+            )
+        )
+
+
+def _of_jwks(material: KeyMaterial, _: str) -> str:
+    return to_secret_data(material.slurm_jwks() or b"")
+
+
+def _of_set(material: KeyMaterial, _: str) -> str:
+    return (material.token_set() or b"").decode()
 
 
 def _hidden(raw: bytes) -> pulumi.Output[str]:

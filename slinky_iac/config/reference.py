@@ -37,7 +37,7 @@ Set by `pulumi config set --secret slinky-iac:<name>`, never in plain text, neve
 | Name | What it is |
 |---|---|
 """
-_SECRETS = {
+SECRET_WORDS = {
     "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
     "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
     "mungeKey": "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
@@ -50,6 +50,7 @@ _SECRETS = {
     "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confFrom` names a Secret",
     "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
 }
+"""What each secret of a stack is, for the page and for the package's schema."""
 
 
 def reference() -> str:
@@ -57,7 +58,7 @@ def reference() -> str:
     schema = StackConfig.model_json_schema(by_alias=True)
     places = _places(schema)
     heads = headed(places, examples())
-    parts = [_HEAD + "".join(f"| `{name}` | {_SECRETS[name]} |\n" for name in SECRET_KEYS)]
+    parts = [_HEAD + "".join(f"| `{name}` | {SECRET_WORDS[name]} |\n" for name in SECRET_KEYS)]
     parts.append("## Sections\n\n" + _table(schema, heads))
     parts += [_section(head, places[name], schema["$defs"][name], heads) for name, head in heads.items()]
     return "\n".join(parts)

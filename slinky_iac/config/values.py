@@ -81,17 +81,22 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     rotating = secret & frozenset(ROTATION_SECRETS)
     if not with_keys:
         return Values(config, warnings, rotation_secrets=rotating)
+    material = material_of(config, own)
+    return Values(config, (*warnings, *words_in(config, material.raw)), material, rotating)
+
+
+def material_of(config: StackConfig, own: Mapping[str, str]) -> KeyMaterial:
+    """The keys that this configuration uses, of the secrets' texts by name; those that aren't in ``own`` aren't missed. The
+    other secrets in it are judged too. Raises :class:`ConfigError` with every fault; it never holds a value."""
     _require_readable_password(config, own)
     if (config.identity.sssd is not None) and (wrong := sssd_conf_faults(own["sssdConf"]) if "sssdConf" in own else ""):
         raise ConfigError((f"sssdConf: {wrong}. Nothing was changed",))
-    material = decoded(own, _used(config), allow_trailing_newline=config.keys.allow_trailing_newline)
+    material = decoded(own, used(config), allow_trailing_newline=config.keys.allow_trailing_newline)
     if (jwt := material.of(JWT)) is not None and jwt == material.of(SLURM):
         raise ConfigError(
             ("jwtKey: is the same key as slurmKey; anyone who may sign tokens could then act as any daemon. Make two keys",)
         )
-    material = replace(material, provider=provider_keys(config, material))
-    words = acknowledged(_words(material.raw), config.acknowledged)
-    return Values(config, (*warnings, *words), material, rotating)
+    return replace(material, provider=provider_keys(config, material))
 
 
 def values_as_they_are(own: Mapping[str, str]) -> Values:
@@ -118,15 +123,16 @@ def values_to_import(own: Mapping[str, str], secret: frozenset[str]) -> Values:
     return Values(config, (), material, plain=plain, unreadable=unreadable)
 
 
-def _used(config: StackConfig) -> tuple[str, ...]:
+def used(config: StackConfig) -> tuple[str, ...]:
     """Configuration values whose keys this configuration uses."""
     own = tuple(key.config for key in config.in_configuration)
     rotating = (*ROTATION_SECRETS, *(name for key in config.signing.own_keys for name in key.rotation_secrets))
     return (*own, *rotating) if config.auth.makes_daemons else own
 
 
-def _words(keys: Mapping[str, bytes]) -> Iterable[Finding]:
-    return (
+def words_in(config: StackConfig, keys: Mapping[str, bytes]) -> tuple[Finding, ...]:
+    """Warnings of keys that a person may have chosen."""
+    found = (
         at(name).warning(
             "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: `slinky docs keys`",
@@ -135,6 +141,7 @@ def _words(keys: Mapping[str, bytes]) -> Iterable[Finding]:
         for name, raw in keys.items()
         if is_like_a_passphrase(raw)
     )
+    return acknowledged(found, config.acknowledged)
 
 
 def settings_of(own: Mapping[str, str]) -> StackConfig:

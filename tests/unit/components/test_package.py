@@ -10,6 +10,7 @@ from pulumi import Output
 from components.hybrid_cluster import EXPORTS
 from components.package import TOKEN, Package, arguments, engine_address, made, schema
 from components.program_parts import HybridCluster
+from slinky_iac.config.reader import ARGUMENTS
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import PluginRefused
 from tests.clusters import SECRETS
@@ -52,12 +53,12 @@ def test_each_property_reaches_the_cluster() -> None:
     properties = schema()["resources"][TOKEN]["inputProperties"]
     hosts = {"slurmctld", "slurmctldAddress", "slurmdbd", "slurmdbdAddress"}
     sections = {field.alias or name for name, field in StackConfig.model_fields.items()}
-    assert set(properties) == {*hosts, "databasePassword", *sections}
-    assert properties["databasePassword"]["secret"]
+    assert set(properties) == {*hosts, *ARGUMENTS, *sections}
+    assert all(properties[name]["secret"] for name in ARGUMENTS)
     given = arguments({name: f"value of {name}" for name in properties if name not in hosts})
-    assert {*given["more"], *given} - {"more"} == {*sections, "database_password"}
+    assert {*given["more"], *given} - {"more"} == {*sections, *ARGUMENTS.values()}
     assert not {*OWN} & {*given["more"]}
-    assert given["database_password"] == "value of databasePassword"
+    assert {name: given[argument] for name, argument in ARGUMENTS.items()} == {n: f"value of {n}" for n in ARGUMENTS}
 
 
 def test_an_output_that_is_an_address_comes_by_a_property_of_its_own() -> None:

@@ -31,7 +31,7 @@ def made(program: Any, secrets: dict[str, str] | None = None) -> Recording:
         return run(program)
 
 
-def refused(program: Any) -> str:
+def refused(program: Any, secrets: dict[str, str] | None = None) -> str:
     said: list[str] = []
 
     def caught() -> None:
@@ -40,7 +40,7 @@ def refused(program: Any) -> str:
         except StackRefused as error:
             said.append(str(error))
 
-    recording = made(caught)
+    recording = made(caught, secrets)
     assert [each for each in recording.resources if "slurm" in each.type] == []
     return said[0]
 

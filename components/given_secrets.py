@@ -1,0 +1,70 @@
+"""Secrets that a program gives by arguments: what is said of them. :mod:`slinky_iac.config.reader` judges them.
+
+No value is in a message. Which secret is at which argument: :data:`slinky_iac.config.reader.ARGUMENTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator, Mapping
+
+import pulumi
+
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.reader import ARGUMENTS
+
+from .inputs import Given, is_known
+
+
+def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pulumi.Input[str]]:
+    """Those that are given, by the names of their configuration values; each is a text or an Output."""
+    return {
+        name: pulumi.Output.from_input(each) if isinstance(each, Awaitable) else each
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:
+    """What is wrong with each that is a text."""
+    for name in (name for name, each in secrets.items() if isinstance(each, str)):
+        yield (
+            f"{ARGUMENTS[name]}: is a text and no Output. If the program has it in plain text, treat it as leaked: it is in"
+            f" the file and its history. Give a new one by `pulumi config set --secret slinky-iac:{name}`, without this"
+            " argument, or by an Output: config.require_secret(NAME)"
+        )
+
+
+async def said_of(found: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
+    """Of Outputs: that one isn't secret, and in a preview which aren't known yet, so that none passes in silence."""
+    outputs = {name: each for name, each in secrets.items() if isinstance(each, pulumi.Output)}
+    said = [_open(name) for name, each in outputs.items() if not await _is_secret(each)]
+    if pulumi.runtime.is_dry_run():
+        unknown = [path for path, each in found.by_path.items() if not await is_known(each)]
+        unknown += [ARGUMENTS[name] for name, each in outputs.items() if not await is_known(each)]
+        said += [_later(unknown)] if unknown else []
+    return tuple(said)
+
+
+async def _is_secret(output: pulumi.Output[str]) -> bool:
+    """Whether the engine keeps it as one. Of an Output that ends the program nothing is said."""
+    try:
+        return await output.is_secret()
+    except Exception:  # whatever ended the resource that gives it
+        return True
+
+
+def _open(name: str) -> Finding:
+    return at(ARGUMENTS[name]).warning(
+        "the Output that it is given isn't secret: the resource that gives it has it in plain text in the state and in"
+        " previews. Make it one there (additional_secret_outputs of its options, or the provider's secret output), and"
+        " replace the secret. What the cluster makes of it is encrypted",
+        id="output-not-secret",
+    )
+
+
+def _later(paths: list[str]) -> Finding:
+    return at("outputs").info(
+        f"not known in this preview: {', '.join(sorted(paths))}. They are judged when the update knows them, before what is"
+        " made of them; a wrong one stops it there",
+        id="output-not-known",
+    )
