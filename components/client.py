@@ -3,6 +3,7 @@ uses both, and a pod where one is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,11 @@ from slinky_iac.specs.objects import Object
 from slinky_iac.specs.shared import labels
 
 from . import helm_chart
-from .connection import Component
+from .connection import Component, as_it_is
 from .first_look import first_look
 from .gates_sessions import SessionsGate, client_hosts, notebook_hosts, session_props, sessions_first
 from .resources import HIDDEN, child, namespace, register_object
+from .ways import way_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,8 @@ class ClientArgs:
     name: str
     settings: clients.Client
     key: pulumi.Output[str] | None = None
+    filled: Callable[[Any], Any] = as_it_is
+    """What puts a program's Outputs in the place of placeholders."""
 
 
 class Client(Component):
@@ -66,7 +70,7 @@ class Client(Component):
     def _deployment(self, name: str, args: ClientArgs, made: Object, space: Namespace | None) -> None:
         config = args.cluster
         hosts = client_hosts(config, args.name, args.settings)
-        hooks = None if hosts is None else sessions_first(config, hosts, ends_pods)
+        hooks = None if hosts is None else sessions_first(config, way_of(config, args.filled), hosts, ends_pods)
         # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
         pods = register_object(name, config, made, child(self, space, hooks=hooks))
         if hosts is not None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
 from slinky_iac import names, ownership
 from slinky_iac.blueprint import objects
-from slinky_iac.cluster_access import reach
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import restarts_slurmctld
 
-from .connection import Component
+from .connection import Component, as_it_is
 from .first_look import Lost, first_look, look_before, none_lost, require_there
 from .gates import policy_of
 from .resources import GATED, child, custom_resource, register_object
+from .ways import asks, way_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +28,8 @@ class ControllerArgs:
     config: StackConfig
     jwt_key_fingerprint: pulumi.Output[str] | None = None
     lost: Lost = none_lost
+    filled: Callable[[Any], Any] = as_it_is
+    """What puts a program's Outputs in the place of placeholders."""
 
 
 class Controller(Component):
@@ -42,7 +47,10 @@ class Controller(Component):
         config = args.config
         files = [register_object(name, config, each, child(self)) for each in objects.scripts(config)]
         told = args.jwt_key_fingerprint
-        first, queue = first_look("controllers", config, ownership.custom(config, "controllers")), _queue_first(config)
+        first, queue = (
+            first_look("controllers", config, ownership.custom(config, "controllers")),
+            _queue_first(config, args.filled),
+        )
         hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
             config,
@@ -57,15 +65,15 @@ class Controller(Component):
         self.register_outputs({"join_host": self.join_host, "join_port": self.join_port})
 
 
-def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
+def _queue_first(config: StackConfig, filled: Callable[[Any], Any]) -> pulumi.ResourceHook | None:
     """A look, right before an update that may restart a slurmctld that keeps no state, at the jobs that it would forget: a
     preview warns, an update stops."""
     if not config.slurmctld.forgets_queue:
         return None
     hide = policy_of(config).hide_by(pulumi.get_stack())
-    way, name = reach(config), config.cluster.resource_name
+    name = config.cluster.resource_name
 
-    def look() -> str:
+    def look(way: Reach) -> str:
         from slinky_iac.drain import restart_losses  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
 
         return restart_losses.forgotten_jobs(way, hide, config.cluster.name)
@@ -74,7 +82,7 @@ def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
     return look_before(
         "slinky-queue-first",
         lambda old, new: restarts_slurmctld(old, new, config.operator_version),
-        look,
+        asks(way_of(config, filled), look),
         warns=f"{name}: {what}. The update stops before it",
         stops=f"Controller {name} was not changed: {what}. Wait until they have ended, or cancel them",
     )

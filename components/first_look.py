@@ -69,7 +69,12 @@ def _hook(name: str, config: ClusterConfig, question: Question, mends: Command |
 
 
 def look_before(
-    name: str, changes: Callable[[Inputs, Inputs], bool], look: Callable[[], str], *, warns: str, stops: str
+    name: str,
+    changes: Callable[[Inputs, Inputs], bool],
+    look: Callable[[], Awaitable[str]],
+    *,
+    warns: str,
+    stops: str,
 ) -> pulumi.ResourceHook:
     """A look, right before an update, at the jobs that it would end. ``changes``: whether the update from the old inputs to
     the new ones can end any. What ``look`` finds takes the place of ``{}``: a preview warns by ``warns``, and an update ends
@@ -81,7 +86,7 @@ def look_before(
             old = within(args.old_outputs or {}, new)
         if not changes(old, new):
             return
-        found = await in_thread(look)
+        found = await look()
         if found and pulumi.runtime.is_dry_run():
             pulumi.log.warn(warns.replace("{}", found))
         elif found:

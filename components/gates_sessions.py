@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
-from slinky_iac.cluster_access import reach
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet
@@ -20,6 +20,7 @@ from slinky_iac.specs.jupyterhub import NOTEBOOKS
 
 from .first_look import Inputs, look_before
 from .gates import Gate, policy_of, stack_props
+from .ways import Way, asks
 
 
 class SessionsGate(Gate, module="slurm", name="SessionsGate"):
@@ -70,16 +71,17 @@ def session_props(config: ClusterConfig, hosts: SessionHosts) -> dict[str, Any]:
 
 
 def sessions_first(
-    config: ClusterConfig, hosts: SessionHosts, replaces: Callable[[Inputs, Inputs], bool]
+    config: ClusterConfig, way: Way, hosts: SessionHosts, replaces: Callable[[Inputs, Inputs], bool]
 ) -> pulumi.ResourceHookBinding | None:
-    """A look, right before an update that replaces the pods, at who works in them with srun or salloc.
+    """A look, right before an update that replaces the pods, at who works in them with srun or salloc. ``way``: to
+    slurmrestd.
 
     A preview warns. An update stops before the pods are changed.
     """
-    return None if hosts.interrupts else pulumi.ResourceHookBinding(before_update=[_look(config, hosts, replaces)])
+    return None if hosts.interrupts else pulumi.ResourceHookBinding(before_update=[_look(config, way, hosts, replaces)])
 
 
-def before_sssd(config: StackConfig) -> pulumi.ResourceHookBinding:
+def before_sssd(config: StackConfig, way: Way) -> pulumi.ResourceHookBinding:
     """The same before another sssd.conf: slurm-operator replaces login pods by a digest of it (``login_app.go``)."""
 
     def replaces(old: Inputs, new: Inputs) -> bool:
@@ -88,25 +90,24 @@ def before_sssd(config: StackConfig) -> pulumi.ResourceHookBinding:
     users = {name: login for name, login in config.logins.items() if login.sssd_conf_from is None}
     hosts = [login_hosts(config, name, login) for name, login in users.items()]
     return pulumi.ResourceHookBinding(
-        before_update=[_look(config, each, replaces, "-sssd") for each in hosts if not each.interrupts]
+        before_update=[_look(config, way, each, replaces, "-sssd") for each in hosts if not each.interrupts]
     )
 
 
 def _look(
-    config: ClusterConfig, hosts: SessionHosts, replaces: Callable[[Inputs, Inputs], bool], which: str = ""
+    config: ClusterConfig, way: Way, hosts: SessionHosts, replaces: Callable[[Inputs, Inputs], bool], which: str = ""
 ) -> pulumi.ResourceHook:
     hide = policy_of(config).hide_by(pulumi.get_stack())
-    way = reach(config)
 
-    def look() -> str:
+    def look(known: Reach) -> str:
         from slinky_iac.drain import restart_losses  # noqa: PLC0415 - few updates change such pods, and its clients take 0.1 s
 
-        return restart_losses.session_jobs(way, hosts.namespace, hosts.selector, hide, config.cluster.name)
+        return restart_losses.session_jobs(known, hosts.namespace, hosts.selector, hide, config.cluster.name)
 
     return look_before(
         f"slinky-sessions-{hosts.name}{which}",
         replaces,
-        look,
+        asks(way, look),
         warns=f"{hosts.resource}: {{}}. The update stops before it; wait{hosts.or_else}",
         stops=f"{hosts.resource} was not changed: {{}}. Wait until they have ended{hosts.or_else}",
     )

@@ -55,6 +55,7 @@ from .slurm_conf import ControllerGate, QueueGate, controller_props, queue_props
 from .slurm_job import SlurmJob, job_props
 from .trial import Trial, require_taken
 from .watched import watched
+from .ways import way_of
 
 
 async def _none() -> tuple[Finding, ...]:
@@ -161,7 +162,7 @@ class HybridCluster(Joinable):
         settings, config = args.settings, args.settings.config
         operator = None
         if config.operator.install:
-            operator = Operator(f"{name}-operator", OperatorArgs(config=config), self._child())
+            operator = Operator(f"{name}-operator", OperatorArgs(config=config, filled=args.filled), self._child())
         space = self._namespace(name, config)
         keys = AuthKeys(f"{name}-keys", AuthKeysArgs(config=config, keys=settings.keys), self._child(space))
         endpoints = ExternalEndpoints(f"{name}-endpoints", ExternalEndpointsArgs(config=config), self._child(space))
@@ -180,7 +181,9 @@ class HybridCluster(Joinable):
                 config=config, database_password=settings.database_password, token_set=settings.keys.token_set
             )
             accounting = Accounting(f"{name}-accounting", of_slurmdbd, self._child(*first))
-        of_slurmctld = ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost)
+        of_slurmctld = ControllerArgs(
+            config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost, filled=args.filled
+        )
         controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
@@ -269,7 +272,7 @@ class HybridCluster(Joinable):
             return register_object(name, config, each, self._child(space))  # type: ignore[no-any-return]
         for each in objects.sssd(config) if conf is not None else ():
             files = {CONF: conf} if authority is None else {CONF: conf, CA: authority}
-            options = self._child(space, hooks=before_sssd(config), **HIDDEN)
+            options = self._child(space, hooks=before_sssd(config, way_of(config, self.filled)), **HIDDEN)
             return register_object(name, config, each, options, string_data=files)  # type: ignore[no-any-return]
         return None
 
@@ -287,7 +290,7 @@ class HybridCluster(Joinable):
         if config.slurmctld.pods:
             workers.append(QueueGate(f"{name}-queue", queue_props(config), self._after_nodesets(*after, *workers)))
         for login, of_login in config.logins.items():
-            logins = LoginSetArgs(cluster=config, name=login, settings=of_login)
+            logins = LoginSetArgs(cluster=config, name=login, settings=of_login, filled=self.filled)
             LoginSet(f"{name}-login-{login}", logins, self._child(*after))
         return workers
 
@@ -311,7 +314,7 @@ class HybridCluster(Joinable):
 
     def _clients(self, name: str, config: StackConfig, key: pulumi.Output[str] | None, *after: pulumi.Resource) -> None:
         for each, settings in config.clients.items():
-            args = ClientArgs(cluster=config, name=each, settings=settings, key=key)
+            args = ClientArgs(cluster=config, name=each, settings=settings, key=key, filled=self.filled)
             self.client_components[each] = Client(f"{name}-client-{each}", args, self._child(*after))
 
     def _clients_only(self, name: str, settings: StackSettings) -> None:

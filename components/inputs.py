@@ -7,21 +7,25 @@ transformation. A setting that decides *what* is made can't be an Output, and is
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import pulumi
-from pydantic import BaseModel, Strict, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Strict, StringConstraints, TypeAdapter, ValidationError
 
-from slinky_iac.config.fields import DnsLabel, Host, Image, is_address
+from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import field_of, model_in
+from slinky_iac.config.networks import Network
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.selection import LABEL, REQUIRED
+from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
+
+from .takes import ADDRESS, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, fits, kind_of, why_not
 
 
 @dataclass(frozen=True)
@@ -41,50 +45,52 @@ def address(value: pulumi.Input[str]) -> Address:
     return Address(value)
 
 
-_HOST: Final = "host"
-_NAME: Final = "host name"
-_ADDRESS: Final = "address"
-_LABEL: Final = "value of a label"
-_TAKES: Final[Mapping[str, str]] = {
-    "controller.external.host": _HOST,
-    "controller.external.backups.*": _HOST,
-    "accounting.external.host": _NAME,
-    "accounting.database.host": _HOST,
-    "cluster.images.*": "image",
-    "nodesets.*.image": "image",
-    "logins.*.image": "image",
-    "controller.persistence.existingClaim": "name",
-    "controller.persistence.storageClass": "name",
-    "nodesets.*.pod.nodeSelector.**": _LABEL,
-    f"nodesets.*.pod.affinity.{'.'.join(REQUIRED)}.nodeSelectorTerms.*.matchExpressions.*.values.*": _LABEL,
-    "nodesets.*.volumes.*.source.**": "text",
-    "logins.*.volumes.*.source.**": "text",
-    "logins.*.sssdConfFrom.secret": "name",
-    "identity.sssd.confFrom.secret": "name",
-}
-"""Settings that an Output can give, and their kinds."""
+def _of_ipv4(network: str) -> str:
+    if ":" in network:
+        raise ValueError("no network of IPv4 addresses")
+    return network
+
+
 _FORMS: Final = {
-    "name": "slinky-output-{:02}",
-    _LABEL: "slinky-output-{:02}",
-    "text": "slinky-output-{:02}-text",
-    _HOST: "slinky-output-{:02}.invalid",
-    _NAME: "slinky-output-{:02}.invalid",
-    "image": "slinky-output-{:02}.invalid/image:1",
-    _ADDRESS: "192.0.2.1{:02}",
+    OBJECT: "slinky-output-{:02}",
+    LABEL: "slinky-output-{:02}",
+    TEXT: "slinky-output-{:02}-text",
+    WORD: "slinkyoutput{:02}",
+    HOST: "slinky-output-{:02}.invalid",
+    NAME: "slinky-output-{:02}.invalid",
+    URL: "https://slinky-output-{:02}.invalid",
+    IMAGE: "slinky-output-{:02}.invalid/image:1",
+    ADDRESS: "192.0.2.1{:02}",
+    NETWORK: "198.18.1{:02}.0/24",
 }
-"""Placeholders: names that no DNS has (RFC 2606) and addresses that no host has (RFC 5737)."""
+"""Placeholders: names that no DNS has (RFC 2606), addresses and networks that no host has (RFC 5737, RFC 2544)."""
 _MOST: Final = 99
-_ARTICLES: Final = {"image": "an", _ADDRESS: "an"}
-_MEANS: Final = {_HOST: ": a DNS name or an IP address", _NAME: ": a DNS name, or address(…) of an IP address"}
-_CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
-    "name": TypeAdapter(DnsLabel),
-    _HOST: TypeAdapter(Host),
-    _NAME: TypeAdapter(Host),
-    _ADDRESS: TypeAdapter(Host),
-    "image": TypeAdapter(Image),
-    "text": TypeAdapter(str),
-    _LABEL: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=f"^({LABEL.pattern})$")]),
+_ARTICLES: Final = {IMAGE: "an", ADDRESS: "an", URL: "an"}
+_MEANS: Final = {
+    HOST: ": a DNS name or an IP address",
+    NAME: ": a DNS name, or address(…) of an IP address",
+    NETWORK: " of IPv4 addresses, as 192.0.2.0/24; give others as text",
 }
+_CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
+    OBJECT: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$")]),
+    HOST: TypeAdapter(Host),
+    NAME: TypeAdapter(Host),
+    ADDRESS: TypeAdapter(Host),
+    URL: TypeAdapter(Url),
+    IMAGE: TypeAdapter(Image),
+    TEXT: TypeAdapter(Annotated[str, Strict()]),
+    WORD: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[0-9A-Za-z_$.@+-]{1,80}$")]),
+    NETWORK: TypeAdapter(Annotated[Network, AfterValidator(_of_ipv4)]),
+    LABEL: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=f"^({LABEL_VALUE.pattern})$")]),
+}
+"""The form of each kind. Its own setting's, and the rules between settings, :meth:`Given.judge` asks for."""
+
+
+Judge = Callable[[Mapping[str, Any]], Iterable[str]]
+
+
+def _no_faults(_sections: Mapping[str, Any]) -> Iterable[str]:
+    return ()
 
 
 @dataclass
@@ -97,11 +103,31 @@ class Given:
     """By path, the Outputs that are taken for DNS names, and may turn out to be addresses."""
     by_path: dict[str, pulumi.Output[str]] = field(default_factory=dict)
     """All Outputs as they were given, by their paths."""
+    paths: dict[str, str] = field(default_factory=dict)
+    """The paths by placeholders."""
     faults: list[Finding] = field(default_factory=list)
+    judge: Judge = _no_faults
+    """What is wrong with sections, once values are in them: the settings' own types, and rules that hold between them."""
+    _values: dict[str, str] = field(default_factory=dict)
+    """By placeholder, the values that are known so far."""
+    _secret: set[str] = field(default_factory=set)
+    """Placeholders of Outputs that are secret."""
+    _verdict: tuple[tuple[tuple[str, str], ...], tuple[str, ...]] | None = None
 
     def joined(self) -> Given:
         """A copy that goes on where this one ends: no two Outputs have one placeholder."""
-        return Given(dict(self.sections), dict(self.outputs), dict(self.names), dict(self.by_path))
+        copies = (self.sections, self.outputs, self.names, self.by_path, self.paths)
+        sections, outputs, names, by_path, paths = map(dict, copies)
+        own = replace(self, sections=sections, outputs=outputs, names=names, by_path=by_path, paths=paths)
+        own.faults, own._verdict = [], None
+        return own
+
+    def worded(self, text: str) -> str:
+        """A message without placeholders."""
+        for place, path in self.paths.items():
+            for part in (place, place.removeprefix("https://")):
+                text = text.replace(part, f"(the Output at {path})")
+        return text
 
     def fill(self, args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         """A transformation: the Outputs in the place of their placeholders."""
@@ -148,6 +174,29 @@ class Given:
     def with_known(self, known: Mapping[str, str]) -> dict[str, Any]:
         """The sections with these in the place of their placeholders."""
         return {name: _replaced(section, known) for name, section in self.sections.items()}
+
+    async def accepted(self, place: str, output: pulumi.Output[str], known: object, kind: str, path: str) -> str:
+        """The Output's value, judged in its setting with all that is known by now. Raises RunError, which ends the program
+        before anything is made of it."""
+        text = checked(known, kind, path)
+        self._values[place] = text
+        if await output.is_secret():
+            self._secret.add(place)
+        await asyncio.sleep(0)  # others that are known already are judged with it
+        if faults := self._judged():
+            said = (
+                self.worded("; ".join(faults))
+                if not self._secret
+                else "it is not shown, since one of these Outputs is secret"
+            )
+            raise pulumi.RunError(f"{path}: with what Outputs give by now the settings are refused: {said}")
+        return text
+
+    def _judged(self) -> tuple[str, ...]:
+        with_values = tuple(sorted(self._values.items()))
+        if self._verdict is None or self._verdict[0] != with_values:
+            self._verdict = with_values, tuple(self.judge(self.with_known(self._values)))
+        return self._verdict[1]
 
     def digests(self, config: ClusterConfig) -> None:
         """A digest of a template holds what an Output will be: the gate rolls out by it."""
@@ -224,37 +273,32 @@ def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any 
 
 
 def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str:
-    kind = next((kind for pattern, kind in _TAKES.items() if _fits(pattern.split("."), path.split("."))), None)
+    kind = kind_of(path)
     if kind is None or len(found.outputs) >= _MOST:
         found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))
-        return _FORMS["name"].format(0)
+        return _FORMS[OBJECT].format(0)
     given_by: pulumi.Input[str] = value.value if isinstance(value, Address) else value
     output = pulumi.Output.from_input(given_by)
     if isinstance(value, Address):
-        kind = _ADDRESS if kind in (_HOST, _NAME) else kind
+        kind = ADDRESS if kind in (HOST, NAME) else kind
     place = _FORMS[kind].format(len(found.outputs) + 1)
-    found.outputs[place] = output.apply(lambda known: checked(known, kind, path))
-    found.by_path[path] = output
-    if kind == _NAME:
+    found.outputs[place] = output.apply(lambda known: found.accepted(place, output, known, kind, path))
+    found.by_path[path], found.paths[place] = output, path
+    if kind == NAME:
         found.names[path] = output
     return place
 
 
-_NO_OUTPUT: Final = "can't be an Output: it decides what is made, or is judged before anything is"
+_NO_OUTPUT: Final = "can't be an Output: "
 
 
 def _no_output(path: str, *, is_first: bool) -> str:
-    """What to do instead; which settings can be one is said once."""
-    if _fits(["nodesets", "*", "replicas"], path.split(".")):
-        return f"{_NO_OUTPUT}. slinky_iac.NodeSet(…, replicas=Output), beside the cluster, takes one"
-    which = f". Settings that can: {', '.join(_TAKES)}" if is_first else ""
-    return f"{_NO_OUTPUT}{which}"
-
-
-def _fits(pattern: list[str], path: list[str]) -> bool:
-    if pattern[-1] == "**" and len(path) >= len(pattern):
-        pattern, path = pattern[:-1], path[: len(pattern) - 1]
-    return len(pattern) == len(path) and all(want in ("*", got) for want, got in zip(pattern, path, strict=True))
+    """Why, and what to do instead; where those are that can be one is said once."""
+    if fits("nodesets.*.replicas", path):
+        return f"{_NO_OUTPUT}{why_not(path)}. slinky_iac.NodeSet(…, replicas=Output), beside the cluster, takes one"
+    if kind_of(path) is not None:
+        return f"{_NO_OUTPUT}a cluster takes {_MOST}, and this is one more. Give some as texts"
+    return f"{_NO_OUTPUT}{why_not(path)}{'. Settings that can: `slinky docs api`, its last section' if is_first else ''}"
 
 
 def checked(known: object, kind: str, path: str) -> str:
@@ -264,15 +308,15 @@ def checked(known: object, kind: str, path: str) -> str:
     except ValidationError:
         wanted = f"{_ARTICLES.get(kind, 'a')} {kind}{_MEANS.get(kind, '')}"
         raise pulumi.RunError(f"{path}: the Output that it is given isn't {wanted}") from None
-    if kind == _NAME and is_address(text):
+    if kind == NAME and is_address(text):
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IP address, and what was made leads to a DNS name. Wrap it:"
             " slinky_iac.address(…), or in another language give it as slurmctldAddress or slurmdbdAddress. Then run"
             " `pulumi up` again"
         )
-    if kind == _ADDRESS and not is_address(text):
+    if kind == ADDRESS and not is_address(text):
         raise pulumi.RunError(f"{path}: the Output that it is given is a name; give it without address()")
-    if kind == _ADDRESS and ip_address(text).version != 4:
+    if kind == ADDRESS and ip_address(text).version != 4:
         raise pulumi.RunError(
             f"{path}: the Output that it is given is an IPv6 address, and address() takes IPv4, which the EndpointSlice is"
             " made for. Give a DNS name, or the address as text"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -11,9 +13,10 @@ from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.workers import replaces_pods
 
-from .connection import Component
+from .connection import Component, as_it_is
 from .gates_sessions import SessionsGate, login_hosts, session_props, sessions_first
 from .resources import child, custom_resource
+from .ways import way_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,8 @@ class LoginSetArgs:
     cluster: ClusterConfig
     name: str
     settings: config.LoginSet
+    filled: Callable[[Any], Any] = as_it_is
+    """What puts a program's Outputs in the place of placeholders."""
 
 
 class LoginSet(Component):
@@ -34,7 +39,7 @@ class LoginSet(Component):
         super().__init__("LoginSet", name, args.cluster, opts)
         made = objects.loginset(args.cluster, args.name, args.settings)
         hosts = login_hosts(args.cluster, args.name, args.settings)
-        hooks = sessions_first(args.cluster, hosts, replaces_pods)
+        hooks = sessions_first(args.cluster, way_of(args.cluster, args.filled), hosts, replaces_pods)
         self.resource = custom_resource(args.cluster, made, child(self, hooks=hooks))
         self.gate = SessionsGate(f"{name}-sessions", session_props(args.cluster, hosts), self.resource, child(self))
         self.resource_name = pulumi.Output.from_input(made.name)

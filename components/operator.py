@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
@@ -16,10 +18,11 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.operator import CRDS, chart, operator_values, service_monitor_stub
 
 from . import helm_chart
-from .connection import Component
+from .connection import Component, as_it_is
 from .first_look import first_look, look_before
 from .gates import policy_of
 from .resources import child, namespace
+from .ways import asks, way_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,8 @@ class OperatorArgs:
     """What the operator is deployed from."""
 
     config: StackConfig
+    filled: Callable[[Any], Any] = as_it_is
+    """What puts a program's Outputs in the place of placeholders."""
 
 
 class Operator(Component):
@@ -46,9 +51,9 @@ class Operator(Component):
         namespace = self._namespace(name, args.config)
         self.namespace = pulumi.Output.from_input(settings.namespace) if namespace is None else namespace.metadata.name
         stub = self._stub(name, args.config)
-        crds = self._release(name, CRDS, args.config, child(self, namespace, protect=settings.protect_crds))
+        crds = self._release(name, CRDS, args, child(self, namespace, protect=settings.protect_crds))
         operator = child(self, namespace, crds, stub)
-        self.release = self._release(name, "slurm-operator", args.config, operator)
+        self.release = self._release(name, "slurm-operator", args, operator)
         self.register_outputs({"version": self.version, "namespace": self.namespace})
 
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
@@ -70,15 +75,15 @@ class Operator(Component):
             f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self, hooks=hooks)
         )
 
-    def _release(self, name: str, which: str, config: StackConfig, opts: pulumi.ResourceOptions) -> Release | None:
-        settings = config.operator
+    def _release(self, name: str, which: str, args: OperatorArgs, opts: pulumi.ResourceOptions) -> Release | None:
+        config, settings = args.config, args.config.operator
         crds = which == CRDS
         if crds and not settings.install_crds:
             return None
         reference, version = chart(config, which)
         hooks = first_look(which, config, ownership.release(settings.namespace, which))
         if not crds:
-            hooks = pulumi.ResourceHookBinding(before_create=hooks.before_create, before_update=[_pods_first(config)])
+            hooks = pulumi.ResourceHookBinding(before_create=hooks.before_create, before_update=[_pods_first(args)])
         if (settings.chart.crds_digest if crds else settings.chart.digest) is not None:
             setting = f"operator.chart.{'crdsDigest' if crds else 'digest'}"
             hooks = helm_chart.of_release(which, setting, version, hooks)
@@ -94,13 +99,14 @@ class Operator(Component):
         )
 
 
-def _pods_first(config: StackConfig) -> pulumi.ResourceHook:
+def _pods_first(args: OperatorArgs) -> pulumi.ResourceHook:
     """A look, right before another release of the operator, at the pods it would end: a preview warns, an update stops."""
+    config = args.config
     hide, release = policy_of(config).hide_by(pulumi.get_stack()), f"slurm-operator {config.operator.version}"
     return look_before(
         "slinky-operator-change",
         operator_change.changes_release,
-        partial(operator_change.in_the_way, config, os.environ, Path.home(), hide),
+        asks(way_of(config, args.filled), partial(operator_change.in_the_way, config, os.environ, Path.home(), hide)),
         warns=f"{release}: {{}}",
         stops=f"{release} was not installed: {{}}",
     )

@@ -123,9 +123,10 @@ class HybridCluster(_Cluster):
             "sssdConf": sssd_conf,
         }
         self._secrets = given_secrets(secrets)
-        settings = _judged(what, partial(read_sections, found.sections, self._secrets))
+        settings = _judged(what, found, partial(read_sections, found.sections, self._secrets))
         config = settings.config
-        _refuse(what, _not_yet_known(config, found))
+        found.judge = partial(_faults, self._secrets)
+        _refuse(what, [*_not_yet_known(config, found), *_names_of_ours(config, found)])
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
@@ -145,7 +146,7 @@ class HybridCluster(_Cluster):
         """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""
         found = given({"nodesets": {name: own}}, self._given)
         _refuse(what, found.faults)
-        config = _judged(what, partial(sound_sections, found.sections, self._secrets))
+        config = _judged(what, found, partial(sound_sections, found.sections, self._secrets))
         self._given = found
         return config, found
 
@@ -213,9 +214,10 @@ def _joined(
     around = dict(config) if isinstance(config, Mapping) else {"cluster": {"name": config.cluster.name}}
     found = given({**around, "nodesets": {name: own}})
     _refuse(what, found.faults)
+    found.judge = _faults_of_part
     stack, faults = examined(found.sections)
     if stack is None:
-        raise refuse(what, tuple(map(str, faults)))
+        raise refuse(what, tuple(found.worded(str(each)) for each in faults))
     if isinstance(cluster, _Cluster):
         stack = cluster.config.model_copy(update={"nodesets": {**cluster.config.nodesets, name: stack.nodesets[name]}})
     return stack, found
@@ -239,12 +241,12 @@ def _sections(
     return found, faults
 
 
-def _judged(what: str, read: Callable[[], Read]) -> Read:
+def _judged(what: str, found: Given, read: Callable[[], Read]) -> Read:
     """What ``read`` gives. Raises :class:`StackRefused` with its errors."""
     try:
         return read()
     except ConfigError as error:
-        raise refuse(what, tuple(map(_or_argument, error.faults))) from None
+        raise refuse(what, tuple(found.worded(_or_argument(each)) for each in error.faults)) from None
 
 
 def _or_argument(fault: str) -> str:
@@ -259,7 +261,7 @@ async def _asked(config: StackConfig, found: Given, secrets: Mapping[str, pulumi
     """What a preview tells of the world, with what is known of the Outputs; nothing is asked of a placeholder."""
     known = await found.known()
     config = examined(found.with_known(known))[0] or config
-    unknown = found.outputs.keys() - known.keys()
+    unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
     ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
     said = (*await taken_for_names(found), *await said_of(found, secrets))
     return (*said, *await in_thread(ask))
@@ -275,11 +277,40 @@ def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
         return []
     return [
         at("controller.trial.enabled").error(
-            "true, and the image or the place of slurmctld or slurmdbd is an Output: the trial is made before anything else"
-            " is. Give cluster.images.slurmctld, cluster.images.slurmdbd and nodeSelector and affinity of controller.pod and"
-            " accounting.pod as texts, or set enabled: false"
+            "true, and an Output is in what it tries: slurm.conf, slurmdbd.conf, or the image or the place of their daemons."
+            " The trial is made before anything else is. Give these as texts (cluster.images.slurmctld,"
+            " cluster.images.slurmdbd, nodeSelector and affinity of controller.pod and accounting.pod, addresses), or set"
+            " enabled: false"
         )
     ]
+
+
+def _names_of_ours(config: StackConfig, found: Given) -> list[Finding]:
+    """Errors of Secrets that the cluster makes, whose names are texts."""
+    ours = {} if config.keys.of_others else {"keys.slurmKeyFrom": "slurm.key", "keys.jwtKeyFrom": "the JWT key"}
+    ours |= {} if config.keys.of_others else {"munge.keyFrom": "munge.key"}
+    return [
+        at(f"{path}.secret").error(
+            f"can't be an Output with keys.source: {config.keys.source}, since the cluster makes the Secret of {key}: give"
+            " its name as a text, or set keys.source: existing"
+        )
+        for path, key in ours.items()
+        if f"{path}.secret" in found.by_path
+    ]
+
+
+def _faults(secrets: Mapping[str, pulumi.Input[str]], sections: Mapping[str, Any]) -> Sequence[str]:
+    """What is wrong with the settings of a whole cluster."""
+    try:
+        sound_sections(sections, secrets, with_keys=False)
+    except ConfigError as error:
+        return error.faults
+    return ()
+
+
+def _faults_of_part(sections: Mapping[str, Any]) -> Sequence[str]:
+    """The same of settings that no cluster is at hand for."""
+    return tuple(map(str, examined(sections)[1]))
 
 
 def _open(section: Part) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from pulumi.dynamic import CreateResult, DiffResult, ReadResult, ResourceProvide
 
 from slinky_iac import names
 from slinky_iac.engine.plugin_process import engine_lives, engine_report, pause, prepare
+from slinky_iac.engine.provider import is_unknown
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
 from slinky_iac.keys.catalogue import BY_NAME
 from slinky_iac.keys.raw import check
@@ -199,6 +200,12 @@ class ExternalKeyProvider(ResourceProvider):
         """Looks, in previews too; only here are the state's own properties at hand. Raises StateError where the key is
         another than the recorded one. Where Kubernetes doesn't say, the update looks again, and fails without an answer."""
         prepare()
+        if unknown := [name for name in SETTINGS if is_unknown(_news.get(name))]:
+            said = (
+                f"whether the key is the same isn't known: {', '.join(unknown)} is an Output that this preview doesn't know"
+            )
+            engine_report(str(_news["urn"]))(f"{said}. The update asks, and stops at another key", severity="warning")
+            return DiffResult(changes=True)
         changes = any(_olds.get(name) != _news.get(name) for name in SETTINGS)
         try:
             found = _asked(_news)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from slinky_iac import names
-from slinky_iac.cluster_access import kube_connection, reach
+from slinky_iac.cluster_access import kube_connection
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
 
 if TYPE_CHECKING:  # few updates change the operator, and the clients take 0.1 s to import
+    from slinky_iac.cluster.reach import Reach
     from slinky_iac.kube.client import KubeClient
     from slinky_iac.kube.objects import NodeSet, Pod
     from slinky_iac.releases import OperatorVersion
@@ -42,25 +43,26 @@ def _image(inputs: Mapping[str, Any]) -> object:
     return ((inputs.get("values") or {}).get("operator") or {}).get("image")
 
 
-def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str) -> str:
-    """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
+def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str, slurm: Reach) -> str:
+    """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it. ``slurm``:
+    the way to slurmrestd."""
     from slinky_iac.drain import restart_losses  # noqa: PLC0415
 
     try:
         with kube_connection(config, env, home) as way:
             kube = way.kube(BUDGET_S)
-            found = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube)]
+            found = [*_rolling(config, kube), *_unlabelled(config, kube), *_returned(config, kube, slurm)]
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.slurmctld.forgets_queue:
-        why = restart_losses.forgotten_jobs(reach(config), hide, config.cluster.name)
+        why = restart_losses.forgotten_jobs(slurm, hide, config.cluster.name)
         found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
         space, pods = config.cluster.namespace, names.login_pods(resource)
-        why = restart_losses.session_jobs(reach(config), space, pods, hide, config.cluster.name)
+        why = restart_losses.session_jobs(slurm, space, pods, hide, config.cluster.name)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)
@@ -96,7 +98,7 @@ def _unlabelled(config: StackConfig, kube: KubeClient) -> Iterator[str]:
         )
 
 
-def _returned(config: StackConfig, kube: KubeClient) -> Iterator[str]:
+def _returned(config: StackConfig, kube: KubeClient, slurm: Reach) -> Iterator[str]:
     """Nodes that are out of service and that the new operator would set IDLE, each with what to write first."""
     from slinky_iac.cluster.connection import connected  # noqa: PLC0415
     from slinky_iac.drain.observe import require_cluster  # noqa: PLC0415
@@ -104,7 +106,7 @@ def _returned(config: StackConfig, kube: KubeClient) -> Iterator[str]:
     pods = list(_workers(config, kube))
     if not pods:
         return
-    with connected(reach(config), budget_s=BUDGET_S) as session:
+    with connected(slurm, budget_s=BUDGET_S) as session:
         require_cluster(session.slurm.controller_cluster(), config.cluster.name)
         nodes = session.slurm.nodes(allow_none=True).by_name()
     yield from returned(config.operator_version, pods, nodes)

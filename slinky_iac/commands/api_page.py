@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from types import ModuleType
@@ -44,6 +44,19 @@ attribute. An empty text or mapping stands for what a stack doesn't have.
 | Output | Attribute | What it is |
 |---|---|---|
 """
+TAKES: Final = """
+## Settings that an Output can give
+
+`*` stands for a name or a number of a list, `**` for all below a mapping; `nodesetDefaults` is as `nodesets.*`, and
+`loginDefaults` as `logins.*`. Everything else has to be known before anything is made: the second table says why.
+
+| It is | Settings |
+|---|---|
+"""
+REASONS: Final = """
+| Not an Output, because | Settings |
+|---|---|
+"""
 WIDTH: Final = 100
 """Characters of a line of code on the page."""
 _ROLE: Final = re.compile(r":[a-z]+:`~?(?:[\w.]+\.)?([\w]+)`")
@@ -55,7 +68,24 @@ def page() -> str:
     top = "\n".join(_entry(getattr(slinky_iac, name)) for name in slinky_iac.FOR_PROGRAMS)
     names = [name for name in parts.__all__ if isinstance(getattr(parts, name), type) and not name.endswith("Args")]
     below = "\n".join(_component(parts, name) for name in names)
-    return f"{HEAD}\n{top}{PARTS}\n{below}{OUTPUTS}{''.join(_outputs(parts))}"
+    takes = f"{TAKES}{''.join(_takes(import_module(f'{parts.__name__}.takes')))}"
+    return f"{HEAD}\n{top}{PARTS}\n{below}{OUTPUTS}{''.join(_outputs(parts))}{takes}"
+
+
+def _takes(takes: ModuleType) -> Iterator[str]:
+    by_kind: dict[str, list[str]] = {}
+    for setting, kind in takes.TAKES.items():
+        by_kind.setdefault(kind, []).append(setting)
+    yield from (_settings(kind, settings) for kind, settings in by_kind.items())
+    yield REASONS
+    yield f"| {takes.SWITCH} | switches, and settings with a choice of words |\n"
+    yield f"| {takes.NUMBER} | numbers and quantities |\n"
+    yield from (_settings(reason, settings) for reason, settings in takes.REASONS.items())
+
+
+def _settings(first: str, settings: Iterable[str]) -> str:
+    own = [each for each in settings if not each.startswith(("nodesetDefaults.", "loginDefaults."))]
+    return f"| {first} | {', '.join(f'`{each}`' for each in own)} |\n"
 
 
 def _entry(thing: Callable[..., Any]) -> str:

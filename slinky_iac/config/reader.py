@@ -81,9 +81,10 @@ def read_sections(sections: Mapping[str, object], given: Given | None = None) ->
     return _settings(_values(raw, given or {}), _own(raw), given or {})
 
 
-def sound_sections(sections: Mapping[str, object], given: Given) -> StackConfig:
-    """The settings alone, judged in the same way. Raises :class:`ConfigError` with every error."""
-    return _values(_raw_of(sections), given).config
+def sound_sections(sections: Mapping[str, object], given: Given, *, with_keys: bool = True) -> StackConfig:
+    """The settings alone, judged in the same way; keys too, unless not ``with_keys``. Raises :class:`ConfigError` with every
+    error."""
+    return _values(_raw_of(sections), given, with_keys=with_keys).config
 
 
 def _read(raw: dict[str, str]) -> StackSettings:
@@ -100,14 +101,14 @@ def _own(raw: Mapping[str, str]) -> dict[str, str]:
     return {name: raw[key] for name, key in own_names(raw).items()}
 
 
-def _values(raw: Mapping[str, str], given: Given) -> Values:
+def _values(raw: Mapping[str, str], given: Given, *, with_keys: bool = True) -> Values:
     """Everything that is known now. Raises :class:`ConfigError`."""
     own = _own(raw)
     secret = frozenset(name for name in own if pulumi.runtime.config.is_config_secret(f"{PROJECT}:{name}"))
     texts = {name: text for name, text in given.items() if isinstance(text, str)}
     for name, text in texts.items():
         _require_one(name, own, text)
-    return values_of({**own, **texts}, secret | given.keys())
+    return values_of({**own, **texts}, secret | given.keys(), with_keys=with_keys)
 
 
 def _settings(values: Values, own: dict[str, str], given: Given) -> StackSettings:

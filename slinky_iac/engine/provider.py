@@ -10,7 +10,7 @@ from typing import Any, final
 from pulumi.dynamic import CheckResult, DiffResult, ResourceProvider
 from pulumi.output import Unknown
 
-from slinky_iac.engine.plugin_process import prepare
+from slinky_iac.engine.plugin_process import engine_report, prepare
 
 Props = dict[str, Any]
 
@@ -27,7 +27,10 @@ class Gate(ResourceProvider):
         """
         prepare()
         news = self.recorded(_olds, sticky(_olds, news))
-        return CheckResult(news, []) if is_unknown(self.needed(news)) else self.planned(_olds, news)
+        if unknown := [name for name, value in self.needed(news).items() if is_unknown(value)]:
+            _say_unplanned(_olds, news, unknown)
+            return CheckResult(news, [])
+        return self.planned(_olds, news)
 
     def recorded(self, _olds: Props, news: Props) -> Props:
         """The inputs with what the state is to know besides, for a destroy that no program guards."""
@@ -44,6 +47,16 @@ class Gate(ResourceProvider):
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """A difference where any input differs from the state."""
         return DiffResult(changes=any(_olds.get(key) != value for key, value in own_inputs(_news).items()))
+
+
+def _say_unplanned(olds: Props, news: Props, unknown: list[str]) -> None:
+    """A preview that can't plan is never a preview of nothing. Before the first update no node of the gate's runs jobs."""
+    said = (
+        f"not known in this preview: {', '.join(unknown)} (an Output of another resource). So it isn't planned here which"
+        " nodes are drained and whose jobs are waited for, and no limit is judged. The update does both when it knows, and"
+        " before it changes anything"
+    )
+    engine_report(str(news.get("urn", "")))(said, severity="warning" if olds else "info")
 
 
 def own_inputs(props: Props) -> Props:

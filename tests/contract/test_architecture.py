@@ -42,6 +42,7 @@ EXTRA = {
     "slinky_iac/__init__.py": {"components"},
     "components/inputs.py": {"pydantic"},
     "components/program_parts.py": {"pydantic"},
+    "components/takes.py": {"pydantic"},
     "slinky_iac/config/reader.py": {"pulumi"},
     "lab/crd_table.py": {"yaml"},
     "slinky_iac/config/stack_file.py": {"yaml"},

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pulumi.output import Unknown
 
 from slinky_iac import external_keys
 from slinky_iac.errors import KubeUnreachable, StateError
@@ -131,6 +132,16 @@ def test_no_answer_is_an_update_that_asks_again_and_fails_without_one(
     after = dict(ExternalKeyProvider().update("id", state, props).outs or {})
     assert (after[MARK], after[SALT]) == (state[MARK], state[SALT])
     assert not differs(after, props)
+
+
+def test_a_secret_that_a_preview_does_not_know_is_asked_by_the_update(
+    api: ApiServer, props: Props, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is asked of a name that isn't known, and a preview never says that the key is the same."""
+    state = made(api, props)
+    api.remove("store-slurm")
+    assert differs(state, {**props, "secret": Unknown()})
+    assert "secret is an Output that this preview doesn't know" in capsys.readouterr().err
 
 
 def test_a_key_that_comes_late_is_awaited(api: ApiServer, props: Props) -> None:

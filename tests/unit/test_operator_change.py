@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from slinky_iac import operator_change
+from slinky_iac.cluster_access import reach
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.objects import NodeSet, Pod
@@ -178,4 +179,4 @@ def test_the_look_is_at_this_stacks_slurmctld(tmp_path: Path, cluster: str, said
                 "kubernetes": {"kubeconfig": kubeconfig},
             }
         )
-        assert said in operator_change.in_the_way(config, {}, tmp_path, "")
+        assert said in operator_change.in_the_way(config, {}, tmp_path, "", reach(config))

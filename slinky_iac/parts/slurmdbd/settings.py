@@ -19,6 +19,15 @@ class ExternalSlurmdbd(ExternalHost):
     """DbdPort."""
 
 
+class DatabaseTls(Section):
+    """TLS from slurmdbd to its database."""
+
+    ca_secret: DnsLabel
+    """Secret whose entry ca.crt has the certificate authority of the server."""
+    client_secret: DnsLabel | None = None
+    """Secret of type kubernetes.io/tls with the client certificate that the server asks of its user (REQUIRE X509)."""
+
+
 class Database(Section):
     """The MariaDB or MySQL server of an in-cluster slurmdbd. It needs DDL rights on its database."""
 
@@ -36,15 +45,6 @@ class Database(Section):
     waits until it is there. Its value must be readable in slurmdbd.conf: no space, quote, '#' or '\\'."""
     tls: DatabaseTls | None = None
     """TLS to the server; none by default: what slurmdbd asks and stores is then readable on the way."""
-
-
-class DatabaseTls(Section):
-    """TLS from slurmdbd to its database."""
-
-    ca_secret: DnsLabel
-    """Secret whose entry ca.crt has the certificate authority of the server."""
-    client_secret: DnsLabel | None = None
-    """Secret of type kubernetes.io/tls with the client certificate that the server asks of its user (REQUIRE X509)."""
 
 
 class Accounting(Section):

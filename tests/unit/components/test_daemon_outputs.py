@@ -83,13 +83,16 @@ class Asked(NodeSetScaleProvider):
         raise AssertionError(f"planned by what isn't known: {olds}, {news}")
 
 
-def test_a_preview_that_does_not_know_the_label_asks_nothing_and_plans_nothing() -> None:
+def test_a_preview_that_does_not_know_the_label_asks_nothing_plans_nothing_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Neither by the old selection nor by part of the new one; the plan of the last update isn't repeated as this one's."""
     olds = {**props("old"), "plan": {"nodes": [{"node": "gpu-7"}]}}
     checked = Asked().check(olds, {**props(Unknown()), "plan": None})
     assert not checked.failures
     assert not checked.inputs["plan"]
     assert NodeSetScaleProvider().diff("", olds, checked.inputs).changes
+    assert "not known in this preview: selection (an Output of another resource)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("wrong", [terms(operator="Gt", values=["three"]), terms(operator="in"), terms(values=[])])

@@ -10,8 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pulumi
 import pytest
 
-from components import first_look
+from components import first_look, ways
+from components.connection import as_it_is
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from tests.stacks import minimal
 from tests.tree import ROOT
+
+
+def minimal_cluster() -> StackConfig:
+    return load(minimal())
+
 
 ARGS = pulumi.ResourceHookArgs(urn="urn", id="", name="name", type="type", new_inputs={"a": 1}, old_inputs={})
 
@@ -25,7 +34,8 @@ def answered(look: Callable[[], str]) -> None:
         engine = threading.Event()
         registration = loop.run_in_executor(None, engine.wait, 60)
         try:
-            hook = first_look.look_before("one", lambda *_: True, look, warns="{}", stops="{}")
+            asked = ways.asks(ways.way_of(minimal_cluster(), as_it_is), lambda _: look())
+            hook = first_look.look_before("one", lambda *_: True, asked, warns="{}", stops="{}")
             await asyncio.wait_for(hook.callback(ARGS), 20)  # type: ignore[arg-type]
         finally:
             engine.set()

@@ -133,7 +133,10 @@ def test_an_output_that_the_trial_would_need_is_refused_by_its_setting(
         images = {"images": {"slurmctld": pulumi.Output.from_input("example.org/slurmctld:1")}}
         ProgramCluster("lab", **SECTIONS, cluster=images)
 
-    with TrialServer() as server, pytest.raises(StackRefused, match=r"controller\.trial\.enabled: true, and the image"):
+    with (
+        TrialServer() as server,
+        pytest.raises(StackRefused, match=r"controller\.trial\.enabled: true, and an Output"),
+    ):
         program(make, server, tmp_path, monkeypatch)
     assert server.made == 0
 
