@@ -1,5 +1,6 @@
 """A NodeSet that joins a HybridCluster of the program, on the real engine: slurmrestd outlives its gate, and a destroy that
-waits for its job has deleted nothing that the gate needs.
+waits for its job has deleted nothing that the gate needs. Its keys are Outputs of the program, and so is what leads to
+slurmrestd: no key is left anywhere in plain text.
 
 Kubernetes is a real API server with the operator's CRDs; Slurm and the operator are played.
 """
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from slinky_iac import names
+from tests.integration import leaks
 from tests.integration.engine import Project
 from tests.integration.kube_api import KubeApi
 from tests.integration.one_nodeset import NODESET, POD, Operator, api_of_operator, empty_slurm
@@ -24,8 +26,10 @@ from tests.raw_keys import text_key
 from tests.stacks import ROOT
 
 PROGRAM = """
+    import pulumi
     import slinky_iac
 
+    store = pulumi.Config("store")
     atlas = slinky_iac.HybridCluster(
         "atlas",
         slurmctld="slurmctld.example.org",
@@ -34,7 +38,9 @@ PROGRAM = """
         operator={{"install": False, "namespace": "slinky"}},
         keys={{"source": "imported", "protect": False}},
         kubernetes={{"context": "one"}},
-        more={{"slurmrest": {{"url": {url!r}}}}},
+        slurm_key=store.require_secret("slurmKey"),
+        jwt_key=store.require_secret("jwtKey"),
+        more={{"slurmrest": {{"url": pulumi.Output.from_input({url!r})}}}},
     )
     {nodeset}
 """
@@ -61,7 +67,14 @@ class Program:
         self.env = {"PYTHONPATH": str(ROOT), "KUBECONFIG": str(api.kubeconfig)}
         for name in ("slurmKey", "jwtKey"):
             value = base64.b64encode(text_key(name)).decode()
-            project.run("config", "set", "--secret", f"slinky-iac:{name}", stdin=value)
+            project.run("config", "set", "--secret", f"store:{name}", stdin=value)
+
+    def leaked(self, said: str) -> list[str]:
+        """Places that hold a key: the backend, the engine's home, the project, and what was said."""
+        engine = self.project.engine
+        (self.project.folder / "said.txt").write_text(said)
+        folders = (engine.backend, engine.home, self.project.folder)
+        return [f"{name}: {place}" for name in ("slurmKey", "jwtKey") for place in leaks.find(text_key(name), *folders)]
 
     def run(self, *words: str, ok: bool = True, nodeset: str = JOINED) -> str:
         self.project.write(main=PROGRAM.format(url=self.url, nodeset=nodeset))
@@ -74,7 +87,8 @@ def test_slurmrestd_and_the_keys_outlive_its_gate(project: Project, api: KubeApi
     world, url = slurm
     program = Program(project, api, url)
     with Operator(api, world):
-        program.run("up", "--yes", "--skip-preview")
+        said = program.run("preview") + program.run("up", "--yes", "--skip-preview")
+        assert program.leaked(said) == []
         outputs = project.outputs()
         assert outputs["nodesets"] == {"cpu": 1}
         assert "PartitionName=cpu" in outputs["outsideSlurmConf"]

@@ -19,13 +19,14 @@ PROGRAM = """
         slurmctld={slurmctld},
         slurmdbd={slurmdbd},
         keys={{"source": "imported"}},
+        slurm_key={slurm_key},
         operator={{"install": False}},
         nodesets={{"cpu": {{"replicas": 1}}}},
     )
     slinky_iac.NodeSet("gpu", cluster=atlas, replicas={replicas})
     {more}
 """
-RIGHT = {"slurmctld": "'ctl.example.org'", "slurmdbd": "'dbd.example.org'", "replicas": "1", "more": ""}
+RIGHT = {"slurmctld": "'ctl.example.org'", "slurmdbd": "'dbd.example.org'", "slurm_key": "None", "replicas": "1", "more": ""}
 
 
 def said(project: Project, **wrong: str) -> str:
@@ -50,6 +51,10 @@ def said(project: Project, **wrong: str) -> str:
             {"replicas": "pulumi.Output.from_input('2')"},
             "nodesets.gpu.replicas: the Output that it is given is the text '2'",
         ),
+        (
+            {"slurm_key": "pulumi.Output.secret('" + "QUFB" * 30 + "')"},
+            "the stack's secret slinky-iac:slurmKey is another",
+        ),
         ({"more": "pulumi.export('x', atlas.urn.apply(lambda _: 1 / 0))"}, "division by zero"),
     ],
 )
@@ -59,6 +64,7 @@ def test_an_output_that_is_wrong_ends_the_program_with_its_sentence(
     """With a gRPC server for each hook that is registered at once, the end of the program killed Python (SDK 3.272)."""
     found = said(project, **wrong)
     assert sentence in found
+    assert "QUFB" not in found
     assert "Segmentation fault" not in found
     assert "exit code: -1" not in found
     assert "KeyboardInterrupt" not in found
