@@ -19,6 +19,7 @@ import yaml
 
 from slinky_iac import __version__
 from slinky_iac.commands.verify_state import project_classes
+from tests.contract.test_readme import block
 from tests.integration.engine import Engine
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
@@ -49,6 +50,33 @@ def test_a_wheel_goes_beside_pulumi_eks_of_today(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     chosen = {each["metadata"]["name"].lower().replace("_", "-") for each in json.loads(done.stdout)["install"]}
     assert {"slinky-iac", "pulumi", "pulumi-eks", "pulumi-kubernetes"} <= chosen
+
+
+def test_the_first_two_lines_of_readme_make_a_project_that_runs(engine: Engine, tmp_path: Path) -> None:
+    """As README prints them, from a clone, with a Python that has no packages, and the registry that pip is set up for.
+    tests/contract/test_readme.py walks the same lines without an engine and a network."""
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    (bare / "python3").symlink_to(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
+    assert subprocess.run([bare / "python3", "-c", "import pulumi"], capture_output=True, check=False).returncode == 1
+    home = tmp_path / "home"
+    home.mkdir()
+    pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.lower().endswith("_proxy")}
+    safe = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_COUNT": "1"}
+    safe |= {"GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+    env = {**engine.env, **pip, **safe, "HOME": str(home), "PATH": f"{bare}:{engine.tools.bin_dir}:/usr/bin:/bin"}
+    env.pop("PYTHONPATH", None)
+    walked = subprocess.run(
+        ["bash", "-euc", f"{block()}\ncommand -v slinky && slinky --version && slinky docs quick-start"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=560,
+    )  # fmt: skip
+    assert walked.returncode == 0, walked.stdout[-4000:] + walked.stderr[-4000:]
+    assert f"{home}/my-cluster/venv/bin/slinky\nslinky-iac {__version__}\n" in walked.stdout
+    write_stack(home / "my-cluster")
+    site = Site(home / "my-cluster")
+    assert json.loads(site.run("slinky", "check", "--json").stdout)["files"][0]["counts"]["error"] == 0
+    own = "import slinky_iac; print(slinky_iac.__file__)"
+    assert site.run("python", "-P", "-c", own).stdout.strip().startswith(f"{home}/my-cluster/venv/")
 
 
 def test_a_wheel_has_its_digest_and_the_commit_that_it_is_made_of(tmp_path: Path) -> None:
