@@ -84,6 +84,13 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet) -> dict[s
     }
 
 
+def counts(settings: NodeSet, number: pulumi.Input[int] | None) -> dict[str, Any]:
+    """Props of the gate that an Output gives, where one gives the number of nodes."""
+    if number is None:
+        return {}
+    return {"replicas": number} | ({} if settings.max_replicas is not None else {"maxReplicas": number})
+
+
 def outside_props(config: StackConfig) -> dict[str, Any]:
     """Props of the gate of the bare-metal hosts."""
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -75,6 +75,8 @@ class HybridClusterArgs:
     notices: Callable[[], Awaitable[tuple[Finding, ...]]] = _none
     lost: Lost = none_lost
     trial: Trial | None = None
+    numbers: Mapping[str, pulumi.Output[int]] = field(default_factory=dict)
+    """By NodeSet, the number of its nodes where another resource gives it."""
     filled: Callable[[Any], Any] = as_it_is
     """What outputs are shown by: a program's Outputs take the place of placeholders here."""
 
@@ -125,7 +127,7 @@ class HybridCluster(Joinable):
         settings, config = args.settings, args.settings.config
         require_alone(name)
         super().__init__("HybridCluster", name, config, opts)
-        self.config, self.filled = config, args.filled
+        self.config, self.filled, self._numbers = config, args.filled, args.numbers
         scripts, authority = _read(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
@@ -187,7 +189,7 @@ class HybridCluster(Joinable):
         controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
-        document = partial(watched, config, prints, keys.since, settings.keys.token_set)
+        document = partial(watched, config, prints, keys.since, settings.keys.token_set, args.numbers)
         self._parts(name, config, first, document=document)
         table = None
         if config.nodes.table:
@@ -282,7 +284,7 @@ class HybridCluster(Joinable):
         gate = ControllerGate(f"{name}-slurmctld", self._slurmctld(), controller.resource, child(self, *first))
         self.before_nodesets = after = (*first, gate)
         for nodeset, settings in config.nodesets.items():
-            args = NodeSetArgs(cluster=config, name=nodeset, settings=settings)
+            args = NodeSetArgs(cluster=config, name=nodeset, settings=settings, replicas=self._numbers.get(nodeset))
             self.nodeset_components[nodeset] = NodeSet(f"{name}-{nodeset}", args, self._child(*after))
         workers: list[pulumi.Resource] = [*self.nodeset_components.values()]
         if config.external.slurmd_hosts:

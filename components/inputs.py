@@ -25,7 +25,8 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
-from .takes import ADDRESS, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, fits, kind_of, why_not
+from .node_set import counted
+from .takes import ADDRESS, COUNT, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,15 @@ class Given:
     """All Outputs as they were given, by their paths."""
     paths: dict[str, str] = field(default_factory=dict)
     """The paths by placeholders."""
+    numbers: dict[str, pulumi.Output[int]] = field(default_factory=dict)
+    """By NodeSet, numbers of nodes. In the sections is :data:`ONE` in their place."""
     faults: list[Finding] = field(default_factory=list)
     judge: Judge = _no_faults
     """What is wrong with sections, once values are in them: the settings' own types, and rules that hold between them."""
     _values: dict[str, str] = field(default_factory=dict)
     """By placeholder, the values that are known so far."""
+    _counts: dict[str, int] = field(default_factory=dict)
+    """By NodeSet, the same of numbers."""
     _secret: set[str] = field(default_factory=set)
     """Placeholders of Outputs that are secret."""
     _verdict: tuple[tuple[tuple[str, str], ...], tuple[str, ...]] | None = None
@@ -182,6 +187,16 @@ class Given:
         self._values[place] = text
         if await output.is_secret():
             self._secret.add(place)
+        await self._require_sound(path)
+        return text
+
+    async def counted(self, name: str, known: object, path: str) -> int:
+        """The same of a number of nodes."""
+        number = self._counts[name] = counted(known, path)
+        await self._require_sound(path)
+        return number
+
+    async def _require_sound(self, path: str) -> None:
         await asyncio.sleep(0)  # others that are known already are judged with it
         if faults := self._judged():
             said = (
@@ -190,12 +205,15 @@ class Given:
                 else "it is not shown, since one of these Outputs is secret"
             )
             raise pulumi.RunError(f"{path}: with what Outputs give by now the settings are refused: {said}")
-        return text
 
     def _judged(self) -> tuple[str, ...]:
-        with_values = tuple(sorted(self._values.items()))
-        if self._verdict is None or self._verdict[0] != with_values:
-            self._verdict = with_values, tuple(self.judge(self.with_known(self._values)))
+        by_now = tuple(sorted([*self._values.items(), *((name, str(each)) for name, each in self._counts.items())]))
+        if self._verdict is None or self._verdict[0] != by_now:
+            sections = self.with_known(self._values)
+            for name, number in self._counts.items():
+                own = sections.get("nodesets", {}).get(name, {})
+                sections["nodesets"] = {**sections.get("nodesets", {}), name: {**own, "replicas": number}}
+            self._verdict = by_now, tuple(self.judge(sections))
         return self._verdict[1]
 
     def digests(self, config: ClusterConfig) -> None:
@@ -272,8 +290,17 @@ def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any 
     return any(_is_by_name(part) for part in get_args(annotation))
 
 
-def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str:
+ONE: Final = 1
+"""Nodes of a NodeSet whose number an Output gives, until it is known."""
+
+
+def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str | int:
     kind = kind_of(path)
+    if kind == COUNT and not isinstance(value, Address):
+        name, number = path.split(".")[1], pulumi.Output.from_input(value)
+        found.numbers[name] = number.apply(lambda known: found.counted(name, known, path))
+        found.by_path[path] = pulumi.Output.from_input(value)
+        return ONE
     if kind is None or len(found.outputs) >= _MOST:
         found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))
         return _FORMS[OBJECT].format(0)
@@ -294,8 +321,6 @@ _NO_OUTPUT: Final = "can't be an Output: "
 
 def _no_output(path: str, *, is_first: bool) -> str:
     """Why, and what to do instead; where those are that can be one is said once."""
-    if fits("nodesets.*.replicas", path):
-        return f"{_NO_OUTPUT}{why_not(path)}. slinky_iac.NodeSet(…, replicas=Output), beside the cluster, takes one"
     if kind_of(path) is not None:
         return f"{_NO_OUTPUT}a cluster takes {_MOST}, and this is one more. Give some as texts"
     return f"{_NO_OUTPUT}{why_not(path)}{'. Settings that can: `slinky docs api`, its last section' if is_first else ''}"

@@ -21,7 +21,7 @@ from slinky_iac.specs.workers import template_digest
 from .blueprint import Blueprint
 from .connection import Component, as_it_is, given, require_args
 from .first_look import first_look, import_command, look_before_update
-from .gates import NodeSetScale, gate_props
+from .gates import NodeSetScale, counts, gate_props
 from .resources import GATED, MODE, OF_EACH_NODE, child, custom_resource, nodeset_object
 
 WHOLE_NUMBER: Final = "it takes a whole number: config.require_int(NAME), or output.apply(int)"
@@ -89,8 +89,9 @@ class NodeSet(Component):
         props = gate_props(cluster, args.name, args.settings)
         if args.replicas is not None:
             where = f"nodesets.{args.name}.replicas"
-            number = pulumi.Output.from_input(args.replicas).apply(lambda known: counted(known, where))
-            props |= {"replicas": number, "maxReplicas": number}
+            props |= counts(
+                args.settings, pulumi.Output.from_input(args.replicas).apply(lambda known: counted(known, where))
+            )
         self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self))
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
         for each in (made for part in PARTS for made in part.of_nodeset(cluster, args.name, args.settings)):

@@ -126,13 +126,14 @@ class HybridCluster(_Cluster):
         settings = _judged(what, found, partial(read_sections, found.sections, self._secrets))
         config = settings.config
         found.judge = partial(_faults, self._secrets)
-        _refuse(what, [*_not_yet_known(config, found), *_names_of_ours(config, found)])
+        _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
             settings=settings,
             notices=partial(_asked, settings.config, found, self._secrets),
             lost=partial(lost, config, os.environ, Path.home()),
+            numbers=found.numbers,
             filled=found.filled,
             trial=trial_of(config),
         )
@@ -285,11 +286,20 @@ def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
     ]
 
 
-def _names_of_ours(config: StackConfig, found: Given) -> list[Finding]:
-    """Errors of Secrets that the cluster makes, whose names are texts."""
+def _must_be_known(config: StackConfig, found: Given) -> list[Finding]:
+    """Errors of Outputs that decide, with another setting, what is made: names of Secrets that the cluster makes, numbers of
+    nodes by which partitions run smoke jobs."""
     ours = {} if config.keys.of_others else {"keys.slurmKeyFrom": "slurm.key", "keys.jwtKeyFrom": "the JWT key"}
     ours |= {} if config.keys.of_others else {"munge.keyFrom": "munge.key"}
-    return [
+    smoke = config.smoke.enabled and not config.smoke.partitions
+    unnamed = [
+        at("smoke.partitions").error(
+            f"is needed where an Output gives a number of nodes (nodesets.{name}.replicas): which partitions have nodes"
+            " isn't known. Name those that are to run a job"
+        )
+        for name in found.numbers
+    ]
+    return (unnamed if smoke else []) + [
         at(f"{path}.secret").error(
             f"can't be an Output with keys.source: {config.keys.source}, since the cluster makes the Secret of {key}: give"
             " its name as a text, or set keys.source: existing"

@@ -30,6 +30,7 @@ TEXT: Final = "text"
 WORD: Final = "word"
 """A text of letters and digits alone."""
 URL: Final = "address of http or https"
+COUNT: Final = "number of nodes"
 
 _SETS: Final = ("nodesets.*", "nodesetDefaults")
 _LOGINS: Final = ("logins.*", "loginDefaults")
@@ -43,6 +44,7 @@ _PEERS: Final = (
 _VALUES: Final = f"affinity.{'.'.join(REQUIRED)}.nodeSelectorTerms.*.matchExpressions.*.values.*"
 
 TAKES: Final[Mapping[str, str]] = {
+    "nodesets.*.replicas": COUNT,
     "controller.external.host": HOST,
     "controller.external.backups.*": HOST,
     "accounting.external.host": NAME,

@@ -21,7 +21,7 @@ from slinky_iac.drain.settings import reach_props
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.keys.jwks import kids
 
-from .gates import gate_props, outside_props
+from .gates import counts, gate_props, outside_props
 
 
 def watched(
@@ -29,8 +29,10 @@ def watched(
     fingerprints: Mapping[str, pulumi.Input[str]],
     since: Mapping[str, pulumi.Input[str]],
     token_set: pulumi.Input[str] | None,
+    numbers: Mapping[str, pulumi.Input[int]],
 ) -> pulumi.Output[str]:
-    """The document. ``fingerprints`` and ``since`` are those of the daemons' keys, by their names in the configuration."""
+    """The document. ``fingerprints`` and ``since`` are those of the daemons' keys, by their names in the configuration.
+    ``numbers``: of nodes, where Outputs give them."""
     way = replace(
         reach(config), kubeconfig=None, context=None, url=None, ca_file=None, client_cert_file=None, client_key_file=None
     )
@@ -41,16 +43,23 @@ def watched(
         **facts(config),
         "accounting": config.accounting.enabled,
         "reach": reach_props(way),
-        "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],
         "hosts": hosts,
         "usersUrl": config.external.users_url,
         **guards(config),
     }
-    given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), tokens={"set": token_set})
-    return given.apply(lambda found: json.dumps(document | {"keys": _keys(config, found)}, indent=1, sort_keys=True))
+    gates = [
+        gate_props(config, name, each) | reach_props(way) | counts(each, numbers.get(name))
+        for name, each in config.nodesets.items()
+    ]
+    given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), tokens={"set": token_set}, gates=gates)
+    return given.apply(
+        lambda found: json.dumps(
+            document | {"gates": found["gates"], "keys": _keys(config, found)}, indent=1, sort_keys=True
+        )
+    )
 
 
-def _keys(config: StackConfig, outputs: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+def _keys(config: StackConfig, outputs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Only the key that signs is read in the pod: one right to read a Secret. Of a key of others the stack has no
     fingerprint to compare with."""
     signs, others = reach(config).jwt_secret, config.keys.source == "external"

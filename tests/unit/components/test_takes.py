@@ -10,7 +10,7 @@ from pulumi import Output
 
 from components.inputs import address
 from components.program_parts import HybridCluster
-from components.takes import ADDRESS, HOST, NAME, REASONS, TAKES, by_type, fits, kind_of, leaves, why_not
+from components.takes import ADDRESS, COUNT, HOST, NAME, REASONS, TAKES, by_type, fits, kind_of, leaves, why_not
 from components.ways import asks, way_of
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.fields import is_address
@@ -27,8 +27,11 @@ WITHOUT = tuple(pattern for patterns in REASONS.values() for pattern in patterns
 
 def test_each_leaf_takes_an_output_or_has_one_reason_why_not() -> None:
     for leaf, annotation in LEAVES.items():
-        rows = [bool([p for p in each if fits(p, leaf)]) for each in (TAKES, WITHOUT)]
-        assert sum([*rows, bool(by_type(leaf, annotation))]) == 1, leaf
+        takes, without = (any(fits(row, leaf) for row in rows) for rows in (TAKES, WITHOUT))
+        by_kind = bool(by_type(leaf, annotation))
+        assert takes or without or by_kind, leaf
+        assert not (without and (takes or by_kind)), leaf
+        assert not (takes and by_kind) or kind_of(leaf) == COUNT, leaf
 
 
 def test_each_row_is_of_a_leaf() -> None:
@@ -302,6 +305,41 @@ def test_one_that_takes_none_says_why(path: str) -> None:
         value = [value] if name.isdigit() else {name: value}
     said = refused(lambda: HybridCluster("atlas", **{section: value}))
     assert f"{path}: can't be an Output: {why_not(path)}" in said
+
+
+@pytest.mark.parametrize(
+    ("number", "more", "said"),
+    [
+        (1100, {}, "cluster.maxNodeCount"),
+        (-1, {}, "isn't a whole number from 0"),
+        ("2", {}, "is the text '2'"),
+        (9, {"owner": "autoscaler", "maxReplicas": 4}, "maxReplicas"),
+    ],
+)
+def test_a_number_of_nodes_is_judged_when_it_is_known(number: object, more: dict[str, Any], said: str) -> None:
+    nodesets = {"gpu": {"replicas": Output.from_input(number), **more}}
+    with pytest.raises(pulumi.RunError, match=said):
+        cluster({"accounting": {"enabled": False}, "nodesets": nodesets})
+
+
+def test_a_number_that_is_not_known_is_said_and_smoke_jobs_need_names(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    number = {"gpu": {"replicas": Output[int](set(), never(), false())}}
+    recording = cluster({"accounting": {"enabled": False}, "nodesets": number}, preview=True)
+    assert recording.one("NodeSetScale").inputs["replicas"] not in (0, 1)
+    said = [each.getMessage() for each in caplog.records if "not known in this preview" in each.getMessage()]
+    assert "nodesets.gpu.replicas" in said[0]
+    smoke = {"accounting": {"enabled": False}, "more": {"smoke": {"enabled": True, "user": "alice"}}}
+    one = {"gpu": {"replicas": Output.from_input(1)}}
+    assert "smoke.partitions: is needed" in refused(lambda: HybridCluster("atlas", nodesets=one, **smoke))
+
+
+async def never() -> Any:
+    return None
+
+
+async def false() -> bool:
+    return False
 
 
 def test_a_hook_that_cannot_ask_says_so_and_never_that_nothing_runs() -> None:
