@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -142,6 +143,10 @@ class HybridCluster(_Cluster):
             pulumi.log.warn(each, resource=self)
         if export:
             self.export()
+
+    def _say(self, findings: tuple[Finding, ...]) -> None:
+        """No placeholder of an Output is in a message."""
+        super()._say(tuple(replace(each, message=self._given.worded(each.message)) for each in findings))
 
     def with_nodeset(self, name: str, what: str, own: Mapping[str, Any]) -> tuple[StackConfig, Given]:
         """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""

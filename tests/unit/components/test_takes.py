@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pulumi
@@ -222,9 +223,13 @@ def as_outputs(value: Any, path: str, met: set[str]) -> Any:
 
 
 @pytest.mark.parametrize("sections", STACKS)
-def test_an_output_makes_what_its_value_as_text_makes(sections: dict[str, Any]) -> None:
-    """In every resource: no digest, hook or line is made of a placeholder."""
-    one, other = cluster(sections), cluster(as_outputs(sections, "", set()))
+def test_an_output_makes_what_its_value_as_text_makes(sections: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    """In every resource: no digest, hook or line is made of a placeholder, and no message has one."""
+    one = cluster(sections)
+    caplog.set_level("INFO")
+    other = cluster(as_outputs(sections, "", set()))
+    said = " ".join(each.getMessage() for each in caplog.records)
+    assert not re.search(r"slinky-?output|192\.0\.2\.1|198\.18\.1", said)
     assert without_order(made_of(one)) == without_order(made_of(other))
     own = {urn: each for urn, each in one.outputs.items() if "pulumi:pulumi:Stack" not in urn}
     assert without_order(own) == without_order(other.outputs)
@@ -289,6 +294,14 @@ def test_messages_have_no_placeholder() -> None:
     said = refused(lambda: HybridCluster("atlas", accounting={"enabled": False}, external=portal, more=policies))
     assert "(the Output at external.slurmrestd.url)" in said
     assert "slinky-output" not in said
+
+
+def test_warnings_have_none_either(caplog: pytest.LogCaptureFixture) -> None:
+    logins = {"main": {"sssdConfFrom": {"secret": Output.from_input("sssd")}}}
+    cluster({"accounting": {"enabled": False}, "logins": logins, "nodesets": {"gpu": {"replicas": 1}}})
+    said = [each.getMessage() for each in caplog.records if "namespace-of-others" in each.getMessage()]
+    assert "(the Output at logins.main.sssdConfFrom.secret)" in said[0]
+    assert "slinky-output" not in said[0]
 
 
 def test_a_secret_that_the_cluster_makes_has_a_name_that_is_known() -> None:
