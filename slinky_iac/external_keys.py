@@ -204,7 +204,8 @@ class ExternalKeyProvider(ResourceProvider):
             said = (
                 f"whether the key is the same isn't known: {', '.join(unknown)} is an Output that this preview doesn't know"
             )
-            engine_report(str(_news["urn"]))(f"{said}. The update asks, and stops at another key", severity="warning")
+            report = engine_report(str(_news["urn"]))
+            report(f"{said}. The update asks, and stops at another key", severity="warning", keep=True)
             return DiffResult(changes=True)
         changes = any(_olds.get(name) != _news.get(name) for name in SETTINGS)
         try:

@@ -56,7 +56,7 @@ def _say_unplanned(olds: Props, news: Props, unknown: list[str]) -> None:
         " nodes are drained and whose jobs are waited for, and no limit is judged. The update does both when it knows, and"
         " before it changes anything"
     )
-    engine_report(str(news.get("urn", "")))(said, severity="warning" if olds else "info")
+    engine_report(str(news.get("urn", "")))(said, severity="warning" if olds else "info", keep=True)
 
 
 def own_inputs(props: Props) -> Props:

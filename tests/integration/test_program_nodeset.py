@@ -46,6 +46,17 @@ PROGRAM = """
 """
 JOINED = 'slinky_iac.NodeSet("cpu", cluster=atlas, replicas=1, drain={"deadline": 20, "onDeadline": "keep"})'
 
+LATER = """
+    async def nothing():
+        return None
+
+    async def unknown():
+        return False
+
+    number = pulumi.Output(set(), nothing(), unknown())
+    slinky_iac.NodeSet("cpu", cluster=atlas, replicas=number, drain={"deadline": 20, "onDeadline": "keep"})
+"""
+
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
@@ -100,6 +111,9 @@ def test_slurmrestd_and_the_keys_outlive_its_gate(project: Project, api: KubeApi
             world.slurm.nodes[POD]["state"] = ["ALLOCATED"]
         said = program.run("preview", nodeset="")
         assert "cpu leaves the program: 1 node" in said
+
+        said = program.run("preview", nodeset=LATER)
+        assert "not known in this preview: replicas, maxReplicas (an Output of another resource)" in " ".join(said.split())
 
         before = there(api)
         said = program.run("destroy", "--yes", "--skip-preview", ok=False)
