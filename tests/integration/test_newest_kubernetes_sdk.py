@@ -19,7 +19,8 @@ REGISTERED = """
 import json, sys
 from importlib.metadata import version
 from tests.clusters import STACKS, _open, recorded
-made = {name: sorted(([e.type, e.name, _open(e.inputs)] for e in recorded(name).resources), key=lambda e: e[:2]) for name in STACKS}
+made = {name: [[e.type, e.name, _open(e.inputs)] for e in recorded(name).resources] for name in STACKS}
+made = {name: sorted(each, key=lambda e: e[:2]) for name, each in made.items()}
 print(json.dumps({"version": version("pulumi-kubernetes"), "made": made}, default=str))
 """
 PROVIDER = "pulumi:providers:kubernetes"
@@ -29,7 +30,8 @@ ASKS = "upsertExistingObjects"
 
 def registered(*path: Path) -> dict[str, Any]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [*path, ROOT]))}
-    done = subprocess.run([sys.executable, "-c", REGISTERED], env=env, capture_output=True, text=True, check=False, timeout=300)
+    argv = [sys.executable, "-c", REGISTERED]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
