@@ -118,6 +118,7 @@ def drain_policy(drain: Drain) -> DrainPolicy:
         signal=drain.signal,
         max_at_once=drain.max_at_once,
         register_deadline_s=drain.register_deadline,
+        start_at_once=drain.start_at_once,
         bound_s=drain.deadline + drain.grace + 60 + last_resort_s(drain.on_deadline),
         show_users=drain.show_users,
         limits=Limits(max_share=limits.max_share, max_jobs=limits.max_jobs, max_job_age_s=limits.max_job_age),

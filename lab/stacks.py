@@ -93,6 +93,14 @@ class Stack:
             raise LabError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}:\n{tail}")
         return done
 
+    def unlock(self) -> None:
+        """Lift what a killed `pulumi` leaves, as docs/troubleshooting.md says: its lock, and an empty file."""
+        backend = Path(self.environment()["PULUMI_BACKEND_URL"].removeprefix("file://"))
+        for each in backend.rglob(f"{self.name}.json.attrs"):
+            if not each.stat().st_size:
+                each.unlink()
+        self.pulumi("cancel", "--yes", check=False)
+
     def shown(self, *arguments: str) -> None:
         """Run `pulumi` with its output on the screen. Raises LabError where it fails."""
         command = ["pulumi", *arguments, "--stack", self.name, "--non-interactive"]

@@ -63,7 +63,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "mixed-cgroups": "slurmd runs in pods and on hosts, and Slurm has one cgroup.conf for all nodes. Acknowledge it after"
     " you have checked that `IgnoreSystemd=yes` suits the hosts.",
     "many-pods-at-once": "A NodeSet has more pods than slurm-operator creates at a time, and `drain.registerDeadline` is the"
-    " default for all of them together. Set it to the time that they need.",
+    " default for all of them together. Set `drain.startAtOnce` to the number of pods that may start at the same time, or"
+    " `drain.registerDeadline` to the time that all of them need.",
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"

@@ -196,12 +196,12 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
 
 def _started(config: StackConfig, nodeset: str) -> Iterator[Finding]:
     replicas, drain = config.nodesets[nodeset].replicas, config.drain_of(nodeset)
-    if replicas > PODS_AT_ONCE and "register_deadline" not in drain.model_fields_set:
+    if replicas > PODS_AT_ONCE and not drain.model_fields_set & {"register_deadline", "start_at_once"}:
         yield at(f"nodesets.{nodeset}.replicas").info(
-            f"{replicas} pods: slurm-operator creates up to {PODS_AT_ONCE} at a time and has no setting for fewer. All new"
+            f"{replicas} pods: slurm-operator creates up to {PODS_AT_ONCE} at a time. All new"
             f" pods of one update pull their images and register with slurmctld within {drain.register_deadline} s; if they"
             " take longer, the update fails, its pods stay, and the next `pulumi up` waits for them again."
-            " Set drain.registerDeadline to the time that they need, or raise replicas in steps",
+            " Set drain.startAtOnce (100, say), or drain.registerDeadline to the time that all of them need",
             id="many-pods-at-once",
         )
 

@@ -38,6 +38,11 @@ def on_each_node(config: StackConfig, _secrets: frozenset[str]) -> Iterator[Find
                 "with scalingMode: DaemonSet there is no number that an autoscaler could write: Kubernetes nodes that come"
                 f" and go decide. Remove {field}, or set scalingMode: StatefulSet"
             )
+        if config.drain_of(name).start_at_once is not None:
+            yield at(f"{path}.drain.startAtOnce").error(
+                "with scalingMode: DaemonSet this program writes no number of pods, so it can't start them in parts. Give"
+                " this NodeSet a `drain` without startAtOnce"
+            )
         for fault in faults(nodeset.pod.selection):
             where, _, said = fault.partition(": ")
             yield at(f"{path}.pod.{where}").error(

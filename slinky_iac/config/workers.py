@@ -139,6 +139,9 @@ class Drain(Section):
     together at the end, in one write of replicas. By default all."""
     register_deadline: UpToAYear = 300
     """How long new nodes may take to register with slurmctld after a scale-out."""
+    start_at_once: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Pods of a scale-out that start at the same time; the others follow as these register. By default all, of which
+    slurm-operator creates up to 250 in one pass. Doesn't bind an autoscaler."""
     limits: DrainLimits = DrainLimits()
     """What blocks a preview."""
     show_users: bool = True

@@ -30,7 +30,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import daemons, holds, protocol
 from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
-from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
+from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.kube.objects import Pod
@@ -233,14 +233,14 @@ def members_step(seen: Observation, settings: GateSettings, deadline_at: int) ->
         return step
     if seen.now >= deadline_at:
         no_place = any(not pod.scheduled for pod in seen.pods)
-        return Stop(not_in_service(settings, "; ".join(missing)) + (SWAP if no_place else ""), "deadline")
+        return Stop(not_in_service(settings.policy, "; ".join(missing)) + (SWAP if no_place else ""), "deadline")
     return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
 
 
-def not_in_service(settings: GateSettings, what: str) -> str:
+def not_in_service(policy: DrainPolicy, what: str) -> str:
     """The end of a wait for pods that don't register."""
     return (
-        f"after {settings.policy.register_deadline_s} s these are not in service: {what}. Repair them, then run `pulumi up`"
+        f"after {policy.register_deadline_s} s these are not in service: {what}. Repair them, then run `pulumi up`"
         " again; nodes that are in service stay in service"
     )
 

@@ -89,6 +89,14 @@ class ScaleTask(NodeSetTask):
             return f"{asked(seen)} Kubernetes nodes fit{drained}"
         return f"replicas are {state.spec.replicas}{drained}"
 
+    def did(self, step: Step) -> None:
+        """Pods that a part of a scale-out starts have as long to register as those of a whole one."""
+        super().did(step)
+        if isinstance(step, protocol.SetReplicas) and step.replicas != self._goal.target:
+            self._goal = replace(self._goal, current=step.replicas)
+            self.deadline_at = self.session.now() + self.policy.register_deadline_s
+            self.bound_at = self.session.now() + self.policy.bound_s
+
     def undo(self) -> None:
         give_back(self.session, self.settings)
 
@@ -190,7 +198,7 @@ class MembersTask(NodeSetTask):
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """What the last look met is what is missing."""
-        return DrainDeadline(f"{self.owner.text}: {not_in_service(self.settings, str(error))}")
+        return DrainDeadline(f"{self.owner.text}: {not_in_service(self.policy, str(error))}")
 
     def over(self, _last: Step | None) -> SlinkyError | None:
         if isinstance(_last, Wait) or self.session.now() < self.deadline_at:

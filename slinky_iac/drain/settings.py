@@ -17,7 +17,6 @@ from msgspec import Meta
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.releases import OperatorVersion
@@ -62,16 +61,17 @@ class DrainPolicy:
     deadline_s: Seconds = 1800
     """Longest wait of one `pulumi up`, in seconds; a second run begins a new one."""
     on_deadline: OnDeadline = "keep"
-    """keep: fail, leave the nodes drained. undo: fail and return ours. requeue: requeue the jobs that allow it. cancel:
-    signal them, and cancel after ``grace_s``. Only the last two touch jobs."""
+    """keep: fail, leave nodes drained. undo: fail, return ours. requeue: requeue jobs that may. cancel: signal them, and
+    cancel after ``grace_s``. Only the last two touch jobs."""
     grace_s: Seconds = 60
     """Between signal and cancel."""
     signal: Signal = "SIGTERM"
     max_at_once: Annotated[int, _whole(1, 1_000_000)] | None = None
-    """Nodes that hold a drain of ours while jobs still run on them; the others follow as these get free. Those that are free
-    already stay drained until all are, and don't count."""
+    """Nodes that hold a drain of ours while jobs run on them. Free ones stay drained until all are, and don't count."""
     register_deadline_s: Seconds = 300
     """How long a new node may take to register."""
+    start_at_once: Annotated[int, _whole(1, 1_000_000)] | None = None
+    """Pods of a scale-out that may be on their way at a time."""
     poll_s: Annotated[int, _whole(1, 3600)] = 2
     """Between two looks."""
     bound_s: Annotated[int, _whole(1)] = 600
@@ -332,14 +332,14 @@ OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")
 
 
 @pulumi_state.as_written()
-def gates(state: State) -> dict[str, GateSettings]:
+def gates(state: pulumi_state.State) -> dict[str, GateSettings]:
     """Settings of all NodeSets' gates, by NodeSet."""
     found = (GateSettings.from_props(each.made) for each in state.all(names.NODESET_SCALE))
     return {settings.owner.nodeset: settings for settings in found}
 
 
 @pulumi_state.as_written()
-def outside_hosts(state: State) -> OutsideSettings | None:
+def outside_hosts(state: pulumi_state.State) -> OutsideSettings | None:
     """Settings of the gate of the bare-metal hosts, where the stack has one."""
     found = [OutsideSettings.from_props(each.made) for each in state.all(OUTSIDE_HOSTS)]
     return found[0] if found else None

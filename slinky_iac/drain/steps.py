@@ -48,7 +48,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import daemons, holds, members, protocol, tags
+from slinky_iac.drain import daemons, holds, members, protocol, starting, tags
 from slinky_iac.drain.cost import Candidate, Kind
 from slinky_iac.drain.free import Free, exchanged, left_records, names_in_use, names_taken
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
@@ -119,7 +119,7 @@ def _first_pods(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
     if seen.now < began + FIRST_ANSWER_S:
         why = f"slurmrestd doesn't answer yet, and is asked first whether the first pods' names are in use: {seen.problem}"
         return Wait(why, soon=True)
-    return protocol.SetReplicas(goal.target)
+    return protocol.SetReplicas(starting.first_number(goal))
 
 
 def gone() -> Stop:
@@ -138,7 +138,7 @@ def _raise_step(seen: Observation, goal: Goal, cluster: ClusterView, state: Node
     if state.spec.replicas != goal.current:
         return _other_writer(goal, state)
     used = names_in_use(seen, goal.owner, goal.target)
-    return wait(seen, goal, used) if used else protocol.SetReplicas(goal.target)
+    return wait(seen, goal, used) if used else starting.raise_step(seen, goal, state)
 
 
 def _other_writer(goal: Goal, state: NodeSet) -> Stop:

@@ -92,7 +92,7 @@ class Gated:
         """End an update as the loss of its machine does, and lift its lock."""
         os.killpg(run.pid, signal.SIGKILL)
         run.communicate()
-        self.stack.pulumi("cancel", "--yes", check=False)
+        self.stack.unlock()
 
     def drained(self, *nodes: str) -> bool:
         """Whether all these nodes carry a drain of this stack's NodeSet."""

@@ -121,7 +121,7 @@ def test_a_release_with_jobs_is_taken_over_and_no_pod_restarts(taken: Taken, tmp
         for word in KILLED_AFTER:
             taken.killed(started(stack, "up", "--skip-preview", group=True), word)
             assert charted.pods() == taken.pods
-            stack.pulumi("cancel", "--yes")
+            stack.unlock()
         planned = {operation for operation, _ in steps(stack.pulumi("preview", "--json"))}
         assert planned <= {"create", "import", "update", "refresh"}, planned
         stack.up()

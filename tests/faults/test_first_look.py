@@ -114,7 +114,7 @@ def test_an_update_cut_off_while_a_release_is_made_is_healed_by_the_one_command_
     os.killpg(run.pid, signal.SIGKILL)
     run.wait()
     assert found.stdout.startswith("secret/sh.helm.release.v1."), found.stdout
-    own.pulumi("cancel", "--yes")
+    own.unlock()
     heal = f"kubectl delete secret -n {OPERATOR} -l {selector}"
     for arguments in (["preview"], ["up", "--yes", "--skip-preview"]):
         assert heal in failed(own, *arguments)

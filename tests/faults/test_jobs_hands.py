@@ -152,7 +152,7 @@ def test_two_runs_of_the_same_stack_at_once(gated: Gated, slurm: Slurm, proxy: F
 
     def overtaken() -> None:
         proxy.before = None
-        gated.stack.pulumi("cancel", "--yes")
+        gated.stack.unlock()
         second.append(gated.try_up())
         done.set()
 
@@ -162,7 +162,7 @@ def test_two_runs_of_the_same_stack_at_once(gated: Gated, slurm: Slurm, proxy: F
     run.communicate(timeout=240)
     (other,) = second
     assert other.returncode == 0, other.stdout
-    gated.stack.pulumi("cancel", "--yes", check=False)
+    gated.stack.unlock()
     up(gated)
     assert_once(gated, slurm, job)
 
@@ -175,7 +175,7 @@ def test_a_job_whose_name_is_edited_is_still_the_run(gated: Gated, slurm: Slurm,
     run.communicate()
     (first,) = waiting(slurm, job)
     slurm.admin("scontrol", "update", f"jobid={first}", f"name={job}-edited")
-    gated.stack.pulumi("cancel", "--yes", check=False)
+    gated.stack.unlock()
     up(gated)
     assert results(gated.stack)[job]["id"] == int(first)
     assert starts(slurm, f"{job}-edited") == [first]
@@ -191,7 +191,7 @@ def test_settings_that_change_after_a_kill_end_the_first_run_and_start_the_secon
     os.killpg(run.pid, signal.SIGKILL)
     run.communicate()
     (first,) = waiting(slurm, job)
-    gated.stack.pulumi("cancel", "--yes", check=False)
+    gated.stack.unlock()
     gated.write(3, jobs={job: script("true")}, slurmrest={"url": proxy.url})
     up(gated)
     assert slurm.job_state(int(first)) == {"CANCELLED"}

@@ -235,7 +235,7 @@ def test_a_stop_that_is_killed_goes_on_where_it_was(imported: Stopped, tmp_path:
         await_true("its node is drained", lambda: "DRAIN" in imported.slurm("sinfo", "-h", "-o", "%T").upper(), 120)
         os.killpg(run.pid, signal.SIGKILL)
     assert imported.due("jwt") == "remove"
-    imported.stack.pulumi("cancel", "--yes")
+    imported.stack.unlock()
     imported.keys("rotate", "jwt", "--stop")
     new = imported.key("jwt")
     assert new != old

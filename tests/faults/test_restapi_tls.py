@@ -121,7 +121,7 @@ def scale_in(stack: Gated, slurm: Slurm, while_it_waits: Callable[[], None], **m
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
             run.communicate()
-            stack.stack.pulumi("cancel", "--yes", check=False)
+            stack.stack.unlock()
         slurm.cancel_all()
 
 

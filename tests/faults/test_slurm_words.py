@@ -64,7 +64,7 @@ def test_slurmctld_takes_and_refuses_what_the_rules_say(slurmctlds_host: Cluster
     for parameters, wanted in cases(NODE) + cases(METAL):
         got, said = taken(slurmctlds_host, {}, parameters, {})
         wrong += [(parameters, said)] if got != wanted else []
-    assert wrong == []
+    assert not wrong, "\n".join(f"{parameters}: {said}" for parameters, said in wrong)
 
 
 def test_a_trial_leaves_the_living_slurmctld_as_it_is(slurmctlds_host: Cluster) -> None:

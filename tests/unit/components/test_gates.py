@@ -25,8 +25,20 @@ def test_the_usual_bound_stands_in_users_state_files() -> None:
     assert drain_policy(Drain()).bound_s == 1800 + 60 + 60
 
 
-LONGEST: dict[str, Any] = {"deadline": "365d", "grace": "30d", "registerDeadline": "365d", "maxAtOnce": 1_000_000}
-BEYOND: dict[str, Any] = {"deadline": "366d", "grace": "31d", "registerDeadline": "366d", "maxAtOnce": 1_000_001}
+LONGEST: dict[str, Any] = {
+    "deadline": "365d",
+    "grace": "30d",
+    "registerDeadline": "365d",
+    "maxAtOnce": 1_000_000,
+    "startAtOnce": 1_000_000,
+}
+BEYOND: dict[str, Any] = {
+    "deadline": "366d",
+    "grace": "31d",
+    "registerDeadline": "366d",
+    "maxAtOnce": 1_000_001,
+    "startAtOnce": 1_000_001,
+}
 BEYOND |= {"limits.maxJobs": 1_000_000_001, "limits.maxJobAge": "366d"}
 MOST = {"maxShare": 1, "maxJobs": 1_000_000_000, "maxJobAge": "365d"}
 

@@ -23,6 +23,14 @@ WORKERS = [
         {"operator": {"version": "1.2.1"}},
     ),
     Case(
+        "pods in DaemonSet mode that are to start in parts",
+        minimal(nodesets={"gpu": {"scalingMode": "DaemonSet", "drain": {"startAtOnce": 5}}}),
+        "error",
+        "nodesets.gpu.drain.startAtOnce",
+        ("writes no number of pods",),
+        {"nodesets": {"gpu": {"drain": {"startAtOnce": None}}}},
+    ),
+    Case(
         "an annotation by which a gate says which pods go",
         nodeset(pod={"annotations": {"nodeset.slinky.slurm.net/pod-deletion-cost": "1"}}),
         "error",
@@ -392,8 +400,8 @@ TOLD = [
         nodeset(replicas=251),
         "info",
         "nodesets.gpu.replicas",
-        ("in steps",),
-        {"nodesets": {"gpu": {"replicas": 250}}},
+        ("drain.startAtOnce",),
+        {"nodesets": {"gpu": {"drain": {"startAtOnce": 100}}}},
     ),
 ]
 YES = {"config": {"Default": "YES"}}

@@ -73,6 +73,7 @@ POLICY: dict[str, object] = {
     "signal": "SIGINT",
     "max_at_once": 3,
     "register_deadline_s": 78,
+    "start_at_once": 5,
     "poll_s": 9,
     "bound_s": 79,
     "hold_factor": 3.5,

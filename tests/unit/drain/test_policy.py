@@ -72,6 +72,7 @@ POLICIES = st.builds(
     on_deadline=st.sampled_from(["keep", "undo", "requeue", "cancel"]),
     signal=st.sampled_from(["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"]),
     max_at_once=st.none() | st.integers(1, 10**6),
+    start_at_once=st.none() | st.integers(1, 10**6),
     hold_factor=st.floats(0, 1000),
     limits=st.builds(Limits, max_share=st.none() | st.floats(0.01, 1), max_jobs=st.none() | st.integers(0, 10**9)),
 )
