@@ -1,5 +1,6 @@
-"""Lines of slurm.conf that slurmctld 26.05.5 without slurmdbd takes, and lines over which it refuses its file or ends: run,
-one by one, up to "Running as primary controller".
+"""Lines of slurm.conf that slurmctld 26.05.5 and 25.11.7 without slurmdbd take (+), and lines over which they refuse
+their file or end (-): run, one by one, up to "Running as primary controller". Where the two differ, 26.05's comes first. A
+trial leaves out what needs other daemons (!): slurmctld by itself refuses it.
 
 tests/unit/config holds the rules to them, tests/faults/test_slurm_words.py slurmctld itself.
 """
@@ -55,8 +56,8 @@ CONF = """
 - JobContainerType=job_container/tmpfs PrologFlags=Alloc
 + HealthCheckNodeState=START_ONLY
 + HealthCheckNodeState=IDLE,CYCLE
-- HealthCheckNodeState=START_ONLY,IDLE
-- HealthCheckNodeState=REBOOT_ONLY,IDLE
+-+ HealthCheckNodeState=START_ONLY,IDLE
+-+ HealthCheckNodeState=REBOOT_ONLY,IDLE
 + LaunchParameters=enable_nss_slurm
 - LaunchParameters=enable_nss_slurm,disable_send_gids
 + JobAcctGatherParams=UsePSS
@@ -121,7 +122,7 @@ CONF = """
 + UsePAM=True
 - UsePAM=on
 - PriorityWeightAge=abc
-+ HealthCheckTimeout=5
++- HealthCheckTimeout=5
 - PriorityCalcPeriod=0
 - PriorityMaxAge=seven
 - PropagateResourceLimits=memlock
@@ -146,9 +147,9 @@ CONF = """
 - PriorityType=multifactor
 + PriorityType=priority/multifactor
 - JobAcctGatherType=linux
-- JobCompType=filetxt
+! JobCompType=filetxt
 + JobCompType=none
-- TLSType=none
+! TLSType=none
 + TLSType=tls/none
 + SwitchType=none
 + AcctGatherEnergyType=none
@@ -162,7 +163,7 @@ CONF = """
 - Licenses=a:1|b:2,c
 - Licenses=matlab:many
 - Licenses=matlab:5x
-- SlurmSchedLogLevel=1
+! SlurmSchedLogLevel=1
 + SlurmSchedLogLevel=0
 - PreemptType=preempt/partition_priority
 - PriorityType=priority/multifctor
@@ -190,7 +191,7 @@ CONF = """
 PARTITION = """
 + Shared=FORCE:8
 - Shared=4
-+ Exclusive=USER
++- Exclusive=USER
 - Exclusive=FOO
 + SelectTypeParameters=CR_Core_Memory,CR_LLN
 - SelectTypeParameters=CR_LLN
@@ -222,7 +223,7 @@ PARTITION = """
 - PriorityTier=high
 - PriorityTier=70000
 - DefMemPerCPU=4G
-+ Exclusive=NODE
++- Exclusive=NODE
 - QOS=none
 - AllowQos=high
 - TRESBillingWeights=CPU=1,GRES/gpu=2
@@ -247,7 +248,13 @@ METAL = """
 """Lines of hosts alone: the operator writes these of a pod's node."""
 
 
-def cases(text: str) -> list[tuple[dict[str, str], bool]]:
-    """Parameters, and whether slurmctld takes them."""
-    rows = [line.split() for line in text.strip().splitlines()]
-    return [(dict(each.split("=", 1) for each in words), sign == "+") for sign, *words in rows]
+RELEASES = ("26.05", "25.11")
+
+
+def cases(text: str, release: str, *, tried: bool = False) -> list[tuple[dict[str, str], bool]]:
+    """Parameters, and whether slurmctld of a release takes them; with ``tried``, whether a trial says so."""
+    found = []
+    for signs, *words in (line.split() for line in text.strip().splitlines()):
+        sign = signs[RELEASES.index(release) % len(signs)]
+        found.append((dict(each.split("=", 1) for each in words), sign == "+" or (tried and sign == "!")))
+    return found

@@ -201,7 +201,7 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def refused_parameters(config: StackConfig) -> Iterator[tuple[str, str]]:
     """Parameters of ``controller.extraConf`` that slurmctld refuses, alone or beside what the operator and this program
     write, each with the reason."""
-    return slurm_refusals.refused(operator_conf.written(config), config.controller.extra_conf)
+    return slurm_refusals.refused(operator_conf.written(config), config.controller.extra_conf, config.slurm_numbers)
 
 
 def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

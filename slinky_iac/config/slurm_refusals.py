@@ -2,7 +2,7 @@
 
 It then keeps its old file, or ends where it is just starting, and every Slurm command in its pod fails. Names and values
 are those of :mod:`slinky_iac.config.slurm_words`; the rest is slurmctld's own to say (`slinky preflight --try`). The rows were
-run on slurmctld 26.05.5 (tests/faults/test_slurm_words.py); source: ``_validate_and_set_defaults`` of read_config.c.
+run on slurmctld 26.05.5 and 25.11.7 (tests/faults/test_slurm_words.py); source: ``_validate_and_set_defaults`` of read_config.c.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _LONGEST_LINE: Final = 2 << 20
 class Conf:
     """Parameters as slurmctld sees them: names, and most values, without regard to case."""
 
-    def __init__(self, *layers: Mapping[str, str]) -> None:
+    def __init__(self, *layers: Mapping[str, str], release: tuple[int, ...] = ()) -> None:
+        """``release``: Slurm's, as (26, 5), where a row asks for it."""
+        self.release = release
         self._held = {key.lower(): value for layer in layers for key, value in layer.items()}
 
     def __getitem__(self, key: str) -> str:
@@ -84,7 +86,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("NamespaceType", lambda c: c.bare("NamespaceType"), "needs PrologFlags with Contain beside it"),
     ("JobContainerType", lambda c: c.bare("JobContainerType"), "needs PrologFlags with Contain beside it"),
     ("SlurmctldParameters", lambda c: c.has("SlurmctldParameters", "enable_stepmgr") and not c.has("PrologFlags", *_CONTAINS), "has enable_stepmgr, which needs PrologFlags with Contain beside it"),
-    ("HealthCheckNodeState", lambda c: c.has("HealthCheckNodeState", "start_only", "reboot_only") and len(set(c.words("HealthCheckNodeState"))) > 1, "has START_ONLY or REBOOT_ONLY, each of which must be alone: remove the others"),
+    ("HealthCheckNodeState", lambda c: c.release >= (26, 5) and c.has("HealthCheckNodeState", "start_only", "reboot_only") and len(set(c.words("HealthCheckNodeState"))) > 1, "has START_ONLY or REBOOT_ONLY, each of which must be alone: remove the others"),
     ("LaunchParameters", lambda c: c.has("LaunchParameters", "enable_nss_slurm") and c.has("LaunchParameters", "disable_send_gids"), "has enable_nss_slurm and disable_send_gids, of which one is possible: remove the other"),
     ("JobAcctGatherParams", lambda c: "usepss" in c["JobAcctGatherParams"] and "noshared" in c["JobAcctGatherParams"], "has UsePss and NoShared, of which one is possible: remove the other"),
     ("CommunicationParameters", lambda c: "disableipv4" in c["CommunicationParameters"] and "enableipv6" not in c["CommunicationParameters"], "disables IPv4 without EnableIPv6, and then no daemon can speak: add EnableIPv6"),
@@ -120,9 +122,9 @@ _OF_PARTITION: Final[tuple[Row, ...]] = (
 )  # fmt: skip
 
 
-def refused(written: Mapping[str, str], own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Parameters of ``own`` that slurmctld refuses beside ``written``, which they replace, each with the reason."""
-    yield from _found(REFUSED, Conf(written, own), own)
+def refused(written: Mapping[str, str], own: Mapping[str, str], release: tuple[int, ...]) -> Iterator[tuple[str, str]]:
+    """Parameters of ``own`` that slurmctld of a release refuses beside ``written``, which they replace, with the reason."""
+    yield from _found(REFUSED, Conf(written, own, release=release), own)
 
 
 def refused_of_partition(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:

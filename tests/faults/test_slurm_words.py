@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab import given_slurm
 from lab.slurm.cluster import Cluster
 from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.forms import try_script
@@ -53,15 +54,19 @@ def taken(cluster: Cluster, conf: dict[str, str], node: dict[str, str], partitio
     return done.returncode == 0, done.stdout[-800:]
 
 
+def of(text: str) -> list[tuple[dict[str, str], bool]]:
+    return cases(text, given_slurm.release(), tried=True)
+
+
 def test_slurmctld_takes_and_refuses_what_the_rules_say(slurmctlds_host: Cluster) -> None:
     wrong = []
-    for parameters, wanted in cases(CONF):
+    for parameters, wanted in of(CONF):
         got, said = taken(slurmctlds_host, parameters, {}, {})
         wrong += [(parameters, said)] if got != wanted else []
-    for parameters, wanted in cases(PARTITION):
+    for parameters, wanted in of(PARTITION):
         got, said = taken(slurmctlds_host, {}, {}, parameters)
         wrong += [(parameters, said)] if got != wanted else []
-    for parameters, wanted in cases(NODE) + cases(METAL):
+    for parameters, wanted in of(NODE) + of(METAL):
         got, said = taken(slurmctlds_host, {}, parameters, {})
         wrong += [(parameters, said)] if got != wanted else []
     assert not wrong, "\n".join(f"{parameters}: {said}" for parameters, said in wrong)

@@ -19,15 +19,15 @@ from tests.stacks import SECRETS, minimal
 METAL = "external.slurmdHosts.0.config"
 
 
-def of_conf(parameters: dict[str, str]) -> dict[str, Any]:
+def of_conf(parameters: dict[str, str], release: str = "26.05") -> dict[str, Any]:
     return minimal(
-        cluster={"name": "c", "slurmVersion": "26.05"}, operator={"version": "1.2.1"}, controller={"extraConf": parameters}
+        cluster={"name": "c", "slurmVersion": release}, operator={"version": "1.2.1"}, controller={"extraConf": parameters}
     )
 
 
-def of_partition(parameters: dict[str, str]) -> dict[str, Any]:
+def of_partition(parameters: dict[str, str], release: str = "26.05") -> dict[str, Any]:
     partition = {"nodesets": ["gpu"], "config": parameters}
-    return minimal(cluster={"name": "c", "slurmVersion": "26.05"}, partitions={"train": partition})
+    return minimal(cluster={"name": "c", "slurmVersion": release}, partitions={"train": partition})
 
 
 def of_node(parameters: dict[str, str]) -> dict[str, Any]:
@@ -40,9 +40,16 @@ def errors(data: dict[str, Any], path: str) -> list[str]:
     return [each.message for each in said if each.level is Level.ERROR and not each.id and each.path.startswith(path)]
 
 
-@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.CONF), ids=str)
-def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(parameters: dict[str, str], taken: bool) -> None:
-    said = errors(of_conf(parameters), "controller.extraConf")
+def cases(text: str) -> list[tuple[str, dict[str, str], bool]]:
+    """Of every release that the cases know."""
+    return [(release, *case) for release in slurm_conf_cases.RELEASES for case in slurm_conf_cases.cases(text, release)]
+
+
+@pytest.mark.parametrize(("release", "parameters", "taken"), cases(slurm_conf_cases.CONF), ids=str)
+def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(
+    release: str, parameters: dict[str, str], taken: bool
+) -> None:
+    said = errors(of_conf(parameters, release), "controller.extraConf")
     assert (not said) == taken, said
     assert all("refuses" in each or "ends" in each for each in said)
 
@@ -54,17 +61,17 @@ def test_no_value_of_a_line_is_what_a_shell_runs_or_no_screen_shows(of: Any, val
         load(of({"Gres" if of is of_node else "AllowGroups": value}))
 
 
-@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.PARTITION), ids=str)
-def test_the_same_of_a_partitions_line(parameters: dict[str, str], taken: bool) -> None:
-    assert (not errors(of_partition(parameters), "partitions.train.config")) == taken
+@pytest.mark.parametrize(("release", "parameters", "taken"), cases(slurm_conf_cases.PARTITION), ids=str)
+def test_the_same_of_a_partitions_line(release: str, parameters: dict[str, str], taken: bool) -> None:
+    assert (not errors(of_partition(parameters, release), "partitions.train.config")) == taken
     own = minimal(
         nodesets={"gpu": {"replicas": 1, "partition": {"config": parameters}}},
-        cluster={"name": "c", "slurmVersion": "26.05"},
+        cluster={"name": "c", "slurmVersion": release},
     )
     assert (not errors(own, "nodesets.gpu.partition.config")) == taken
 
 
-@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.NODE), ids=str)
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.NODE, "26.05"), ids=str)
 def test_the_same_of_a_nodes_line(parameters: dict[str, str], taken: bool) -> None:
     assert (not errors(of_node(parameters), METAL)) == taken
     assert (
@@ -72,7 +79,7 @@ def test_the_same_of_a_nodes_line(parameters: dict[str, str], taken: bool) -> No
     ) == taken
 
 
-@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.METAL), ids=str)
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.METAL, "26.05"), ids=str)
 def test_the_same_of_a_host_s_line(parameters: dict[str, str], taken: bool) -> None:
     assert (not errors(of_node(parameters), METAL)) == taken
 
@@ -107,7 +114,7 @@ VALUES = st.text(max_size=20) | st.lists(st.sampled_from(["none", "GANG", "suspe
 @example({"MaxDBDMsgs": "\u00b9"})  # a digit to str.isdigit, and none to int
 @example({"MaxDBDMsgs": "9" * 5000})
 def test_any_text_is_judged_and_only_what_is_given_is_named(given_: dict[str, str]) -> None:
-    assert {key for key, _ in slurm_refusals.refused({}, given_)} <= given_.keys()
+    assert {key for key, _ in slurm_refusals.refused({}, given_, (26, 5))} <= given_.keys()
     assert {key for key, _ in slurm_refusals.refused_of_partition(given_)} <= given_.keys()
     for key, value in given_.items():
         words = slurm_words.words("26.05", "slurm.conf")
