@@ -136,14 +136,17 @@ class Inside:
 
 
 @contextmanager
-def lived(world: World, *, operator: Edit = on_later_operator) -> Iterator[Inside]:
-    """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
+def lived(world: World, *, operator: Edit = on_later_operator, settings: Settings | None = None) -> Iterator[Inside]:
+    """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end.
+
+    ``settings``: what it comes up with in place of `all_inside`.
+    """
     if operator is on_later_operator:
         later_operator.load(KUBERNETES)
     world.vacate()
     with queue_volume(world), database(DATABASE):
         try:
-            found = Inside(world, world.stack("later-inside", all_inside("hs256", operator=operator)))
+            found = Inside(world, world.stack("later-inside", settings or all_inside("hs256", operator=operator)))
             password = keys.ensure(site.LAB.keys).database
             found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
             found.stack.up()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from tests.e2e.slurm import await_true
+from lab.slurm import conf
+from tests.e2e.slurm import HELD, await_same, await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World
 from tests.faults.later_operator import Inside, all_inside, labs_own, lived
@@ -22,15 +23,32 @@ MARK = "/tmp/epilog-mark"
 LACKED = {"SwitchType": "switch/hpe_slingshot"}
 """A plugin that Slurm has and the image lacks, which no table can know."""
 SENTENCE = "fatal: Can't find plugin for switch/hpe_slingshot"
+COPIES = "/run/slurm/conf"
+"""Where slurmd has the files that slurmctld sent it."""
+NODES = ("solo-0", "solo-1", "solo-2")
+BY_FLAG = {"nvidia_gpu_env": "CUDA_VISIBLE_DEVICES", "opencl_env": "GPU_DEVICE_ORDINAL"}
+"""What a flag in gres.conf gives to a job that asks for a GPU (gres.conf(5), Flags)."""
 
 
-def settings(word: str, **extra: Any) -> dict[str, Any]:
+def gres_conf(flag: str) -> str:
+    """One GPU a node, whose device is /dev/null."""
+    return f"AutoDetect=off\nName=gpu File=/dev/null Flags={flag}\n"
+
+
+FIRST = {"cgroup.conf": conf.cgroup_conf(), "gres.conf": gres_conf("nvidia_gpu_env")}
+"""What the stack comes up with."""
+CHANGES = {"cgroup.conf": conf.cgroup_conf() + "AllowedRAMSpace=95\n", "gres.conf": gres_conf("opencl_env")}
+"""One file after the other; the later tests keep both."""
+
+
+def settings(word: str, files: Mapping[str, str] = FIRST, **extra: Any) -> dict[str, Any]:
     """The stack with an epilog that leaves a word on its node."""
-    found = all_inside("hs256", operator=labs_own)
+    found = all_inside("hs256", operator=labs_own, gres=["gpu:1"])
     script = f"#!/bin/sh\necho {word} >> {MARK}\n"
     controller = found["slinky-iac:controller"]
     found["slinky-iac:controller"] = controller | {
         "epilog": {"90-mark.sh": script},
+        "configFiles": dict(files),
         "extraConf": controller.get("extraConf", {}) | extra,
     }
     return found
@@ -38,7 +56,7 @@ def settings(word: str, **extra: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def inside(world: World) -> Iterator[Inside]:
-    with lived(world, operator=labs_own) as found:
+    with lived(world, operator=labs_own, settings=settings("one")) as found:
         yield found
 
 
@@ -59,7 +77,7 @@ def test_slurmctld_and_slurmdbd_take_their_files(inside: Inside) -> None:
 
 def test_slurmctlds_own_sentence_tells_what_it_would_end_over(inside: Inside) -> None:
     before = inside.uids()
-    inside.write(settings("one", **LACKED))
+    inside.write(settings("one", FIRST, **LACKED))
     found = tried(inside)["files of slurmctld"]
     assert found["verdict"] == "problem"
     assert SENTENCE in found["got"], found
@@ -95,19 +113,64 @@ def last_mark(inside: Inside) -> str:
 
 
 def test_a_new_content_of_an_epilog_reaches_every_worker(inside: Inside) -> None:
-    inside.write(settings("one"))
-    inside.stack.up()
     await_true("the first epilog runs", lambda: last_mark(inside) == "one", 300)
-    workers = {name: uid for name, uid in inside.uids().items() if "worker" in name}
+    before = workers(inside)
     inside.write(settings("two"))
     inside.stack.up()
     await_true("the new epilog runs", lambda: last_mark(inside) == "two", 300)
-    assert {name: uid for name, uid in inside.uids().items() if "worker" in name} == workers, "no worker was replaced"
+    assert workers(inside) == before, "no worker was replaced"
+
+
+def workers(inside: Inside) -> dict[str, str]:
+    """UID of each worker's pod."""
+    return {name: uid for name, uid in inside.uids().items() if "worker" in name}
+
+
+def copy(inside: Inside, node: str, file: str) -> str:
+    """A file as slurmd of a node has it."""
+    return inside.on(node, "sh", "-c", f"cat {COPIES}/{file} 2>/dev/null || true")
+
+
+def effects(inside: Inside) -> set[str]:
+    """What both files do, as far as it is seen: a line of slurmctld's configuration, and a variable of a job on solo-1.
+
+    srun has an end of its own, since slurmctld's pod may be replaced under it.
+    """
+    shown = said(inside, "scontrol", "show", "config")
+    ran = said(inside, "timeout", "30", "srun", "-w", "solo-1", "-t1", "--gres=gpu:1", "env")
+    variables = {line.partition("=")[0] for line in ran.splitlines()}
+    return set(re.findall(r"^AllowedRAMSpace\s*= (\S+)$", shown, re.MULTILINE)) | (variables & set(BY_FLAG.values()))
+
+
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [
+        ("cgroup.conf", {"95.0%", "CUDA_VISIBLE_DEVICES"}),
+        ("gres.conf", {"95.0%", "GPU_DEVICE_ORDINAL"}),
+    ],
+)
+def test_a_new_content_of_one_file_reaches_every_slurmd_and_jobs_run_on(inside: Inside, file: str, wanted: set[str]) -> None:
+    """Each file alone, the earlier one as it was by then. With 1.2 slurmctld's pod is replaced, with 1.0 none at all."""
+    names = list(CHANGES)
+    files = FIRST | {name: CHANGES[name] for name in names[: names.index(file) + 1]}
+    job = inside.submit("solo-2", HELD)
+    inside.await_running(job)
+    started, before = inside.job(job)["StartTime"], workers(inside)
+    inside.write(settings("two", files))
+    inside.stack.up()
+    for node in NODES:
+        await_true(f"{node} has the new {file}", lambda node=node: copy(inside, node, file) == files[file], 240)  # type: ignore[misc]
+    await_same("both files do what they say", lambda: effects(inside), wanted, 120)
+    assert workers(inside) == before, "no worker was replaced"
+    ran = inside.job(job)
+    assert (ran["JobState"], ran["StartTime"], ran["Restarts"]) == ("RUNNING", started, "0")
+    inside.slurm("scancel", "--batch", "--signal=USR1", job)
+    await_true(f"job {job} has ended by itself", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
 
 
 def trying(word: str, **extra: Any) -> dict[str, Any]:
     """The same stack, whose previews and updates try new files first."""
-    found = settings(word, **extra)
+    found = settings(word, CHANGES, **extra)
     found["slinky-iac:controller"] |= {"trial": {"enabled": True}}
     return found
 
