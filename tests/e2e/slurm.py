@@ -52,14 +52,18 @@ def await_same(what: str, got: Callable[[], set[str]], wanted: set[str], timeout
 
 
 class Slurm:
-    """Commands on the login host (as a user) and on slurmctld's host (as root)."""
+    """Commands on the login host (as a user) and on slurmctld's host (as root).
 
-    def __init__(self, hosts: Hosts) -> None:
+    ``admin_host``: where root's run. On a host whose slurmctld is stopped none do: it holds the socket that they sign by.
+    """
+
+    def __init__(self, hosts: Hosts, admin_host: str = "ctl") -> None:
         self._hosts = hosts
+        self._admin_host = admin_host
 
     def admin(self, *argv: str, check: bool = True) -> str:
-        """Run a command as root on slurmctld's host."""
-        return self._hosts.run("ctl", list(argv), timeout=60, check=check).stdout
+        """Run a command as root on slurmctld's host, or on another that it was given."""
+        return self._hosts.run(self._admin_host, list(argv), timeout=60, check=check).stdout
 
     def user(self, *argv: str, user: str = "alice", timeout: float = 120, check: bool = True) -> str:
         """Run a command as a user on the login host."""
