@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
@@ -26,6 +27,7 @@ from slinky_iac.preflight.facts import IN_CONFIG, IN_SECRET, Clock, Facts
 
 if TYPE_CHECKING:
     from slinky_iac.kube.objects import Pod
+    from slinky_iac.slurmrest.controller import Ping
 
 _NTP: Final = "timedatectl show -p NTPSynchronized"
 CLOCKS_AGREE_S: Final = 5
@@ -82,6 +84,7 @@ def _backups(config: StackConfig, facts: Facts) -> Answers:
             *(f"SlurmctldHost={each.host}" for each in hosts),
             at=At.RESTARTED,
         )
+    yield from _in_charge(pings)
     for ping in pings[1:]:
         if ping.responding:
             yield fine("answers it", about=f"backup {ping.hostname}")
@@ -89,6 +92,22 @@ def _backups(config: StackConfig, facts: Facts) -> Answers:
             said = "doesn't answer it: once it is in charge, gates and slurm-operator learn nothing"
             advice = "Start slurmctld there, or open the route from slurmrestd to it"
             yield warning(said, advice, "scontrol ping", at=At.SLURMCTLD, about=f"backup {ping.hostname}")
+
+
+def _in_charge(pings: Sequence[Ping]) -> Answers:
+    """Records of jobs wait in a backup that takes over: since 26.05 the thread that sends them waits for a call that
+    slurmctld makes only where it starts in charge (``ctld_recovered`` in slurmdbd_agent.c and controller.c). Watched on
+    26.05.5: a reconfigure sent them, and without one they were lost when the primary came back."""
+    primary, *backups = pings
+    if not primary.responding and any(each.responding for each in backups):
+        said = (
+            "doesn't answer slurmrestd, so a backup is in charge, which with Slurm 26.05 sends slurmdbd no records of jobs"
+        )
+        advice = (
+            "Run `scontrol reconfigure` now that it is in charge, before the primary starts: jobs run on, and slurmdbd gets"
+            " the records, which `sdiag` counts as DBD Agent queue size"
+        )
+        yield warning(said, advice, "scontrol reconfigure", at=At.SLURMCTLD, about=f"primary {primary.hostname}")
 
 
 def _token(_: StackConfig, facts: Facts) -> Answers:

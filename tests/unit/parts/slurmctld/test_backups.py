@@ -29,7 +29,7 @@ from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.stacks import SECRETS, form, merged, outside
 from tests.unit.handoff.made import KNOWN
-from tests.unit.preflight.made import slurm, verdicts
+from tests.unit.preflight.made import found, slurm, verdicts
 
 HOSTS = ["ctl.example.org", "ctl-2.example.org", "192.0.2.13"]
 LOGINS = {"main": {"sssdConfFrom": {"secret": "sssd"}}}
@@ -171,7 +171,7 @@ def test_the_picture_has_one_slurmctld_with_its_backups() -> None:
     [
         ([(True, True), (True, False), (True, False)], [Verdict.FINE, Verdict.FINE]),
         ([(True, True), (False, False), (True, False)], [Verdict.WARNING, Verdict.FINE]),
-        ([(False, True), (True, False)], [Verdict.WARNING, Verdict.FINE]),
+        ([(False, True), (True, False)], [Verdict.WARNING, Verdict.WARNING, Verdict.FINE]),
         ([], []),
     ],
 )
@@ -179,3 +179,13 @@ def test_preflight_says_of_each_backup_whether_it_answers(pings: list[tuple[bool
     rows = tuple(Ping(hostname=f"ctl{at}", responding=up, primary=first) for at, (up, first) in enumerate(pings))
     assert verdicts("slurmctld-backups", slurm(controllers=rows), THREE) == wanted
     assert verdicts("slurmctld-backups", slurm(controllers=rows), stack()) == []
+
+
+def test_of_a_backup_in_charge_preflight_says_what_makes_slurmdbd_hear_of_its_jobs() -> None:
+    rows = tuple(
+        Ping(hostname=each, responding=up, primary=False) for each, up in (("ctl", False), ("b1", True), ("b2", True))
+    )
+    said = {each.subject: each for each in found("slurmctld-backups", slurm(controllers=rows), THREE)}
+    assert said["primary ctl"].paste == ("scontrol reconfigure",)
+    assert said["primary ctl"].verdict is Verdict.WARNING
+    assert "records of jobs" in said["primary ctl"].got
