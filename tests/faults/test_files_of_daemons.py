@@ -131,41 +131,39 @@ def copy(inside: Inside, node: str, file: str) -> str:
     return inside.on(node, "sh", "-c", f"cat {COPIES}/{file} 2>/dev/null || true")
 
 
-def effects(inside: Inside) -> set[str]:
-    """What both files do, as far as it is seen: a line of slurmctld's configuration, and a variable of a job on solo-1.
+def variables(inside: Inside) -> set[str]:
+    """Of a job on solo-1 that asks for a GPU: those that gres.conf decides about.
 
     srun has an end of its own, since slurmctld's pod may be replaced under it.
     """
-    shown = said(inside, "scontrol", "show", "config")
     ran = said(inside, "timeout", "30", "srun", "-w", "solo-1", "-t1", "--gres=gpu:1", "env")
-    variables = {line.partition("=")[0] for line in ran.splitlines()}
-    return set(re.findall(r"^AllowedRAMSpace\s*= (\S+)$", shown, re.MULTILINE)) | (variables & set(BY_FLAG.values()))
+    return {line.partition("=")[0] for line in ran.splitlines()} & set(BY_FLAG.values())
 
 
-@pytest.mark.parametrize(
-    ("file", "wanted"),
-    [
-        ("cgroup.conf", {"95.0%", "CUDA_VISIBLE_DEVICES"}),
-        ("gres.conf", {"95.0%", "GPU_DEVICE_ORDINAL"}),
-    ],
-)
-def test_a_new_content_of_one_file_reaches_every_slurmd_and_jobs_run_on(inside: Inside, file: str, wanted: set[str]) -> None:
-    """Each file alone, the earlier one as it was by then. With 1.2 slurmctld's pod is replaced, with 1.0 none at all."""
+@pytest.mark.parametrize(("file", "variable"), [("cgroup.conf", "nvidia_gpu_env"), ("gres.conf", "opencl_env")])
+def test_a_new_content_of_one_file_reaches_every_slurmd_and_jobs_run_on(inside: Inside, file: str, variable: str) -> None:
+    """Each file alone, the earlier one as it was by then. With 1.2 slurmctld's pod is replaced, with 1.0 none at all.
+
+    What is in cgroup.conf does nothing on the lab, whose nodes have no cgroups for it; the copy is all that is seen.
+    """
     names = list(CHANGES)
     files = FIRST | {name: CHANGES[name] for name in names[: names.index(file) + 1]}
     job = inside.submit("solo-2", HELD)
-    inside.await_running(job)
-    started, before = inside.job(job)["StartTime"], workers(inside)
-    inside.write(settings("two", files))
-    inside.stack.up()
-    for node in NODES:
-        await_true(f"{node} has the new {file}", lambda node=node: copy(inside, node, file) == files[file], 240)  # type: ignore[misc]
-    await_same("both files do what they say", lambda: effects(inside), wanted, 120)
-    assert workers(inside) == before, "no worker was replaced"
-    ran = inside.job(job)
-    assert (ran["JobState"], ran["StartTime"], ran["Restarts"]) == ("RUNNING", started, "0")
-    inside.slurm("scancel", "--batch", "--signal=USR1", job)
-    await_true(f"job {job} has ended by itself", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
+    try:
+        inside.await_running(job)
+        started, before = inside.job(job)["StartTime"], workers(inside)
+        inside.write(settings("two", files))
+        inside.stack.up()
+        for node in NODES:
+            await_true(f"{node} has the new {file}", lambda node=node: copy(inside, node, file) == files[file], 240)  # type: ignore[misc]
+        await_same("jobs get what gres.conf says", lambda: variables(inside), {BY_FLAG[variable]}, 120)
+        assert workers(inside) == before, "no worker was replaced"
+        ran = inside.job(job)
+        assert (ran["JobState"], ran["StartTime"], ran["Restarts"]) == ("RUNNING", started, "0")
+        inside.slurm("scancel", "--batch", "--signal=USR1", job)
+        await_true(f"job {job} has ended by itself", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
+    finally:
+        said(inside, "scancel", job)
 
 
 def trying(word: str, **extra: Any) -> dict[str, Any]:
