@@ -79,9 +79,10 @@ class Cluster(Section):
     """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1, requests.nvidia.com/gpu: 8}: a limit for
     others who create objects there. CPU and memory need defaultResources: Kubernetes refuses pods that ask for none."""
     default_resources: bool = False
-    """Give each container of a daemon, login pod or sidecar that has no `resources` a request and a limit of memory, and a
-    request of CPU (docs/operations.md has the sizes). Namespaces with a quota of CPU or memory, and policies that ask for
-    requests, admit no pod without. A change replaces the pods; NodeSets have `resources` of their own."""
+    """Give each container of a daemon, login pod, sidecar, TLS proxy or client's deployment that has no `resources` a
+    request of CPU, and a request and a limit of memory (docs/operations.md has the sizes). Namespaces with a quota of CPU or
+    memory, and policies that ask for requests, admit no pod without. A change replaces the pods; NodeSets have `resources`
+    of their own."""
     sidecar_resources: ContainerResources | None = None
     """CPU and memory of each log, reconfigure and init sidecar of the operator's pods."""
     resource_name: DnsLabel = "slurm"

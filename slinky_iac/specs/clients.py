@@ -22,7 +22,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.parts.munge.clients import client_slurm_conf, munge_pod
-from slinky_iac.specs.shared import Spec, image_of, locked, memory, mount, requests, secret_files, shell_sidecar
+from slinky_iac.specs.shared import Spec, image_of, locked, memory, mount, requests, secret_files, shell_sidecar, sized
 
 SIDECAR: Final = "sackd"
 RUN_FOLDER: Final = "/run/slurm"
@@ -140,6 +140,7 @@ def person_pod(
         "env": pod.pop("env"),
         "securityContext": locked(own.uid, own.gid, read_only=False),
         "volumeMounts": pod.pop("volumeMounts"),
+        **sized(config, "client", None),
     }
     return pod | {
         "automountServiceAccountToken": False,

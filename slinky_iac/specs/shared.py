@@ -86,6 +86,8 @@ DEFAULT_RESOURCES: Final[Mapping[str, tuple[str, str, str]]] = {
     "slurmrestd": ("250m", "256Mi", "2Gi"),
     "login": ("250m", "512Mi", "8Gi"),
     "sidecar": ("10m", "16Mi", "128Mi"),
+    "proxy": ("50m", "32Mi", "256Mi"),
+    "client": ("100m", "128Mi", "4Gi"),
 }
 """With ``cluster.defaultResources``: CPUs and memory that a container of each kind asks for, and its limit of memory. A
 daemon has no limit of CPU: one that is throttled answers late, and gates wait."""

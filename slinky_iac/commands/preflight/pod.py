@@ -20,7 +20,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.registry import asks_slurmctld
 from slinky_iac.preflight.facts import Clock, PodReport, Tried
 from slinky_iac.specs.endpoints import metrics_url
-from slinky_iac.specs.shared import image_of, labels, placement
+from slinky_iac.specs.shared import image_of, labels, placement, requests
 
 CONNECT_S: Final = 5
 """Longest wait for one connection, name resolution included; all are tried at once."""
@@ -79,7 +79,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
         "imagePullPolicy": config.cluster.images.pull_policy,
         "command": ["bash", "-c", SCRIPT, "look", *arguments],
         "env": [{"name": "LIMIT", "value": str(CONNECT_S)}, *_metrics(config)],
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        "resources": requests("10m", "32Mi", "256Mi"),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "runAsNonRoot": True,

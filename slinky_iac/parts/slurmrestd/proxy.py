@@ -15,7 +15,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.parts.slurmrestd.settings import RestApiTls
-from slinky_iac.specs.shared import Spec, container, locked, memory, mount, secret_files
+from slinky_iac.specs.shared import Spec, container, locked, memory, mount, secret_files, sized
 
 CONTAINER: Final = "slinky-tls"
 CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"
@@ -113,6 +113,7 @@ def pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
         "ports": [{"name": "slurmrestd-tls", "containerPort": names.SLURMRESTD_TLS_PORT, "protocol": "TCP"}],
         "securityContext": {"runAsNonRoot": True, **locked()},
         "volumeMounts": mounts,
+        **sized(config, "proxy", None),
     }
     hashed = hashlib.sha256("".join(files(tls).values()).encode()).hexdigest()[:16]
     return {

@@ -227,6 +227,7 @@ def all_specs(**cluster: Any) -> list[Any]:
         accounting={"database": {"host": "db"}},
         logins={"l": {"sssdConfFrom": {"secret": "s"}}},
         nodesets={"gpu": {"replicas": 1, "resources": {"cpus": 4, "memory": "8Gi"}}},
+        restapi={"tls": {"source": "existing", "secret": "rest-cert"}},
     )
     login, nodeset = made.logins["l"], made.nodesets["gpu"]
     daemons = [controller_spec(made), accounting_spec(made), restapi_spec(made)]
@@ -236,7 +237,7 @@ def all_specs(**cluster: Any) -> list[Any]:
 def test_with_defaults_no_container_asks_for_nothing() -> None:
     """Else a quota of CPU or memory, or a policy that asks for requests, admits no pod of the stack's."""
     found = containers(all_specs(defaultResources=True))
-    assert len(found) == 9
+    assert len(found) == 10
     assert all({"cpu", "memory"} <= each["resources"]["requests"].keys() for each in found)
     assert all("memory" in each["resources"]["limits"] for each in found)
 
