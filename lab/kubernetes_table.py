@@ -1,7 +1,8 @@
 """`python -m lab.kubernetes_table swagger.json`: fields of pods and Services, for config/kubernetes_types.json.
 
-The argument is ``api/openapi-spec/swagger.json`` of Kubernetes' sources. Printed: each type that a PodSpec or a ServiceSpec
-can hold, with its fields and what each takes: a type, ``[type]``, ``{type}``, string, integer, number, boolean or scalar.
+The argument is what ``kubectl get --raw /openapi/v2`` prints of a cluster, or ``api/openapi-spec/swagger.json`` of
+Kubernetes' sources. Printed: each type that a PodSpec or a ServiceSpec can hold, with its fields and what each takes: a
+type, ``[type]``, ``{type}``, string, integer, number, boolean or scalar.
 """
 
 from __future__ import annotations

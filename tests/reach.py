@@ -107,7 +107,7 @@ def page() -> str:
         ("Field", "Releases", "Way"), [(name, releases, f"`{way}`") for name, releases, way in _of_way(ways, Way.RAW)]
     )
     lines.append("\n## Fields of pods, containers and Services that raw doesn't take")
-    lines.append("\nAll others of these types are taken, by the type of Kubernetes 1.34.")
+    lines.append(f"\nAll others of these types are taken, by the type of Kubernetes {kubernetes_types.RELEASE}.")
     lines += _table(
         ("Type", "Fields", "Taken", "Not taken, and what to use"),
         [

@@ -1,7 +1,7 @@
 """Kubernetes' own types of a pod's pieces: what a raw setting may hold, judged before anything is made.
 
 The operator's CRDs keep pods unread, so the API server takes any text there, and the pod lacks it, or is never made. The
-fields are ``kubernetes_types.json``, which ``lab/kubernetes_table.py`` reads from Kubernetes' API description (1.34).
+fields are ``kubernetes_types.json``, which ``lab/kubernetes_table.py`` reads from the API description of :data:`RELEASE`.
 Those of the custom resources themselves are ``crd_types.json``, by line of slurm-operator's releases.
 """
 
@@ -16,6 +16,8 @@ from typing import Any, Final
 
 from slinky_iac.config.shown import name_of
 
+RELEASE: Final = "1.35"
+"""Of Kubernetes, whose fields these are. An older API server drops the few that it doesn't have."""
 _DEEPEST: Final = 40
 """Levels of nesting that are looked at: no piece of a pod has as many."""
 _SCALARS: Final[Mapping[str, tuple[type, ...]]] = {

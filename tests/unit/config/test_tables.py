@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import kubernetes_table, slurm_table
+from lab import kubernetes_table, slurm_table, tools
 from slinky_iac.config import kubernetes_types, slurm_words
 from tests.stacks import ROOT
 
@@ -157,11 +157,16 @@ def test_a_tree_that_is_not_slurms_is_refused(tmp_path: Path) -> None:
         slurm_table.table(tmp_path)
 
 
+def test_kubernetes_types_are_of_the_release_that_the_lab_builds() -> None:
+    """So that they age with it: tests/integration/test_kubernetes_table.py reads them from its API server."""
+    assert tools.KUBERNETES.startswith(f"{kubernetes_types.RELEASE}.")
+
+
 def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
     types = json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())
-    assert len(types) == 113
+    assert len(types) == 114
     counts = {kind: len(kubernetes_types.fields(kind)) for kind in ("PodSpec", "Container", "ServiceSpec", "Volume")}
-    assert counts == {"PodSpec": 41, "Container": 25, "ServiceSpec": 20, "Volume": 31}
+    assert counts == {"PodSpec": 42, "Container": 25, "ServiceSpec": 20, "Volume": 31}
     made = kubernetes_table.table(
         {
             "io.k8s.api.core.v1.PodSpec": {"properties": {"hostname": {"type": "string"}}},
