@@ -9,9 +9,11 @@ IN_PLACE: Final = (
     " would be none"
 )
 BACKUP: Final = (
-    "gates drain by the answers of one slurmctld in Kubernetes; with a second they could ask one that isn't in charge."
-    " Kubernetes starts that one again, and jobs run on meanwhile"
+    "slurmctld in Kubernetes is one pod here, whose answer shows the gates that it has a new slurm.conf; of two, one may"
+    " have the earlier file. Leave it out: Kubernetes starts that pod again, and jobs run on meanwhile. A slurmctld outside"
+    " can have backups (`controller.external.backups`)"
 )
+"""docs/adr/0034-one-slurmctld-in-kubernetes.md."""
 BUDGET: Final = (
     "no PodDisruptionBudget is made for slurmrestd: when a machine is emptied its pod goes, no job with it, and drains wait"
     " until the next one answers. Set `restapi.replicas: 2`, or make the PodDisruptionBudget yourself"

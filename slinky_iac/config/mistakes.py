@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.config.chart import Advice
+from slinky_iac.config.chart_reasons import BACKUP
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.shown import name_of
@@ -56,7 +57,7 @@ def unknown(location: Location, value: object) -> Advice | None:
         return Advice("goes below partition.config", nested((*above, "config", name), value))
     if above[-1:] == ["external"] and name == "hosts":
         return Advice(f"it is `host`, {_one(above)}")
-    return None
+    return Advice(BACKUP) if above == ["controller"] and name in ("replicas", "backups") else None
 
 
 def wrong_value(location: Location, value: object) -> Advice | None:

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types
+from slinky_iac.config.chart_reasons import BACKUP
 
 
 class Way(Enum):
@@ -118,11 +119,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
         "epilogScriptRefs": (_SET, "controller.epilog"),
         "prologSlurmctldScriptRefs": (_NONE, _SCRIPTS),
         "epilogSlurmctldScriptRefs": (_NONE, _SCRIPTS),
-        "ha": (
-            _NONE,
-            "would make a second slurmctld: gates drain by the answers of one, and could ask one that isn't in charge"
-            " (backups of an outside one: controller.external.backups)",
-        ),
+        "ha": (_NONE, f"would make a second slurmctld: {BACKUP}"),
         "inplaceReconfigure": (
             _NONE,
             "would leave out the restart of slurmctld's pod that brings new files to daemons and that gates wait for",

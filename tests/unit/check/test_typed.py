@@ -35,6 +35,15 @@ config:
 CPU = "      resources: {cpus: 32, memory: 128Gi}\n"
 
 
+@pytest.mark.parametrize(
+    "line", ["replicas: 2", "backups: [ctl2.example.org]", "ha: {enabled: true}", "raw: {spec: {ha: {backups: 1}}}"]
+)
+def test_a_second_slurmctld_in_kubernetes_is_told_what_there_is_instead(line: str) -> None:
+    section = "slinky-iac:controller:\n"
+    (found,) = [each for each in said(section, f"{section}    {line}\n") if "is one pod here" in each]
+    assert "A slurmctld outside can have backups (`controller.external.backups`)" in found
+
+
 def said(old: str, new: str, *levels: Level) -> list[str]:
     assert old in STACK
     text = STACK.replace(old, new, 1)
