@@ -52,6 +52,11 @@ ANYWHERE: dict[str, dict[str, Any]] = {
     "tls-issued": {"restapi": {"tls": {"source": "cert-manager", "issuer": {"name": "site"}, "service": OFFERED}}},
     "issued-by-all": {"restapi": {"tls": {"source": "cert-manager", "issuer": {"name": "site", "kind": "ClusterIssuer"}}}},
     "tls-by-node": {"restapi": {"tls": TLS | {"service": {"type": "NodePort"}}}},
+    "sized": {
+        "cluster": {"defaultResources": True},
+        "restapi": {"tls": TLS},
+        "clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "deployment": {"person": "alice"}}},
+    },
     "interrupted": {"logins": {"main": LOGINS["main"] | {"interruptSessions": True}}, "keys": {"tokens": "rs256"}},
     "tokens": {"tokens": {"ci": {"user": "alice"}}},
     "jobs": {"jobs": {"bench": JOB}, "smoke": {"enabled": True, "user": "alice"}},
