@@ -210,6 +210,7 @@ OTHERS: tuple[Settings, ...] = (
     {"cluster": {"name": "zeus", "namespace": "hpc", "resourceName": "zeus"}},
     {"cluster": {"podSecurity": "privileged", "keepNamespace": True, "quota": {"pods": 500}}},
     {"cluster": {"fencePods": True, "maxNodeCount": 4096}},
+    {"cluster": {"defaultResources": True}},
     {"cluster": {"defaultResources": False, "sidecarResources": {"cpus": "100m", "memory": "128Mi"}}},
     {"cluster": {"images": IMAGES | {"sidecar": f"mirror.example.org/library/alpine@sha256:{'5e' * 32}"}}},
     {"cluster": {"images": {"pullSecrets": ["pull"], "pullPolicy": "Always"}}},
