@@ -2,10 +2,10 @@
 
 Run (as root, the lab up): venv/bin/python -m tests.bench.containers [--jobs 60] [--waiting 500]
 
-All of Slurm is in Kubernetes with the defaults. From before the first pod on, every container's cgroup is read twice a
-second, so that containers that end (init) are seen too. Then jobs run on three worker pods, others are held in the queue,
-and users and this program ask. Memory is what a kubelet counts, the working set: what the cgroup uses without the part of
-the page cache that can be dropped at once. slurmd is left out: its resources are its jobs'.
+All of Slurm is in Kubernetes with the defaults. From before the first pod on, every container's cgroup is read ten times
+a second, so that containers that end (init) are seen too, unless they live for less. Then jobs run on three worker pods,
+others are held in the queue, and users and this program ask. Memory is what a kubelet counts, the working set: what the
+cgroup uses without the part of the page cache that can be dropped at once. slurmd is left out: its resources are its jobs'.
 
 Aims: no container uses more memory than it asks for, and none more CPU on average.
 """
@@ -31,7 +31,7 @@ from tests.e2e.world import Settings, World, lab_environment
 from tests.faults.later_operator import Inside, all_inside, labs_own, lived
 from tests.figures import Measured
 
-EVERY_S: Final = 0.5
+EVERY_S: Final = 0.1
 WINDOW_S: Final = 10.0
 MI: Final = 1 << 20
 _ID: Final = re.compile("[0-9a-f]{64}")

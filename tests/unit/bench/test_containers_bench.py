@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.containers import MI, Asked, Sample, aims, asked, look, quantity, rows, table, used
+from tests.bench.containers import EVERY_S, MI, Asked, Sample, aims, asked, look, quantity, rows, table, used
 
 ID = "a" * 64
 
@@ -28,7 +28,7 @@ def test_memory_is_the_most_and_cpus_are_an_average_and_the_busiest_ten_seconds(
     found = used([*idle, *work])
     assert found.memory == 30
     assert found.cpu_most == pytest.approx(1.0)
-    assert found.cpu == pytest.approx(10.1 / 40.5)
+    assert found.cpu == pytest.approx(10.1 / (40 + EVERY_S))
 
 
 def test_a_container_that_lived_for_a_moment_has_used_little_of_a_processor() -> None:
