@@ -14,6 +14,7 @@ from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
 from slurm_rules.model import HiddenValueError, Resource, Stack
 from slurm_rules.others import elsewhere, ingress_faults, release_faults, writes_database
+from slurm_rules.people import people_of_chart
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
@@ -29,7 +30,7 @@ OPTIONS: Final = {
     "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
     "except": words((), "Images and charts (with *) that needn't be pinned so."),
     "folders": words((*_SITE["folders"],), "Folders of a node (with *), and all below them, that pods may mount."),
-    "hosts": words((), "Hosts beside those of the stack that gates, autoscalers and Services may lead to."),
+    "hosts": words((), "Hosts beside those of the stack that gates, autoscalers, Services and NodeAddr may lead to."),
     "plainHttpHosts": words((), "Of these, hosts that gates may ask in plain HTTP, on a network of their own."),
     "metrics": words(("slurm_nodes_wanted",), "Metrics of the site that count busy nodes, and what waits."),
     "tokenKeys": words((), "Names (kid) of keys in jwks.json that are an identity provider's."),
@@ -142,6 +143,7 @@ def _release(release: Resource, judging: Judging, options: Options) -> None:
     if release.text("namespace") in judging.world.closed:
         judging.add("namespace", "puts a chart's objects into the cluster's namespace")
     judging.faults.extend(release_faults(release, judging.world, options))
+    judging.faults.extend(people_of_chart(charts, release.get("values") or {}))
 
 
 def _misfit(resource: Resource) -> Fault | None:

@@ -48,7 +48,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     if package in _LISTS["apart"]:
         return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
-    grants = [may for each, may in _LISTS["grants"].items() if fnmatchcase(kind, each)]
+    grants = [may for kinds, may in _LISTS["grants"].items() if any(fnmatchcase(kind, each) for each in kinds.split("|"))]
     pools = [may for each, may in _LISTS["pools"].items() if kind in each.split("|")]
     forms = [may for each, may in _LISTS["forms"].items() if kind == each and not world.provider]
     known = grants or pools or forms or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])

@@ -121,7 +121,7 @@ class Fields:
             name = value.get("name") if isinstance(value, Mapping) else None
             judging.add(shown, f"{f'({name}) ' if name else ''}isn't as this program makes it")
         elif check in ("slurm.conf", "slurmdbd.conf"):
-            judging.add_all(shown, conf_faults(str(value), check, judging.world))
+            judging.add_all(shown, conf_faults(str(value), check, judging.world, self.options["hosts"]))
         elif check == "sssd":
             judging.add_all(shown, sssd_faults(str(value)))
         elif check in ("node", "partition"):

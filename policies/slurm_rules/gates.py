@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import suppress
+from pickletools import genops
+from typing import Any
 
 from slurm_rules.cluster import NODESET_SCALE, OUTSIDE_HOSTS, gates_of, most_nodes
 from slurm_rules.model import Resource, Stack
@@ -80,3 +84,16 @@ def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) ->
     if share is not None and share > bound:
         shown = value if isinstance(value, str) else f"{value:g} of {replicas:g}"
         yield f"{nodeset.label}: maxUnavailable is {shown}; this site allows {bound:g}% of a NodeSet"
+
+
+_FRAMES = ("PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
+_SHAPE = ["SHORT_BINUNICODE", "SHORT_BINUNICODE", "STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"]
+
+
+def pickled(text: str) -> str | None:
+    """A gate's code: the class whose instance without attributes this pickle is, read by its opcodes."""
+    steps: list[tuple[str, Any]] = []
+    with suppress(ValueError, IndexError, OverflowError):
+        steps = [(op.name, arg) for op, arg, _ in genops(b64decode(text, validate=True))]
+    found = [step for step in steps if step[0] not in _FRAMES]
+    return f"{found[0][1]}.{found[1][1]}" if [name for name, _ in found] == _SHAPE else None

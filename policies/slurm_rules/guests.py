@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from slurm_rules.fields import named_as_made
 from slurm_rules.images import from_registry, pin_fault
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, Stack, everything, texts
@@ -23,6 +24,10 @@ KINDS: Final = tuple(GUESTS["kinds"])
 _POD: Final = "spec.template.spec"
 _MORE: Final = "a program beside the cluster is no root, and has nothing of its node or of Kubernetes"
 _OF_SECRET: Final = re.compile(r"(?i)(?<!imagePull)secret")
+_READERS: Final = ("Deployment", "Ingress")
+_MAKERS: Final = ("Accounting", "LoginSet", "Token")
+_OPERATORS: Final = re.compile(r"-(?:accounting|ssh-host-keys|jwt-[\w.-]{1,253})$")
+"""Ends of names of the Secrets that slurm-operator makes (api/v1beta1/*_keys.go)."""
 _PLAIN: Final = re.compile(r"(?!https)\w{1,20}://")
 
 
@@ -32,6 +37,8 @@ def guest_faults(resource: Resource, stack: Stack, world: World, options: Mappin
         yield Fault("metadata.namespace", "is the operator's, which has no object of a site's own")
     if not resource.is_slinky and resource.base_kind != "Secret":
         yield from (Fault("", f"fills {name}, {why}") for name in filled(resource) if (why := _taken(name, stack, world)))
+    if resource.base_kind == "Certificate":
+        yield from _certificate(resource, world)
     if resource.base_kind == "SecretStore":
         yield from _store(resource, stack, world)
     elif resource.base_kind == "Deployment":
@@ -42,10 +49,24 @@ def _taken(secret: str, stack: Stack, world: World) -> str:
     """Why a store may not fill a Secret; empty where it may."""
     if is_key(secret, world):
         return "a Secret with a key of the cluster"
+    if any(
+        secret.removeprefix(f"{each.in_cluster_name}-") != secret and _OPERATORS.search(secret)
+        for each in stack.slinky(*_MAKERS)
+    ):
+        return "a Secret that slurm-operator makes"
     if world.secrets.count(secret) > 1:
         return "which another resource makes"
-    read = (secret == text for each in stack.resources if each.kind == "Deployment" for _, text in texts(each.peek("spec")))
+    read = (secret == text for each in stack.resources if each.kind in _READERS for _, text in texts(each.peek("spec")))
     return "" if secret in world.referred or any(read) else "which no part of the stack reads"
+
+
+def _certificate(certificate: Resource, world: World) -> Iterator[Fault]:
+    """Of Secrets of the program's own a Certificate fills that of slurmrestd's proxy alone, for the names of its Service."""
+    secret, called = certificate.text("spec", "secretName"), certificate.in_cluster_name
+    named = set(map(str, certificate.get("spec", "dnsNames") or ()))
+    own = secret == called and secret.endswith("-restapi-tls") and f"{secret}.{certificate.namespace}" in named
+    if not own and (named_as_made("/Secret", secret, world) or named_as_made("cert-manager.io/Certificate", called, world)):
+        yield Fault("spec.secretName", f"is {secret}, which the program makes, or its own Certificate {secret} fills")
 
 
 def _store(store: Resource, stack: Stack, world: World) -> Iterator[Fault]:

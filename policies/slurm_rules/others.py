@@ -11,6 +11,7 @@ from typing import Any, Final
 from slurm_rules.client_keys import sidecars
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
+from slurm_rules.people import people_faults
 from slurm_rules.rights import harm
 from slurm_rules.secret_text import words_of
 from slurm_rules.spaces import brought, confined, foreign, spared
@@ -44,6 +45,8 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     group, kind = resource.group, resource.base_kind
     yield from names(resource.get("metadata", "annotations"), "metadata.annotations", world)
     yield from writes_database(resource.get("spec"), "spec", world)
+    for field in ("spec", "data") if kind == "ConfigMap" else ("spec",):
+        yield from people_faults(resource.get(field), field)
     if judge := _BY_KIND.get(f"{group}/{kind}"):
         yield from judge(resource, world, options)
     elif group == ADMISSION:

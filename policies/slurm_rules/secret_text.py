@@ -26,12 +26,17 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
 _HEX = re.compile(rb"[0-9A-Fa-f]{16,}")
 _BLANK = re.compile(rb"\s+|\\[nrt]")
 _URL = bytes.maketrans(b"-_", b"+/")
+_LITERAL = rb"(?!\{\{-?[ \t]{0,9}\.[\w.| \t-]{1,200}\}\}[ \t\r]{0,9}$)\S"
+"""What a line sets, unless a template takes it from a store: ``{{ .bind }}``, which has no text of its own."""
 _FORMS = (
     ("a JSON web token", rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     ("a private key", rb"-----BEGIN[A-Z ]{0,40}PRIVATE ?KEY|PuTTY-User-Key-File"),
     ("a private key", rb'"kty"\s{0,20}:\s{0,20}"oct"|"d"\s{0,20}:\s{0,20}"[A-Za-z0-9_-]{20,}"'),
-    ("StoragePass", rb"(?im)^[ \t]*+(?:Accounting)?StoragePass[ \t]*+=[ \t]*+\S"),
-    ("a directory's password", rb"(?im)^[ \t]*+(?:ldap_default_authtok|bindpw)(?:[ \t]*+=|[ \t])[ \t]*+\S"),
+    ("StoragePass", rb"(?im)^[ \t]*+(?:Accounting)?StoragePass[ \t]*+=[ \t]*+" + _LITERAL),
+    (
+        "a directory's password",
+        rb"(?im)^[ \t]*+(?:ldap_default_authtok|bindpw)(?:[ \t]*+=|[ \t](?![ \t]*=))[ \t]*+" + _LITERAL,
+    ),
     (
         "a password in a URL",
         rb"(?i)(?<![a-z0-9+.])[a-z][a-z0-9+.]{0,20}+://[^\s/:@'\"]{1,256}+:[^\s/@'\"$<{]{1,256}+@",

@@ -9,13 +9,14 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.scripts import script_faults
-from slurm_rules.slurm_conf import Line, lines, split_list
+from slurm_rules.slurm_conf import Line, expand, lines, split_list
 from slurm_rules.world import World
 
 _URL: Final = re.compile(r'"(https?://[^"]{1,300})"')
@@ -44,11 +45,13 @@ def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
     return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
-def conf_faults(text: str, which: str, world: World) -> Iterator[str]:
-    """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's."""
+def conf_faults(text: str, which: str, world: World, hosts: Iterable[str] = ()) -> Iterator[str]:
+    """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's. ``hosts`` are the
+    site's own."""
     for line in lines(text):
         if which == "slurm.conf" and line.first in ("nodename", "partitionname", "nodeset"):
             yield from _of_line(line, "partition" if line.first == "partitionname" else "node")
+            yield from _led_away(line, world, hosts)
             continue
         for name, value in line.pairs if which == "slurmdbd.conf" else line.pairs[:1]:
             yield from _parameter(name, value, which, world)
@@ -72,12 +75,19 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
     for name, value in line.pairs:
         if name not in known:
             yield f"{name} isn't a parameter of a {which}"
-        elif name in ("nodeaddr", "nodehostname", "bcastaddr") and "://" in value:
-            yield f"{name} is {value}"
         elif name == "gresconf" or (which == "node" and value.startswith("/") and not _is_device(value)):
             yield f"{name} names a file"
         elif row := _TABLE.get(which, {}).get(name):
             yield from _form(name, value, row)
+
+
+def _led_away(line: Line, world: World, hosts: Iterable[str]) -> Iterator[str]:
+    """To where slurmctld sends a node's jobs, their scripts and their environments."""
+    for name, value in line.pairs if line.first == "nodename" else ():
+        for each in split_list(value) if name in ("nodeaddr", "nodehostname", "bcastaddr") else ():
+            known = (world.near(host) or any(fnmatchcase(host, own) for own in hosts) for host in expand(each.lower()))
+            if not all(known):
+                yield f"{name} leads to {each[:60]}, which is neither a private address nor a host of this stack (hosts)"
 
 
 def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]:

@@ -7,18 +7,16 @@ Which field has which check is in ``harmless.json`` (``checks``); all others hav
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from pickletools import genops
 from posixpath import normpath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from slurm_rules.compute import quantity
+from slurm_rules.gates import pickled
 from slurm_rules.made import HARMLESS, MADE, Judging, Path_, known_below, like_any
 from slurm_rules.model import everything
 from slurm_rules.world import World
@@ -101,9 +99,18 @@ def _label(asked: Asked) -> str | None:
     if asked.key.startswith("pod-security.kubernetes.io/"):
         strict = asked.key.endswith("/enforce") and asked.value == "restricted"  # slurmd's pods would not be made
         return "refuses slurmd's pods" if strict or asked.value not in ("privileged", "baseline", "restricted") else None
-    for_costs = set(re.split("[-_.]", asked.key.rpartition("/")[2])) <= {*_LISTS["costs"]}
-    known = "/" not in asked.key or for_costs or _matches(asked.key, _LISTS["labels"])
+    known = "/" not in asked.key or _for_costs(asked.key) or _matches(asked.key, _LISTS["labels"])
     return None if known else "is a label that others may act on"
+
+
+def _for_costs(key: str) -> bool:
+    """Whether a label or an annotation of a site's domain says who owns or pays for something."""
+    domain, _, name = key.rpartition("/")
+    return set(re.split("[-_.]", name)) <= {*_LISTS["costs"]} and not _ACTED_BY.search(domain)
+
+
+_ACTED_BY: Final = re.compile(r"(?:k8s|kubernetes)\.io$|^slinky|(?:^|\.)(?:cloud\.google|amazonaws|azure)\.com$")
+"""Domains of Kubernetes, of clouds and of Slinky: what a word means there, their controllers say."""
 
 
 def _namespace_label(asked: Asked) -> str | None:
@@ -151,9 +158,8 @@ def _note(asked: Asked) -> str | None:
     if asked.key in _LISTS["noteValues"]:
         wanted = _LISTS["noteValues"][asked.key]
         return None if asked.value == wanted else f"isn't {wanted}, so that pods with jobs may be ended"
-    if asked.key in _LISTS["ownNotes"] or (not _matches(asked.key, _LISTS["notes"]) and "/" in asked.key):
-        return "is an annotation that others may act on"
-    return None
+    known = "/" not in asked.key or _for_costs(asked.key) or _matches(asked.key, _LISTS["notes"])
+    return "is an annotation that others may act on" if asked.key in _LISTS["ownNotes"] or not known else None
 
 
 def _offer(asked: Asked) -> str | None:
@@ -162,17 +168,10 @@ def _offer(asked: Asked) -> str | None:
 
 VALUED: Final = frozenset(_LISTS["noteValues"])
 """Annotations of which the value counts."""
-_FRAMES: Final = ("PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
-_SHAPE: Final = ["SHORT_BINUNICODE", "SHORT_BINUNICODE", "STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"]
 
 
 def _class(asked: Asked) -> str | None:
-    """A gate's code: the pickle of an instance without attributes, read by its opcodes."""
-    steps: list[tuple[str, Any]] = []
-    with suppress(ValueError, IndexError, OverflowError):
-        steps = [(op.name, arg) for op, arg, _ in genops(b64decode(str(asked.value), validate=True))]
-    found = [step for step in steps if step[0] not in _FRAMES]
-    known = [name for name, _ in found] == _SHAPE and f"{found[0][1]}.{found[1][1]}" == MADE["classes"].get(asked.kind)
+    known = pickled(str(asked.value)) == MADE["classes"].get(asked.kind, "")
     return None if known else "is the code of another class than this kind of resource has"
 
 

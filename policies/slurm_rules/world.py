@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
@@ -18,6 +20,12 @@ OPERATOR_NAMESPACE = "slinky"
 """Where slurm-operator is, unless the stack deploys it elsewhere."""
 _ELSEWHERE = (("spec", "external"), ("spec", "template", "spec", "hostNetwork"))
 _MADE = ("ConfigMap", "PersistentVolumeClaim", "ServiceAccount")
+_PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+_OF_HERE = (".internal", ".local", ".lan", ".home.arpa", ".localdomain")
+"""Ends of names that the world's servers of names don't answer for. Source: RFC 6762, 8375; ICANN, .internal."""
+_NETWORK = re.compile(r"[\d.]{7,15}/(?:[89]|[12]\d|3[0-2])|[\da-f:]{2,39}/(?:1[6-9]|[2-9]\d|1[0-2]\d)")
+"""No network so wide that it says nothing."""
+_NAME = re.compile(r"[a-z0-9_.-]{1,253}")
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -48,6 +56,8 @@ class World:
     """Kind, namespace and name of what the stack makes: ConfigMaps with files, claims of no given volume, accounts."""
     provider: bool
     """Whether Slurm takes tokens of an identity provider, or its slurm.conf isn't of this stack."""
+    networks: frozenset[str]
+    """Networks that NetworkPolicies of the cluster's namespaces name."""
     reach: Mapping[str, frozenset[str]]
     daemons: frozenset[str]
     """Kinds of Slinky's of which the stack runs pods with addresses of their own."""
@@ -68,6 +78,13 @@ class World:
         domain = host.partition(".")[2]
         return host in self.hosts or ("." in domain and any(each.partition(".")[2] == domain for each in self.hosts))
 
+    def near(self, host: str) -> bool:
+        """Whether a host is one that nobody else can have: a private address, one of a known network, or a name of here."""
+        with suppress(ValueError):
+            address = ip_address(host)
+            return any(address in _network(each) for each in (*_PRIVATE, *self.networks))
+        return bool(_NAME.fullmatch(host)) and ("." not in host or host.endswith(_OF_HERE) or self.knows(host))
+
     def reaches(self, host: str) -> bool:
         """Whether a host is one of Kubernetes' Services, or known to the stack."""
         labels = host.split(".")
@@ -80,6 +97,11 @@ class World:
     def texts(self, mark: str) -> frozenset[str]:
         """Values of a mark of templates."""
         return {"base": self.bases, "ns": self.slurm, "ops": self.operator, "cluster": self.clusters}[mark]
+
+
+@lru_cache(maxsize=256)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
 
 
 @lru_cache(maxsize=64)
@@ -124,6 +146,13 @@ def world_of(stack: Stack) -> World:
             if each.kind == "NetworkPolicy"
             for _, _, way in everything(each.peek("spec", "policyTypes"))
         ),
+        networks=frozenset(
+            cidr
+            for each in inside
+            if each.kind == "NetworkPolicy"
+            for _, key, cidr in everything(each.peek("spec"))
+            if key == "cidr" and isinstance(cidr, str) and _NETWORK.fullmatch(cidr)
+        ),
         apps=frozenset(_known(each, "spec", "template", "metadata", "labels", "app") for each in slinky),
         balanced=any(each.peek("spec", "service", "spec", "type") in ("NodePort", "LoadBalancer") for each in slinky),
         pods=_pods(slinky, stack),
@@ -153,6 +182,8 @@ def filled(resource: Resource) -> list[str]:
             return [resource.in_cluster_name]
         case "ExternalSecret":
             return [_known(resource, "spec", "target", "name") or resource.in_cluster_name]
+        case "Certificate":
+            return [_known(resource, "spec", "secretName")]
         case "Token":
             return [_known(resource, "spec", "secretRef", "name")]
         case "SecretProviderClass":

@@ -83,6 +83,9 @@ _UNASKED: Final = {
     "ignoreChanges": "what a review shows isn't what the gate has",
 }
 """Options in a state (pulumi sdk/go/common/apitype, ResourceV3) that go round a gate. Policies see the last one alone."""
+_SLINKY: Final = f"kubernetes:{names.GROUP}/"
+_MODE: Final = f'metadata.annotations["{names.ANNOTATION_MODE}"]'
+"""The one field whose change replaces a NodeSet (components/node_set.py). Policies don't see this option either."""
 _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 
 
@@ -161,6 +164,9 @@ def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str], a
         yield f"{named}; the engine would fetch and run its plugin"
     if kind.startswith(_DYNAMIC) and (given := [option for option in _UNASKED if resource.get(option)]):
         yield f"it has {', '.join(given)}, which the program gives no gate: {' and '.join(_UNASKED[each] for each in given)}"
+    if kind.startswith(_SLINKY) and (given := sorted(set(resource.get("replaceOnChanges") or ()) - {_MODE})):
+        named = plain(", ".join(map(str, given)), 80)
+        yield f"it has replaceOnChanges ({named}), which the program doesn't give: a change there deletes it with its pods"
     own = CLASSES_BY_KIND.get(kind.rpartition(":")[2])
     for side, props in _sides(resource):
         if kind.startswith(_PROVIDERS):

@@ -26,8 +26,13 @@ EKS: dict[str, Any] = {
 }
 GKE: dict[str, Any] = {
     "nodeCount": 3,
-    "management": {"autoUpgrade": False},
-    "nodeConfig": {"machineType": "c3", "workloadMetadataConfig": {"mode": "GKE_METADATA"}},
+    "management": {"autoUpgrade": False, "autoRepair": True},
+    "nodeConfig": {
+        "machineType": "c3",
+        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+        "serviceAccount": "slurm-nodes@hpc.iam.gserviceaccount.com",
+        "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
+    },
 }
 AKS: dict[str, Any] = {
     "mode": "User",
@@ -55,6 +60,9 @@ POOLS = {
             {"management": {"autoUpgrade": True}},
             {"nodeConfig": {"machineType": "c3"}},
             {"nodeConfig": {**GKE["nodeConfig"], "spot": True}},
+            {"nodeConfig": {**GKE["nodeConfig"], "serviceAccount": "1-compute@developer.gserviceaccount.com"}},
+            {"nodeConfig": {**GKE["nodeConfig"], "serviceAccount": None}},
+            {"nodeConfig": {**GKE["nodeConfig"], "oauthScopes": ["https://mail.google.com/"]}},
             {"nodeConfig": {**GKE["nodeConfig"], "metadata": {"startup-script": "x"}}},
             {"autoscaling": {"maxNodeCount": 2}},
         ],

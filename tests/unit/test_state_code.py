@@ -416,3 +416,13 @@ def test_an_option_that_goes_round_a_gate_is_found(option: str) -> None:
     assert said.startswith(f"gpu-scale ({GATE}): it has {option}, which the program gives no gate")
     kept = resource("kubernetes:core/v1:Namespace", "slurm") | {option: given}
     assert found(kept) == ()
+
+
+def test_an_option_by_which_each_change_replaces_a_nodeset_is_found() -> None:
+    """Policies don't see it, and a replacement deletes the NodeSet with its pods."""
+    nodeset = resource("kubernetes:slinky.slurm.net/v1beta1:NodeSet", "gpu")
+    mode = 'metadata.annotations["slinky-iac/scaling-mode"]'
+    assert found(nodeset | {"replaceOnChanges": [mode]}) == found(nodeset) == ()
+    for more in (["spec.template"], ["*", mode]):
+        (said,) = found(nodeset | {"replaceOnChanges": more})
+        assert f"it has replaceOnChanges ({more[0]})" in said
