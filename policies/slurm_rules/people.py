@@ -78,7 +78,7 @@ def _held(security: Mapping[str, Any]) -> bool:
 
 def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """The same of a chart's values, in which volumes and users are at places of the chart's own. JupyterHub's notebooks are
-    no root, and it asks nobody who a person is unless its values choose a class (its values.yaml: dummy)."""
+    no root, and it takes any name that people type unless its values choose a class (its values.yaml: dummy)."""
     users = [part for _, key, part in everything(values) if key in ("runAsUser", "uid")]
     asked = "jupyterhub" in charts and any(key == "authenticator_class" for _, key, _ in everything(values))
     alone = all(isinstance(each, int | float) and each > 0 for each in users) and (bool(users) or asked)
@@ -88,12 +88,12 @@ def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fa
 
 
 def _hubs(value: object, root: str) -> Iterator[Fault]:
-    """Hubs that let people in under a name that nobody asks for."""
+    """Hubs that let people in under any name that they type."""
     for path, key, part in everything(value, root):
         said = [part] if key == "authenticator_class" else _CHOICE.findall(part) if isinstance(part, str) else []
         for each in said:
             if not (isinstance(each, str) and _ASKED.fullmatch(each)):
-                yield Fault(path, f"is {each}, which asks nobody who a person is")
+                yield Fault(path, f"is {each}, which takes any name that people type")
     for path, part in mappings(value, root):
         chosen = part.get("JupyterHub")
         name = str(chosen.get("authenticator_class", "")) if isinstance(chosen, Mapping) else ""

@@ -79,7 +79,7 @@ class World:
         return host in self.hosts or ("." in domain and any(each.partition(".")[2] == domain for each in self.hosts))
 
     def near(self, host: str) -> bool:
-        """Whether a host is one that nobody else can have: a private address, one of a known network, or a name of here."""
+        """Whether no host of a stranger is called so: a private address, one of a known network, or a name of here."""
         with suppress(ValueError):
             address = ip_address(host)
             return any(address in _network(each) for each in (*_PRIVATE, *self.networks))

@@ -117,10 +117,10 @@ def test_a_hub_asks_somebody_who_a_person_is() -> None:
         "firstuseauthenticator.FirstUseAuthenticator",
         "jupyterhub.auth.DummyAuthenticator",
     ):
-        assert "asks nobody" in hub(each)
+        assert "takes any name" in hub(each)
     text = 'c.JupyterHub.authenticator_class = "dummy"\n'
-    assert "asks nobody" in hub("generic-oauth") + chart("jupyterhub", hub={"extraConfig": {"a": text}})
-    assert "asks nobody" in said("core/v1:ConfigMap", data={"jupyterhub_config.py": text})
+    assert "takes any name" in hub("generic-oauth") + chart("jupyterhub", hub={"extraConfig": {"a": text}})
+    assert "takes any name" in said("core/v1:ConfigMap", data={"jupyterhub_config.py": text})
     assert "everybody who has an account" in hub("github", every=True)
     assert "everybody who has an account" in hub("oauthenticator.google.GoogleOAuthenticator", every=True)
     assert "files of users" in chart("jupyterhub", singleuser=HOMES)
