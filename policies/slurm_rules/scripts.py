@@ -1,7 +1,7 @@
 """Scripts of a stack: what a script of Lua writes into a job, and what root does at the beginning and the end of one.
 
-``harmless.json`` (``scripts``) has the fields that may be written, and rows of what no sound script does: pattern, what
-happens, and a pattern that makes it sound. A review is still what judges a script.
+``harmless.json`` (``scripts``) has the fields that may be written. Rows of what no sound script does (what happens, pattern,
+a pattern that makes it sound) are the settings' own, in ``made.json``. A review is still what judges a script.
 
 Source: Slurm src/plugins/job_submit/lua/job_submit_lua.c (_set_job_req_field), sbatch(1), Prolog and Epilog Guide;
 Lua 5.4 Reference Manual, 3.1 (lexical conventions).
@@ -17,12 +17,13 @@ from typing import Any, Final
 from slurm_rules.made import HARMLESS, MADE
 
 _LISTS: Final[dict[str, Any]] = HARMLESS["scripts"]
+_SHELL: Final[dict[str, Any]] = MADE["conf"]["scripts"]
 _ROWS: Final = [
-    [re.compile(each.replace("<shared>", _LISTS["shared"]).replace("<system>", _LISTS["system"])) for each in row[1:]]
-    for row in _LISTS["rows"]
+    [re.compile(each.replace("<shared>", _SHELL["shared"]).replace("<system>", _SHELL["system"])) for each in row[1:]]
+    for row in _SHELL["rows"]
 ]
-_CHOSEN: Final = re.compile(_LISTS["chosen"])
-_UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_LISTS['chosen']})")
+_CHOSEN: Final = re.compile(_SHELL["chosen"])
+_UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_SHELL['chosen']})")
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _WORD: Final = f"{ascii_letters}{digits}_"
 _OPENS: Final = re.compile(r"--(?:\[=*\[)?|\[=*\[|[\"']")
@@ -51,7 +52,7 @@ def shell_faults(text: str) -> Iterator[str]:
     said = "\n".join(line for line in rest if not line.lstrip().startswith("#"))
     if not re.search(r"sh\b", first) and _CHOSEN.search(said):
         yield "reads a text that users choose, in a language that isn't judged"
-    for (harms, *sound), (what, *_) in zip(_ROWS, _LISTS["rows"], strict=True):
+    for (harms, *sound), (what, *_) in zip(_ROWS, _SHELL["rows"], strict=True):
         if harms.search(said) and not any(each.search(said) for each in sound):
             yield what
     if match := _UNQUOTED.search(_QUOTED.sub('""', said)):

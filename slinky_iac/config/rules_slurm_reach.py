@@ -17,6 +17,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_conf import refused_parameters
 from slinky_iac.config.rules_slurm_files import READ_FILES, cgroups_hold
+from slinky_iac.config.script_faults import of_script
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
@@ -212,6 +213,8 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     maps = {"configFiles": controller.config_files, "prolog": controller.prolog, "epilog": controller.epilog}
     for kind, files in maps.items():
         for name, text in files.items():
+            for said in of_script(text) if text.startswith("#!") else ():
+                yield _refused(f"controller.{kind}.{name}", RUNS, said)
             words = slurm_words.words(config.slurm_release, name) if kind == "configFiles" and name in READ_FILES else None
             for id_, said in dict.fromkeys(of_file(name, text, words)):
                 yield _refused(f"controller.{kind}.{name}", id_, said)

