@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from slinky_iac.drain import members, scale
+from slinky_iac.drain.protocol import Wait
 from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.errors import DrainDeadline
-from tests.unit.drain.made import node, pod, seen
+from tests.unit.drain.made import NOW, given_up, held, node, nodeset, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Node, Pod, world
 from tests.unit.drain.model_session import ModelSession, nothing, settings
 
@@ -111,3 +112,39 @@ def test_a_node_that_slurmctld_refuses_to_use_as_it_registered_is_told():
     look = seen([pod(0)], [node(0, "IDLE+DRAIN+INVALID_REG", "gres/gpu count reported lower than configured (0 < 8)")])
     (fault,) = members.absent(look, settings(1))
     assert fault.startswith("gpu-0 registered as something else than it is configured to be: gres/gpu count")
+
+
+STOPPED = {"replicas": 2, "nodeset": nodeset(2)}
+
+
+def left_over(**changes):
+    """Three pods where two are asked for: slurm-operator has seen that, and deletes no more."""
+    tag = Tag("dev/gpu", BASE_COST, hold=NOW + 5000, nudged_at=changes.pop("nudged_at", None)).text()
+    last = given_up(2, gate=tag, **changes)
+    return [pod(0), pod(1), last]
+
+
+def step_of(pods, **changes):
+    look = seen(pods, [node(0), node(1), held(2)], **{**STOPPED, **changes})
+    return members.members_step(look, settings(2), NOW + 300)
+
+
+def test_an_operator_that_has_stopped_on_the_way_is_made_to_look_again():
+    """It deletes 250 pods in one pass; the rest stayed until somebody touched one of them (576 nodes on the lab)."""
+    (mark,) = step_of(left_over()).pods
+    assert mark.pod == "hpc-worker-gpu-2"
+    assert mark.cost == BASE_COST
+
+
+@pytest.mark.parametrize(
+    ("pods", "changes"),
+    [
+        (left_over(nudged_at=NOW - 5), {}),
+        (left_over(terminating=True), {}),
+        ([pod(0), pod(1), pod(2)], {}),
+        (left_over(), {"nodeset": nodeset(2, generation=3)}),
+    ],
+    ids=["told a moment ago", "at work", "not ours", "has not seen the number"],
+)
+def test_it_is_left_alone_where_it_works_or_a_touch_is_not_ours_to_make(pods, changes):
+    assert isinstance(step_of(pods, **changes), Wait)
