@@ -43,9 +43,12 @@ JOB_MINUTES: Final = 24 * 60
 LOOK_S: Final = 1.0
 LIMIT_S: Final = 1800.0
 """Longest wait for any one condition."""
+TOUCHED: Final = "slinky-iac/qualify-touched"
 OPERATORS_BATCH: Final = 250
 """Pods that slurm-operator drains and deletes in one sync at the most; it takes the next ones when their jobs have ended and
 they are gone (1.0.0 to 1.2.1: ``burstReplicas`` in nodeset_sync.go; run: 288 of 576 stopped at 250)."""
+NUDGE_S: Final = 60.0
+"""How long slurm-operator alone may do nothing before the ladder touches a pod, which makes it look again."""
 RESTAPI_APP: Final = "slurmrestd"
 RESOURCE: Final = nodeset_resource(CLUSTER, NODESET)
 Run = subprocess.Popen[bytes]
@@ -109,6 +112,8 @@ class Ladder:
     stands: bool = False
     """A rung's stack may have resources."""
     _run: Run | None = None
+    _alone: Connection | None = None
+    """Where slurm-operator scales in without a gate now."""
     _jobs: set[int] = field(default_factory=set)
 
     def rung(self, settings: Mapping[str, object], count: int) -> Rung:
@@ -191,11 +196,13 @@ class Ladder:
         with self._measured(name, count, connection) as done:
             began = self.now()
             run = order()
+            self._alone = connection if run is None else None
             ended = self._end_jobs_of_drained(
                 name, count, connection, half, run, at_once=half if run is not None else OPERATORS_BATCH
             )
             self._await(f"{count - half} pods", lambda: _pods(connection) == count - half)
             after = self.now() - ended.jobs
+            self._alone = None
             if run is not None:
                 self.finish(run, name, count)
             took = self.now() - began
@@ -284,8 +291,12 @@ class Ladder:
 
     def _await(self, what: str, check: Callable[[], T]) -> T:
         """What ``check`` gives as soon as that is something."""
-        ends = self.now() + LIMIT_S
+        ends, nudged = self.now() + LIMIT_S, self.now()
         while not (found := check()):
+            if self._alone is not None and self.now() > nudged + NUDGE_S:
+                nudged = self.now()
+                self.say(f"slurm-operator has done nothing for {NUDGE_S:.0f} s, with {what} to come: a pod was touched")
+                _touch(self._alone, nudged)
             if self.now() > ends:
                 raise QualifyRefused(
                     f"after {LIMIT_S:.0f} s there are not {what}; the ladder stops and what it made is removed"
@@ -346,6 +357,13 @@ def _removed(connection: Connection) -> bool:
             if now is not None and now.metadata.uid == pod.metadata.uid:
                 kube.delete_worker(space, now)
     return not pods
+
+
+def _touch(connection: Connection, now: float) -> None:
+    """Change an annotation of one worker pod: slurm-operator looks at its NodeSet then, and not by itself."""
+    for pod in connection.kube.worker_pods(connection.reach.namespace)[:1]:
+        with suppress(KubeConflict, KubeNotFound):  # changed or gone: that made it look, too
+            connection.kube.annotate_pod(connection.reach.namespace, pod, {TOUCHED: f"{now:.0f}"})
 
 
 def _lower(connection: Connection, replicas: int) -> None:

@@ -17,7 +17,7 @@ from slinky_iac.cluster_access import reach
 from slinky_iac.commands.qualify import fleet, settings
 from slinky_iac.commands.qualify.cli import _sizes, _values
 from slinky_iac.commands.qualify.cluster import Nodes
-from slinky_iac.commands.qualify.ladder import OPERATORS_BATCH, Ladder, lost
+from slinky_iac.commands.qualify.ladder import NUDGE_S, OPERATORS_BATCH, Ladder, lost
 from slinky_iac.commands.qualify.model import ALONE, GATE, Rung, Step, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
 from slinky_iac.errors import ProjectError, QualifyRefused
@@ -389,3 +389,36 @@ def test_settings_are_written_over_with_the_salt_kept(tmp_path: Path) -> None:
 
 def test_the_labs_kwok_keeps_the_nodes_that_a_ladder_makes() -> None:
     assert kwok.ANNOTATION == SELECTOR
+
+
+class Asleep:
+    """Kubernetes with an operator that deletes a pod only when an annotation of one has changed."""
+
+    def __init__(self) -> None:
+        self.pods = [pod(name="a"), pod(name="b")]
+        self.touched: list[str] = []
+
+    def worker_pods(self, _namespace: str) -> Any:
+        return tuple(self.pods)
+
+    def annotate_pod(self, _namespace: str, which: Any, _annotations: Any) -> None:
+        self.touched.append(which.name)
+        self.pods.pop()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_operator_alone_that_has_stopped_is_made_to_look_again_and_no_gate_is_helped(alone: bool) -> None:
+    kube, waits = Asleep(), [0.0]
+    said: list[str] = []
+    ladder = Ladder(Mock(), Mock(), Mock(), said.append, now=lambda: sum(waits), sleep=waits.append)
+    connection = cast("Connection", SimpleNamespace(kube=kube, reach=SimpleNamespace(namespace="slurm")))
+    ladder._alone = connection if alone else None
+    if not alone:
+        with pytest.raises(QualifyRefused, match="there are not one pod"):
+            ladder._await("one pod", lambda: len(kube.pods) == 1)
+        assert kube.touched == []
+        return
+    assert ladder._await("one pod", lambda: len(kube.pods) == 1)
+    assert kube.touched == ["a"]
+    assert len(said) == 1
+    assert sum(waits) < 2 * NUDGE_S
