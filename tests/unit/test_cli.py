@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -92,6 +94,26 @@ def test_a_part_ends_at_the_next_heading_of_its_rank() -> None:
     assert part(text, "D", "x") == "## d\nfour\n"
     with pytest.raises(ProjectError, match="no heading"):
         part(text, "e", "x")
+
+
+def test_an_exact_heading_goes_before_one_that_contains_the_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert part("# a\n## `b.c`\none\n## `c`\ntwo\n", "c", "x") == "## `c`\ntwo\n"
+    assert main(["docs", "configuration", "external"], "slinky") == 0
+    assert capsys.readouterr().out.startswith("## `external`\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "number"), [("prolog", 3), ("ReturnToService", 3), ("routes", 3), ("(routes", 3), ("xyzzy", 0)]
+)
+def test_a_word_that_is_no_page_is_looked_for_in_all(word: str, number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each command that is named prints a part with the word, and there are three at most."""
+    assert main(["docs", word], "slinky") == 1
+    said = capsys.readouterr().err
+    named = [shlex.split(each) for each in re.findall(r"`slinky (docs [a-z][^`]*)`", said)]
+    assert len(named) == number
+    for command in named:
+        assert main(command, "slinky") == 0
+        assert word.strip("(").lower() in capsys.readouterr().out.lower(), command
 
 
 def test_a_comment_of_a_shell_block_is_no_heading() -> None:
