@@ -137,8 +137,6 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     fields = (
         "extra_conf",
         "config_files",
-        "prolog",
-        "epilog",
         "metrics",
         "persistence",
         "service",
@@ -148,6 +146,8 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     )
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
     yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
+    scripts = f"{why} (`slinky docs outside-hosts 'Prolog and epilog'`)"
+    yield from rules_kubernetes.ignored_fields("controller", config.controller, ("prolog", "epilog"), scripts)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield at("controller.external").info(

@@ -395,3 +395,27 @@ check_cgroup() { # FILE: pods have no systemd of their own, and one cgroup.conf 
         *) tell unknown "$1 has neither IgnoreSystemd=yes nor CgroupPlugin=disabled; slurmd in pods gets it too and has no systemd" ;;
     esac
 }
+
+check_scripts() { # FILE FIRM|LOOSE: pods have the scripts of nodes that slurm.conf names: slurmctld sends those without a folder
+    local key value kind=bad why
+    load_conf "$1"
+    if [ "$2" = loose ]; then kind=unknown; fi
+    while IFS='=' read -r key value; do
+        case $value in
+            '') ;;
+            */* | *'*'* | *'?'* | *'['*)
+                why="slurmctld sends only a script that is named without a folder, beside slurm.conf. Without it a prolog or epilog drains the pod's node, a TaskProlog ends the task"
+                if [ "$2" = loose ]; then why="pods need it from their image or a volume: $why"; else why="pods have no such file: $why"; fi
+                tell "$kind" "$key=$value: $why. See: slinky docs outside-hosts 'Prolog and epilog'"
+                ;;
+            *)
+                if [ -f "$root${1%/*}/$value" ]; then
+                    tell ok "$key=$value is beside slurm.conf, so pods get it"
+                else
+                    tell bad "$key=$value is not in ${1%/*}: slurmctld can't send it, so pods have no such file"
+                fi
+                ;;
+        esac
+    done < <(awk '{ at = index($0, "=") } at { name = substr($0, 1, at - 1); gsub(/[[:space:]]/, "", name)
+        if (tolower(name) ~ /^(task)?(prolog|epilog)$/) { value = substr($0, at + 1); gsub(/^[[:space:]]+|"/, "", value); print name "=" value } }' <<<"$conf_text")
+}

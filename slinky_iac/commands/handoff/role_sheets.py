@@ -134,6 +134,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
+        *((("check_scripts", conf, _scripts_of(config)),) if config.nodesets else ()),
         ("check_running", "slurmctld"),
         ("check_ping",),
     ]
@@ -156,9 +157,18 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
             " metal under systemd may need another setting: decide for both.",
+            "Prolog, Epilog, TaskProlog and TaskEpilog run in pods too. slurmctld sends them those that slurm.conf"
+            " names without a folder and that are beside it (`slinky docs outside-hosts 'Prolog and epilog'`).",
             *((_GRES.format(line=gpus),) if gpus else ()),
         ),
     )
+
+
+def _scripts_of(config: StackConfig) -> str:
+    """Whether a script that slurmctld doesn't send can be in no pod: Slinky's images have none."""
+    sets = config.nodesets.values()
+    own = config.cluster.images.slurmd or any(each.image or each.volumes or each.raw.model_fields_set for each in sets)
+    return "loose" if own else "firm"
 
 
 def _slurmdbd(config: StackConfig, known: Known) -> Sheet:

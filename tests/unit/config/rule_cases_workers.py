@@ -300,6 +300,14 @@ TOLD = [
         {"accounting": {"external": {"host": "192.0.2.7"}}},
     ),
     Case(
+        "a prolog for an outside slurmctld",
+        outside(controller={"external": {"host": "ctl.example.org"}, "prolog": {"p.sh": "#!/bin/sh\n"}}),
+        "warning",
+        "controller.prolog",
+        ("is ignored", "slinky docs outside-hosts 'Prolog and epilog'"),
+        {"controller": {"prolog": None}},
+    ),
+    Case(
         "partitions that an outside slurmctld must hold",
         outside(nodesets={"gpu": GPU}),
         "info",

@@ -150,6 +150,26 @@ def test_a_host_under_its_other_name_is_the_same_host(tree: Tree, there: str, ki
     assert [line.split()[0] for line in said.lines] == [kind]
 
 
+@pytest.mark.parametrize(
+    ("lines", "form", "kinds"),
+    [
+        ("Prolog=/opt/site/prolog.sh", "firm", ["bad"]),
+        ("Prolog=/etc/slurm/more.conf", "firm", ["bad"]),
+        ("Prolog=/opt/site/prolog.sh", "loose", ["unknown"]),
+        ("epilog = prolog.d/*", "firm", ["bad"]),
+        ('Prolog="more.conf"\nProlog=none.sh\nTaskProlog=more.conf', "firm", ["ok", "bad", "ok"]),
+        ("none.sh=x\nTaskEpilog=none.sh", "loose", ["bad"]),
+        ("PrologFlags=Alloc\nPrologSlurmctld=/opt/ctld.sh\nSrunProlog=/opt/srun.sh\nEpilogMsgTime=2", "firm", []),
+        ("#Prolog=/opt/site/prolog.sh", "firm", []),
+    ],
+)
+def test_a_script_that_pods_would_lack_is_not_fine(tree: Tree, lines: str, form: str, kinds: list[str]) -> None:
+    """slurmctld sends those alone that are named without a folder (slurm.conf(5), enable_configless)."""
+    (tree.root / "etc/slurm/slurm.conf").write_text(f"ClusterName=atlas\n{lines}\n")
+    assert [line.split()[0] for line in tree.check("check_scripts", CONF, form).lines] == kinds
+    assert tree.check("check_scripts", CONF, form, missing=True).lines == []
+
+
 def test_with_missing_only_the_lines_to_add_are_printed(tree: Tree) -> None:
     line = "NodeName=metal-2 CPUs=2"
     assert tree.check("check_line", CONF, line, missing=True) == Said(1, [line])

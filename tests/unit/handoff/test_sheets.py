@@ -120,6 +120,20 @@ def test_a_role_holds_the_keys_that_it_needs_and_no_other(role: Role, held: list
     assert {(key.mode, key.owner) for key in places} <= {(0o600, "slurm")}
 
 
+@pytest.mark.parametrize(
+    ("nodeset", "form"),
+    [
+        ({}, "firm"),
+        ({"image": "registry.example.org/slurmd:26.05"}, "loose"),
+        ({"volumes": [{"name": "site", "mountPath": "/opt/site", "source": {"hostPath": {"path": "/opt/site"}}}]}, "loose"),
+    ],
+)
+def test_a_script_may_be_in_pods_that_have_an_image_or_a_volume_of_the_site_s(nodeset: dict[str, Any], form: str) -> None:
+    config = load(outside(nodesets={"burst": {"replicas": 1, **nodeset}}))
+    (found,) = (each for each in handoff(config, KNOWN, [Role.SLURMCTLD]).sheets[0].checks if each[0] == "check_scripts")
+    assert found == ("check_scripts", "/etc/slurm/slurm.conf", form)
+
+
 def test_names_of_kubernetes_are_given_an_address_only_where_slurmctld_is_there() -> None:
     (line,) = sheet("all-in-kubernetes", Role.LOGIN).host_lines
     assert line.address == "192.0.2.9"
