@@ -19,7 +19,7 @@ import yaml
 
 from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
-from slinky_iac.commands.init import room
+from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.node_records import RecordedNode, recorded
@@ -67,6 +67,8 @@ class Found:
     """AuthAltParameters as it is recorded."""
     named: Mapping[str, str] = field(default_factory=dict)
     """Parameters that :func:`hints` and :func:`refusals` name, those that have a value."""
+    of_nodes: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that :mod:`.conf_lines` reads."""
     database: str = ""
     """slurmdbd's host as slurm.conf names it; empty where accounting doesn't go through slurmdbd."""
     database_address: str = ""
@@ -110,6 +112,7 @@ def read(answer: str) -> Found:
         ),
         alt_parameters=known(config, "AuthAltParameters"),
         named={key: value for key in _NAMED if (value := known(config, key))},
+        of_nodes=conf_lines.of_nodes(config),
         database=database,
         database_address=next(iter(found.get("database", ())), ""),
         database_port=number(config, "AccountingStoragePort", 6819),
@@ -230,8 +233,6 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
             f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
-    if "enable_configless" not in found.parameters:
-        yield "slurm.conf needs SlurmctldParameters=enable_configless: `slinky handoff` renders all lines that it needs"
     yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
         line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
@@ -244,6 +245,7 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
             yield f"{key} is {name_of(found.named[key])}: {why}"
+    yield from conf_lines.hints(found.of_nodes, settings)
 
 
 def sections(found: Found, wanted: Wanted) -> Settings:

@@ -1,0 +1,66 @@
+"""Lines of an outside slurm.conf and cgroup.conf that pods need and that the running cluster hasn't, and scripts of it that
+pods haven't. Pure.
+
+Sources: `scontrol show config`, which has cgroup.conf behind slurm.conf; slurm.conf(5), SlurmctldParameters,
+enable_configless: of Prolog, Epilog, TaskProlog and TaskEpilog slurmctld sends those that are named without a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from slinky_iac.commands.host_shell import known, number
+from slinky_iac.config.load import examined
+from slinky_iac.config.shown import name_of
+from slinky_iac.specs.slurm_conf import REQUIRED, Compared, required
+
+_IGNORE_SYSTEMD: Final = "IgnoreSystemd"
+_CGROUP_PLUGIN: Final = "CgroupPlugin"
+_TAKEN: Final = re.compile(r"ClusterName|AuthAltParameters|AccountingStorage.*")
+"""Parameters whose values the stack takes from the cluster, or that have a note of their own."""
+_SCRIPT: Final = re.compile(r"(?:Prolog|Epilog)(?:\[\d+\])?|TaskProlog|TaskEpilog")
+"""Programs that run on nodes; 25.11 and newer number those that may be there more than once."""
+_NOT_SENT: Final = re.compile(r"[/*?\[]")
+"""In the name of a script that slurmctld doesn't send: a folder, or a pattern."""
+
+
+def of_nodes(config: Mapping[str, str]) -> dict[str, str]:
+    """The parameters that this module reads, of all that `scontrol show config` printed; empty for one without a value."""
+    keys = {each.key for each in REQUIRED} | {_IGNORE_SYSTEMD, _CGROUP_PLUGIN}
+    return {key: known(config, key) for key in config if key in keys or _SCRIPT.fullmatch(key)}
+
+
+def hints(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
+    """One note on scripts, and one with all lines to change. ``now``: what :func:`of_nodes` found. A parameter that the
+    output doesn't have is in neither."""
+    lacking = [f"{key}={name_of(value)}" for key, value in now.items() if _SCRIPT.fullmatch(key) and _NOT_SENT.search(value)]
+    if lacking:
+        yield (
+            f"{', '.join(lacking)}: pods have no such file, unless their image or a volume brings it, and slurmctld sends"
+            " only scripts that are named without a folder, beside slurm.conf. A Prolog or Epilog that isn't there drains"
+            " the node, a TaskProlog ends the task: `slinky docs outside-hosts 'Prolog and epilog'`"
+        )
+    if changes := [*_conf(now, settings), *_cgroup(now)]:
+        yield f"the hand-off will ask to change, in slurm.conf where no other file is named: {'; '.join(changes)}"
+
+
+def _conf(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator[str]:
+    config, _ = examined(settings)
+    for each, value in required(config) if config is not None else ():
+        if each.key not in now or _TAKEN.fullmatch(each.key):
+            continue
+        got = number(now, each.key, 0) if each.compared is Compared.LEAST else now[each.key]
+        lacking = each.lacking(value, got)
+        if lacking and each.adds and got:
+            yield f"{each.key}, add {','.join(lacking)}"
+        elif lacking:
+            yield f"{each.key}={value} (it {f'is {name_of(str(got))}' if got else 'has no value'})"
+
+
+def _cgroup(now: Mapping[str, str]) -> Iterator[str]:
+    """Pods have no systemd that slurmd could ask."""
+    said = now.get(_IGNORE_SYSTEMD, "").lower()
+    if said and said != "yes" and now.get(_CGROUP_PLUGIN, "").lower() != "disabled":
+        yield f"{_IGNORE_SYSTEMD}=yes in cgroup.conf (it is {name_of(said)}), once you know that it suits slurmd on metal"
