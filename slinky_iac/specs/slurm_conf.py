@@ -217,7 +217,12 @@ REQUIRED: Final = (
     ),
     Parameter("GresTypes", lambda config: ",".join(types_of(config)), "nodes with it can't register", Compared.LIST),
     Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),
-    Parameter("AccountingStorageHost", _accounting(lambda slurmdbd: slurmdbd.host), "jobs are not accounted"),
+    Parameter(
+        "AccountingStorageHost",
+        _accounting(lambda slurmdbd: slurmdbd.host),
+        "jobs are not accounted",
+        comment="or another name of this host, which your file may have already",
+    ),
     Parameter("AccountingStoragePort", _accounting(lambda slurmdbd: str(slurmdbd.port)), "jobs are not accounted"),
 )
 """The parameters, in the order in which they are written. From here come the output ``outsideSlurmConf``, the files and

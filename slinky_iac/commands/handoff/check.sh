@@ -246,7 +246,9 @@ check_parameter() { # FILE KEY VALUE [list|least]
         elif [ "${2%Host}" != "$2" ] && same_host "$got" "$3"; then
             tell ok "$2=$got, which is $3 in the stack"
         else
-            tell bad "$1 has $2=$got; the stack needs $2=$3"
+            want=
+            if [ "${2%Host}" != "$2" ]; then want=", or another name of this host: from here $got has no address of it"; fi
+            tell bad "$1 has $2=$got; the stack needs $2=$3$want"
         fi
         return
     fi

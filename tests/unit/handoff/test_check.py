@@ -148,6 +148,7 @@ def test_a_host_under_its_other_name_is_the_same_host(tree: Tree, there: str, ki
     (tree.root / "etc" / "slurm" / "slurm.conf").write_text(f"AccountingStorageHost={there}\n")
     said = tree.check("check_parameter", "/etc/slurm/slurm.conf", "AccountingStorageHost", "127.0.0.1")
     assert [line.split()[0] for line in said.lines] == [kind]
+    assert ("or another name of this host" in said.lines[0]) is (kind == "bad")
 
 
 @pytest.mark.parametrize(
