@@ -30,6 +30,7 @@ from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.text import printable
 
 Keys = dict[str, bytes]
 _T = TypeVar("_T")
@@ -188,17 +189,26 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     seen = known(arguments.stack, values, address, keys, None if arguments.config else pulumi)
     handed = handoff(values.config, seen, [Role(role) for role in arguments.role or ()])
     files = render(arguments.format, handed, keys)
-    write(arguments.out, files, with_keys=arguments.with_keys)
-    print(shown(handed, files, arguments.out, with_keys=arguments.with_keys, as_json=arguments.json))
+    removed = write(arguments.out, files, with_keys=arguments.with_keys)
+    print(shown(handed, files, arguments.out, removed, with_keys=arguments.with_keys, as_json=arguments.json))
     return 0
 
 
-def shown(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys: bool, as_json: bool) -> str:
-    """What was written, for people or as JSON; never what is in a file."""
+def shown(
+    handed: Handoff, files: tuple[Rendered, ...], out: Path, removed: tuple[str, ...], *, with_keys: bool, as_json: bool
+) -> str:
+    """What was written and ``removed``, for people or as JSON; never what is in a file."""
     if as_json:
-        return output.as_json(_json(handed, files, out, with_keys=with_keys))
+        return output.as_json({**_json(handed, files, out, with_keys=with_keys), "removed": list(removed)})
     roles = ", ".join(str(sheet.role) for sheet in handed.sheets)
     lines = [f"{len(files)} files in {out}, for {roles}; begin with README.md"]
+    if removed:
+        kept = {each.path.parts[0] for each in files}
+        gone = dict.fromkeys(each if (top := each.partition("/")[0]) in kept else f"{top}/" for each in removed)
+        lines.append(
+            f"removed from {out}, of an earlier hand-off: {', '.join(map(printable, gone))}; with --out and another folder"
+            " both stay"
+        )
     lines += [f"not known yet: {point}" for point in handed.open_points]
     if with_keys:
         lines.append("the folder holds the cluster's keys: remove it when the hosts have joined")

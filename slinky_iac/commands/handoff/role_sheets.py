@@ -109,9 +109,10 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
 
 _GRES_CONF = f"{SLURM_FOLDER}/{GRES_CONF}"
 _GRES = (
-    "Nodes in pods get this host's gres.conf too, and find their GPUs by it: add `{line}` to it (… is what your devices"
-    " need), if it has no line of theirs. Metal with other devices keeps its own lines, by NodeName=."
+    "Nodes in pods get this host's gres.conf too, and find their GPUs by it. If it has no line for the pods' devices, add"
+    " `{line}`{vendor}. Metal with other devices keeps its own lines, by NodeName=."
 )
+_VENDOR = ", with what your devices need in the place of … (gres.conf(5), AutoDetect)"
 _SHARED = ", and a StateSaveLocation that all of slurmctld's hosts share (slurm.conf(5), SlurmctldHost)"
 
 
@@ -159,7 +160,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             " metal under systemd may need another setting: decide for both.",
             "Prolog, Epilog, TaskProlog and TaskEpilog run in pods too. slurmctld sends them those that slurm.conf"
             " names without a folder and that are beside it (`slinky docs outside-hosts 'Prolog and epilog'`).",
-            *((_GRES.format(line=gpus),) if gpus else ()),
+            *((_GRES.format(line=gpus, vendor=_VENDOR if "…" in gpus else ""),) if gpus else ()),
         ),
     )
 

@@ -20,8 +20,9 @@ MARKER = ".slinky-iac-handoff"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
-def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
-    """Write ``files`` below ``out``, which is made where it isn't there.
+def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> tuple[str, ...]:
+    """Write ``files`` below ``out``, which is made where it isn't there; returns the files of an earlier hand-off that were
+    removed, by their paths below it.
 
     With keys the folder gets mode 700 and all is private to its owner. Raises :class:`HandoffError` for a folder that holds
     something else, for a symbolic link, for an existing folder that others own or may change (with keys: or read), where
@@ -32,7 +33,7 @@ def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
         with _opened(out, with_keys=with_keys) as folder:
             _refuse_foreign(out, folder, with_keys=with_keys)
             begun = True
-            _replace(folder, files, with_keys=with_keys)
+            return _replace(folder, files, with_keys=with_keys)
     except OSError as error:
         left = "What is in the folder may be of two hand-offs: use none of it" if begun else "Nothing was written"
         raise HandoffError(
@@ -69,11 +70,14 @@ def _folder_mode(*, with_keys: bool) -> int:
     return 0o700 if with_keys else 0o755
 
 
-def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> None:
+def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> tuple[str, ...]:
     ours = {str(each.path) for each in files}
+    removed = []
     for below, folders, names, handle in os.fwalk(".", topdown=False, dir_fd=out):
         for name in names:  # links to folders, too
-            if str(PurePosixPath(below, name)) not in ours:
+            path = str(PurePosixPath(below, name))
+            if path not in ours:
+                removed += [path] if path != MARKER else []
                 os.unlink(name, dir_fd=handle)  # of an earlier hand-off: a role, a form or a key that isn't wanted any more
         for name in folders:
             if stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
@@ -85,6 +89,7 @@ def _replace(out: int, files: Sequence[Rendered], *, with_keys: bool) -> None:
     for each in files:
         with _below(out, each.path.parent, _folder_mode(with_keys=with_keys)) as folder:
             _put(folder, each.path.name, each.content, each.mode & 0o700 if with_keys else each.mode)
+    return tuple(sorted(removed))
 
 
 @contextlib.contextmanager

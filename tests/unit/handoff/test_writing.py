@@ -63,7 +63,8 @@ def test_with_keys_nothing_is_anybody_else_s_to_read_whatever_the_umask(tmp_path
 
 def test_what_an_earlier_hand_off_left_and_this_one_has_not_is_removed_keys_first_of_all(tmp_path: Path) -> None:
     write(tmp_path / "out", (*FILES, KEY_FILE), with_keys=True)
-    write(tmp_path / "out", FILES[:1], with_keys=False)
+    assert write(tmp_path / "out", FILES[:1], with_keys=False) == ("login/install.sh", "login/keys/slurm.key")
+    assert write(tmp_path / "out", FILES[:1], with_keys=False) == ()
     assert set(tree(tmp_path / "out")) == {MARKER, "README.md"}
     assert not (tmp_path / "out/login").exists()
 
@@ -245,6 +246,17 @@ def test_from_a_file_no_key_is_asked_for(tmp_path: Path) -> None:
     file = str(ROOT / "examples" / "Pulumi.all-outside.yaml")
     assert run(parsed("--config", file, "--out", str(tmp_path / "out"))) == 0
     assert "fingerprint not known yet" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_a_second_run_into_the_same_folder_names_what_it_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = str(ROOT / "examples" / "Pulumi.all-outside.yaml"), tmp_path / "out"
+    command = ["--config", file, "--out", str(out), "--role"]
+    assert run(parsed(*command, "slurmdbd", "--role", "slurmd")) == 0
+    assert "removed" not in capsys.readouterr().out
+    assert run(parsed(*command, "slurmd")) == 0
+    assert f"removed from {out}, of an earlier hand-off: slurmdbd/; with" in capsys.readouterr().out
+    assert run(parsed(*command, "login", "--json")) == 0
+    assert {each.split("/")[0] for each in json.loads(capsys.readouterr().out)["removed"]} == {"slurmd"}
 
 
 @pytest.mark.parametrize(("given", "told"), [(None, "192.0.2.50"), ("192.0.2.60", "192.0.2.60")])
