@@ -82,10 +82,12 @@ def next_steps(folder: Path, *, needs_wheel: bool) -> list[str]:
         "  (umask 077; set -C; head -c 24 /dev/urandom | base64 > $HOME/.slinky-passphrase)   # once; it encrypts the keys",
         "  export PULUMI_CONFIG_PASSPHRASE_FILE=$HOME/.slinky-passphrase",
         "  slinky init prod --slurmctld HOST --via 'ssh root@{host} sh -s'   # writes Pulumi.prod.yaml, imports both keys",
+        "  # without ssh: slinky init prod --show-config FILE; FILE has what `scontrol show config` prints",
         "  # edit Pulumi.prod.yaml: the lines with DECIDE, more NodeSets, GPUs, kubernetes.context",
         "  slinky check",
         "  slinky handoff --role slurmctld --role slurmdbd --out handoff   # what the Slurm admin has to add",
         "  slinky preflight --via 'ssh root@{host} sh -s'   # do both halves fit?",
         "  pulumi preview",
         "  pulumi up",
+        "The manual: slinky docs, for example slinky docs quick-start",
     ]

@@ -30,6 +30,11 @@ def test_a_new_project_is_the_template_without_what_pulumi_new_alone_reads(
     assert sorted(order, key=out.index) == order, "a user who pastes the lines meets no step that isn't there"
 
 
+def test_the_page_shows_what_the_command_prints() -> None:
+    said = "\n".join(next_steps(Path("my-cluster"), needs_wheel=False))
+    assert f"```text\n{said}\n```" in (ROOT / "docs" / "own-repository.md").read_text()
+
+
 def test_the_wheel_is_copied_where_requirements_ask_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wheel = tmp_path / WHEEL
     wheel.write_bytes(b"zip")
