@@ -147,7 +147,7 @@ _PARTS = {
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
         "addresses blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys "
-        "names parts cluster_access specs"
+        "names parts cluster_access specs text"
     ),
     "commands.rights": (
         "blueprint cluster commands.output commands.stack_config config drain errors keys names parts cluster_access specs"
@@ -160,7 +160,7 @@ _PARTS = {
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names slurmrest"),
     "commands.init": (
         "causes auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube"
-        " releases safe_yaml text"
+        " releases safe_yaml specs text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
