@@ -25,6 +25,7 @@ BAR = re.compile(r"(?<!\\)\|")
 PAGES = ("on-call", "troubleshooting")
 OTHERS = {
     "failed to load checkpoint: EOF",
+    "Could not automatically download and install resource plugin",
     "incorrect passphrase",
     "configured Kubernetes cluster is unreachable",
     "Protocol authentication error",
