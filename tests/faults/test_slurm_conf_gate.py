@@ -6,7 +6,8 @@ From slurm-operator 1.2 on a changed slurm.conf restarts slurmctld's pod. Withou
 So slurmctld has a volume here with such a release, and what is said of a slurmctld without one is asked of 1.0.1 only.
 
 slurmrestd 25.11 can't close a partition. There each update that loses one changes nothing, prints the lines that close it,
-and continues once a person has run them.
+and continues once a person has run them. Nor does slurmctld 25.11 tell when it has read its configuration: hosts stay
+drained until the next `pulumi up`, once `scontrol show node` shows the new line.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ RESTARTS = OperatorVersion.parse(dev_settings()["slinky-iac:operator"]["version"
 """Whether the lab's operator restarts slurmctld's pod over a changed slurm.conf."""
 CLOSES = given_slurm.release() >= "26.05"
 """Whether slurmrestd can close a partition."""
+UNTOLD = "doesn't tell when it read its configuration"
 SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Failed to reconfigure")
 
 
@@ -119,6 +121,11 @@ class Cluster:
             for job in jobs:
                 self.end(job)
             out, _ = run.communicate(timeout=600)
+            if not CLOSES and run.returncode != 0 and UNTOLD in out:
+                await_true(
+                    "the next `pulumi up` ends well", lambda: self.stack.up(check=False).returncode == 0, 240, every=10.0
+                )
+                return
         finally:
             run.kill()
         assert run.returncode == 0, out[-6000:]
@@ -240,9 +247,11 @@ def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_af
     assert f"partition bulk: 1 job ({running} of slurm)" in ended.stdout + ended.stderr, "slurmctld's pod runs as slurm"
     cluster.set("partitions", bulk={"nodesets": ["solo"]})
     cluster.set("drain", deadline="4m")
-    assert cluster.plan()["gives_back"] == (["partition bulk"] if CLOSES else []), "what a person closed, a person opens"
+    if CLOSES:
+        assert cluster.plan()["gives_back"] == ["partition bulk"]
     cluster.stack.up()
     if not CLOSES:
+        assert cluster.partitions()["bulk"] == "DRAIN", "what a person closed, a person opens"
         cluster.slurm("scontrol", "update", "partitionname=bulk", "state=up")
     assert cluster.partitions()["bulk"] == "UP"
     cluster.end(running)
