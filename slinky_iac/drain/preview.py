@@ -50,8 +50,9 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any], opened: Opene
         except SlinkyError as error:
             if not first:
                 return _unanswered(session, settings, olds, str(error))
-            session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
-            return Seen()
+            why = f"it is unknown whether {settings.resource} exists already, with jobs: {error}"
+            session.report(why, severity="warning", keep=True)
+            return Seen(unknown_plan(settings.owner.nodeset, settings.target, settings.target, why).written)
         return _first(session, settings, seen) if first else _of_look(session, settings, olds, seen)
 
 

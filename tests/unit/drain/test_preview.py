@@ -60,7 +60,9 @@ def test_an_unchanged_number_that_is_not_known_makes_the_update_ask(silent):
 
 
 def test_a_creation_that_nobody_can_look_at_says_so(silent):
-    assert silent.scale(settings(1), {}) == preview.Seen()
+    plan = silent.scale(settings(1), {}).plan.props
+    assert plan["known"] is False, "`slinky plan` doesn't say that there is nothing to wait for"
+    assert "exists already, with jobs: no route" in plan["warnings"][0]
     assert "it is unknown whether hpc-worker-gpu exists already, with jobs: no route" in silent.said[0]
 
 
