@@ -47,13 +47,21 @@ def _of(step: Step, removals: Mapping[str, Plan], now: int) -> Drain | None:
         return None
     if kind in {names.NODESET_SCALE, SESSIONS} and step.op in GOING:
         return _removal(Inputs.of(step.before), removals, now)
-    if kind == names.NODESET_SCALE and step.new and step.does != "create":
-        return _scale_in(step, now)
+    if kind == names.NODESET_SCALE and step.new:
+        return _taken_up(step, now) if step.does == "create" else _scale_in(step, now)
     if kind == CONF and step.new:
         return slurm_conf(step.before, step.after, now)
     if kind == HOSTS and step.new:
         return _hosts(step, now)
     return None
+
+
+def _taken_up(step: Step, now: int) -> Drain | None:
+    """A creation over a NodeSet that is there with more pods, or of which nobody could say whether it is there."""
+    new = Inputs.of(step.after)
+    if new.plan.known is not False and not new.plan.nodes:
+        return None
+    return from_plan("scale-in", new.plan, new, now)
 
 
 def _scale_in(step: Step, now: int) -> Drain | None:

@@ -10,6 +10,7 @@ import pytest
 from slinky_iac.commands.plan import words
 from slinky_iac.commands.plan.build import change_order, read_removals
 from slinky_iac.commands.plan.limits import Exit, Limits, judge
+from slinky_iac.drain.plan import unknown_plan
 from slinky_iac.errors import PreviewError
 from tests.unit.plan.made import (
     HOUR,
@@ -124,6 +125,18 @@ def test_a_step_that_pulumi_does_not_write_is_refused_with_its_place_and_no_valu
 
 def test_a_new_gate_drains_nobody() -> None:
     assert order(step("create", *_gate(), None, gate_inputs(3, None))).drains == ()
+
+
+def test_a_new_gate_over_a_nodeset_that_is_there_drains_what_is_too_much() -> None:
+    (drain,) = order(step("create", *_gate(), None, gate_inputs(1, PLAN))).drains
+    assert (drain.known, drain.before, drain.after, len(drain.nodes)) == (True, 3, 1, 2)
+
+
+def test_a_new_gate_that_nobody_could_look_for_is_unknown_and_not_free() -> None:
+    written = unknown_plan("gpu", 3, 3, "no route").written.props
+    found = order(step("create", *_gate(), None, gate_inputs(3, written)))
+    assert not found.known
+    assert (words.headline(found), words.last_free(found)) == ("Which nodes drain is not known", "unknown")
 
 
 @pytest.mark.parametrize("op", ["delete", "delete-replaced", "replace"])
