@@ -37,7 +37,8 @@ def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:
 async def said_of(found: Given, secrets: Mapping[str, pulumi.Input[str]]) -> tuple[Finding, ...]:
     """Of Outputs: that one isn't secret, and in a preview which aren't known yet, so that none passes in silence."""
     outputs = {name: each for name, each in secrets.items() if isinstance(each, pulumi.Output)}
-    said = [_open(name) for name, each in outputs.items() if not await _is_secret(each)]
+    # What isn't known yet isn't marked as secret either, also where it will be.
+    said = [_open(name) for name, each in outputs.items() if await is_known(each) and not await _is_secret(each)]
     if pulumi.runtime.is_dry_run():
         unknown = [path for path, each in found.by_path.items() if not await is_known(each)]
         unknown += [ARGUMENTS[name] for name, each in outputs.items() if not await is_known(each)]

@@ -187,16 +187,20 @@ class Given:
         self._values[place] = text
         if await output.is_secret():
             self._secret.add(place)
-        await self._require_sound(path)
+        await self._require_sound()
         return text
 
     async def counted(self, name: str, known: object, path: str) -> int:
         """The same of a number of nodes."""
         number = self._counts[name] = counted(known, path)
-        await self._require_sound(path)
+        await self._require_sound()
         return number
 
-    async def _require_sound(self, path: str) -> None:
+    def _known_paths(self) -> str:
+        numbers = (f"nodesets.{name}.replicas" for name in self._counts)
+        return ", ".join(sorted([*(self.paths[place] for place in self._values), *numbers]))
+
+    async def _require_sound(self) -> None:
         await asyncio.sleep(0)  # others that are known already are judged with it
         if faults := self._judged():
             said = (
@@ -204,7 +208,7 @@ class Given:
                 if not self._secret
                 else "it is not shown, since one of these Outputs is secret"
             )
-            raise pulumi.RunError(f"{path}: with what Outputs give by now the settings are refused: {said}")
+            raise pulumi.RunError(f"with what the Outputs at {self._known_paths()} give, the settings are refused: {said}")
 
     def _judged(self) -> tuple[str, ...]:
         by_now = tuple(sorted([*self._values.items(), *((name, str(each)) for name, each in self._counts.items())]))
@@ -277,11 +281,21 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
         for key, each in value.items():
             # A mapping by name, as nodesets, has names that people choose; a section has names of settings.
             alias, below = (str(key), inner) if _is_by_name(model) else field_of(inner, str(key))
-            plain[alias] = _plain(each, below, f"{path}.{alias}", found)
+            is_misspelled = inner is not None and below is None  # its own error says so, and lists the others
+            plain[alias] = _bare(each) if is_misspelled else _plain(each, below, f"{path}.{alias}", found)
         return plain
     if isinstance(value, list | tuple):
         return [_plain(each, model_in(model), f"{path}.{number}", found) for number, each in enumerate(value)]
     return value
+
+
+def _bare(value: Any) -> Any:  # noqa: ANN401
+    """A value of a setting that there isn't, without Outputs."""
+    if isinstance(value, Mapping):
+        return {str(key): _bare(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_bare(each) for each in value]
+    return "an Output" if isinstance(value, Address | pulumi.Output | Awaitable) else value
 
 
 def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object

@@ -176,7 +176,8 @@ class _Later:
                 _require_one(each, self.own, texts.get(each))
             return material_of(self.config, {**self.own, **texts})
         except ConfigError as wrong:
-            by = f"It came by the Output in {ARGUMENTS[name]}. What is made of it was left as it is"
+            bad = [ARGUMENTS[each] for each in known if any(fault.startswith(f"{each}:") for fault in wrong.faults)]
+            by = f"It came by the Output in {' and '.join(bad or [ARGUMENTS[name]])}. What is made of it was left as it is"
             raise pulumi.RunError(f"{'; '.join(wrong.faults)}. {by}") from None
 
     def _of_key(self, name: str, material: KeyMaterial, _: str) -> str:

@@ -173,6 +173,19 @@ def test_an_output_that_is_no_secret_is_warned_of(caplog: pytest.LogCaptureFixtu
     assert not any(VALUES["slurmKey"] in each.getMessage() for each in caplog.records)
 
 
+def test_one_that_is_not_known_yet_is_no_open_one(caplog: pytest.LogCaptureFixture) -> None:
+    """The engine marks what is secret at its source (additional_secret_outputs) only once it knows it."""
+    cluster({**OUTSIDE, "slurm_key": unknown(), "jwt_key": Output.secret(VALUES["jwtKey"])}, {}, preview=True)
+    assert not [each for each in caplog.records if "isn't secret" in each.getMessage()]
+
+
+def test_of_two_outputs_the_bad_one_is_named_wherever_it_is_needed() -> None:
+    with pytest.raises(pulumi.RunError) as ended:
+        cluster({**OUTSIDE, **outputs(("slurmKey", "jwtKey"), {**VALUES, "slurmKey": "%no-base64%"})}, {})
+    assert "It came by the Output in slurm_key." in str(ended.value)
+    assert "jwt_key" not in str(ended.value)
+
+
 @pytest.mark.parametrize("name", sorted(FIRST_SECRETS))
 def test_one_that_is_missing_names_both_ways_to_give_it(name: str) -> None:
     arguments = next(each for each, given in CASES if name in given)

@@ -379,3 +379,25 @@ def test_a_hook_that_cannot_ask_says_so_and_never_that_nothing_runs() -> None:
     assert asked == ["tokens"]
     assert "isn't known, because an Output that leads to slurmrestd isn't known yet" in given(unknown())
     assert asked == ["tokens"]
+
+
+def test_a_misspelled_name_over_an_output_is_said_to_be_that_and_hides_no_other_error() -> None:
+    service = {"anotations": {"subnet": Output.from_input("subnet-1")}}
+    said = refused(
+        lambda: HybridCluster(
+            "atlas",
+            accounting={"enabled": False},
+            restapi={"service": service},
+            nodesets={"gpu": {"replicas": 1, "resources": {"cpu": 16}}},
+        )
+    )
+    assert "restapi.service.anotations: is not a setting" in said
+    assert "nodesets.gpu.resources.cpu: is not a setting" in said
+    assert "can't be an Output" not in said
+
+
+def test_a_refusal_by_values_names_the_outputs_that_gave_them() -> None:
+    nodesets = {"gpu": {"replicas": Output.from_input(1100)}}
+    with pytest.raises(pulumi.RunError) as ended:
+        cluster({"accounting": {"enabled": False}, "nodesets": nodesets})
+    assert str(ended.value).startswith("with what the Outputs at nodesets.gpu.replicas give, the settings are refused")
