@@ -28,10 +28,11 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import daemons, holds, protocol
+from slinky_iac.drain.deletions import nudge
 from slinky_iac.drain.free import LEFT_BEHIND, registered_wrongly
 from slinky_iac.drain.protocol import Done, Observation, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
-from slinky_iac.drain.tags import Tag, tag_of, triggered, unmark
+from slinky_iac.drain.tags import Tag, tag_of, unmark
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.kube.objects import Pod
 from slinky_iac.kube.selection import HOSTNAME_OVERRIDE, machine_of
@@ -234,18 +235,7 @@ def members_step(seen: Observation, settings: GateSettings, deadline_at: int) ->
     if seen.now >= deadline_at:
         no_place = any(not pod.scheduled for pod in seen.pods)
         return Stop(not_in_service(settings.policy, "; ".join(missing)) + (SWAP if no_place else ""), "deadline")
-    return _nudge(seen, settings.owner) or Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
-
-
-def _nudge(seen: Observation, owner: Owner) -> protocol.TriggerSync | None:
-    """A touch of one pod that goes, where the operator has stopped on the way: it deletes 250 pods in one pass, and looks at
-    the rest only when something changes (run with 288 of 576 pods: 38 stayed for seven minutes, until one was touched)."""
-    if seen.nodeset is None or not seen.nodeset.observed or any(pod.terminating for pod in seen.pods):
-        return None
-    going = daemons.removed(seen)
-    first = next((pod for pod in seen.pods if pod.name in going and tag_of(pod, owner) is not None), None)
-    mark = None if first is None else triggered(first, owner, seen.now)
-    return None if mark is None else protocol.TriggerSync((mark,))
+    return nudge(seen, settings.owner) or Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
 
 
 def not_in_service(policy: DrainPolicy, what: str) -> str:

@@ -80,10 +80,11 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
         return steps.gone()
     if (stop := steps.refused(state, seen.pods, goal) or _unfit(seen, goal, state)) is not None:
         return stop
-    if cluster is None:
-        return steps.wait(seen, goal, seen.unasked)
-    if why := another_slurm(goal, cluster) or steps.operator_blind(seen, state) or steps.in_flight(seen, state):
+    why = seen.unasked if cluster is None else another_slurm(goal, cluster) or steps.operator_blind(seen, state)
+    if cluster is None or why:
         return steps.wait(seen, goal, why)
+    if (flying := steps.until_gone(seen, goal, state)) is not None:
+        return flying
     stale = stale_records(seen, goal.owner)
     if first := holds.under_others(seen, goal.owner) or (Resume(stale) if stale else None):
         return first

@@ -50,6 +50,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import daemons, holds, members, protocol, starting, tags
 from slinky_iac.drain.cost import Candidate, Kind
+from slinky_iac.drain.deletions import in_flight, nudge
 from slinky_iac.drain.free import Free, exchanged, left_records, names_in_use, names_taken
 from slinky_iac.drain.plan import foreign_gates, other_mode, state_blocks
 from slinky_iac.drain.protocol import WITHOUT_SLURMRESTD, Done, Goal, Observation, Step, Stop, Wait
@@ -227,8 +228,14 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     if blocks:
         return Stop("; ".join(blocks), "blocked")
     moving = ", ".join(pod.name for pod in unsettled(seen))
-    why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state)
-    why = why or (f"not settled yet: {moving} (not ready, and only for a short time)" if moving else "")
+    why = another_slurm(goal, cluster)
+    if not why and (step := until_gone(seen, goal, state)) is not None:
+        return step
+    why = (
+        why
+        or operator_blind(seen, state)
+        or (f"not settled yet: {moving} (not ready, and only for a short time)" if moving else "")
+    )
     return wait(seen, goal, why) if why else None
 
 
@@ -241,16 +248,10 @@ def operator_blind(seen: Observation, state: NodeSet) -> str:
     return ""
 
 
-def in_flight(seen: Observation, state: NodeSet) -> str:
-    """Why nothing may be marked or drained while the operator is deleting pods, ``""`` when it isn't.
-
-    It ranks again at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
-    of "drained", in which a suspended job is none.
-    """
-    surplus = len(seen.pods) - state.spec.replicas
-    if surplus <= 0 or daemons.live_selection(seen) is not None:  # which pods go there, no mark of ours changes
-        return ""
-    return f"an earlier scale-in isn't over: {surplus} pod(s) more than the {state.spec.replicas} that {state.name} asks for"
+def until_gone(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
+    """The wait for pods that the operator is deleting; where it has stopped on the way, it is made to look again."""
+    why = in_flight(seen, state)
+    return (nudge(seen, goal.owner) or wait(seen, goal, why)) if why else None
 
 
 def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
@@ -263,9 +264,10 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     blocks = tuple(foreign_gates(seen.pods, goal.owner))
     if blocks:
         return Stop(blocks[0], "blocked")
-    why = another_slurm(goal, cluster) or in_flight(seen, state)
-    if why:
+    if why := another_slurm(goal, cluster):
         return wait(seen, goal, why)
+    if (step := until_gone(seen, goal, state)) is not None:
+        return step
     stage = judge(seen, goal, cluster)
     pods = tuple(each.name for each in stage.selected)
     return _prepare(stage) or _wait_for_jobs(stage) or holds.handed_over(stage, pods) or protocol.DeleteNodeSet(pods)

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import members, scale
-from slinky_iac.drain.protocol import Wait
+from slinky_iac.drain.protocol import TriggerSync, Wait
+from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.tags import BASE_COST, Tag
 from slinky_iac.errors import DrainDeadline
-from tests.unit.drain.made import NOW, given_up, held, node, nodeset, pod, seen
+from tests.unit.drain.made import NOW, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Node, Pod, world
 from tests.unit.drain.model_session import ModelSession, nothing, settings
 
@@ -143,8 +146,18 @@ def test_an_operator_that_has_stopped_on_the_way_is_made_to_look_again():
         (left_over(terminating=True), {}),
         ([pod(0), pod(1), pod(2)], {}),
         (left_over(), {"nodeset": nodeset(2, generation=3)}),
+        (left_over(), {"cluster": ClusterView.of([node(0), node(1), held(2)], [job(1, 2)])}),
+        (left_over(), {"cluster": ClusterView.of([node(0), node(1), node(2)], [])}),
+        (left_over(), {"cluster": None, "problem": "no answer"}),
     ],
-    ids=["told a moment ago", "at work", "not ours", "has not seen the number"],
+    ids=["told a moment ago", "at work", "not ours", "has not seen the number", "a job is there", "undrained", "no answer"],
 )
 def test_it_is_left_alone_where_it_works_or_a_touch_is_not_ours_to_make(pods, changes):
     assert isinstance(step_of(pods, **changes), Wait)
+
+
+def test_a_rollout_that_waits_for_it_does_so_too():
+    """The gate of an update that scales in looks for pods of an earlier template next."""
+    look = seen(left_over(), [node(0), node(1), held(2)], **{**STOPPED, "nodeset": nodeset(2, on_delete=True)})
+    assert isinstance(roll_step(look, goal(2, 2, rolls=1)), TriggerSync)
+    assert isinstance(next_step(look, goal(2, 1)), TriggerSync)

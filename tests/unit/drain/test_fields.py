@@ -28,6 +28,7 @@ from slinky_iac.drain.protocol import (
     SetReplicas,
     Step,
     Stop,
+    TriggerSync,
     Wait,
 )
 from slinky_iac.drain.scaler_steps import ScalerView, mark, pause_step, resume_step
@@ -85,7 +86,7 @@ OBSERVED: dict[str, Difference] = {
         Step,
         "",
     ),
-    "pods": (PLAIN, replace(PLAIN, pods=(*PLAIN.pods, pod(2))), lowers, SetReplicas, Wait, "isn't over"),
+    "pods": (PLAIN, replace(PLAIN, pods=(*PLAIN.pods, pod(2))), lowers, SetReplicas, TriggerSync, ""),
     "nodeset": (PLAIN, replace(PLAIN, nodeset=None), lowers, SetReplicas, Stop, "not there"),
     "cluster": (PLAIN, replace(PLAIN, cluster=None, problem="asleep"), lowers, SetReplicas, Wait, "asleep"),
     "autoscalers": (PLAIN, replace(PLAIN, autoscalers=("HPA/x",)), lowers, SetReplicas, Stop, "HPA/x"),

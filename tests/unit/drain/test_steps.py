@@ -434,7 +434,7 @@ def test_a_rolling_update_that_is_stuck_does_not_stop_a_removal():
 
 
 def test_teardown_waits_for_the_end_of_an_earlier_scale_in():
-    look = seen([given_up(n) for n in range(2)], [held(0), held(1)], replicas=1)
+    look = seen([given_up(n) for n in range(2)], [held(0), held(1)], [job(1, 0)], replicas=1)
     says("earlier scale-in", step(look, 2, 0, teardown=True))
 
 
