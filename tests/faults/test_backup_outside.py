@@ -111,7 +111,7 @@ def await_login(world: World, other_than: str = "") -> None:
         pod = login_pod(world)
         return bool(pod) and pod["metadata"]["uid"] != other_than and ready(pod)
 
-    await_true("the login pod is ready", there, 180)
+    await_true("the login pod is ready", there, 300)  # kubelet waits two minutes between two tries for a Secret
 
 
 def in_charge(host: str) -> bool:
