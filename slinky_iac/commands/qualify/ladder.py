@@ -360,7 +360,7 @@ def _removed(connection: Connection) -> bool:
 
 
 def _touch(connection: Connection, now: float) -> None:
-    """Change an annotation of one worker pod: slurm-operator looks at its NodeSet then, and not by itself."""
+    """Change an annotation of one worker pod: slurm-operator looks at its NodeSet then, and not before."""
     for pod in connection.kube.worker_pods(connection.reach.namespace)[:1]:
         with suppress(KubeConflict, KubeNotFound):  # changed or gone: that made it look, too
             connection.kube.annotate_pod(connection.reach.namespace, pod, {TOUCHED: f"{now:.0f}"})
