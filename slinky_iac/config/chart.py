@@ -206,7 +206,7 @@ def rows_below(path: Path) -> Iterator[Row]:
 
 
 def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
-    if is_empty(value):
+    if is_empty({path[-1]: value}):
         return
     row = row_of(path)
     deeper = isinstance(value, Mapping) and any(True for _ in rows_below(path))
@@ -261,9 +261,10 @@ def _put(settings: dict[str, Any], place: list[str], name: str, value: object) -
 
 
 def is_empty(value: object) -> bool:
-    """Whether a value says nothing: none, an empty text or list, or a mapping of such alone."""
+    """Whether a value says nothing: none, an empty text or list, or a mapping of such alone, but for labels of a
+    nodeSelector, whose value may be empty."""
     if isinstance(value, Mapping):
-        return all(map(is_empty, value.values()))
+        return all(is_empty(each) and not (each and key == "nodeSelector") for key, each in value.items())
     return value is None or value in ("", [])
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from slinky_iac.config.chart import NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
 from slinky_iac.config.chart_reasons import OF_0
+from slinky_iac.config.chart_refused import leave_refused
 from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import SETS, Unread, read_by
 from slinky_iac.config.chart_volumes import volumes
@@ -115,6 +116,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     taken.used = _said(taken.used, set(_places(own, ())))
     _classes(taken.settings)
     _sshd(taken.settings)
+    leave_refused(taken, drops_empty=line >= (1, 1))
     cluster = taken.settings["cluster"]
     if found := of_others(taken.settings):
         cluster["createNamespace"] = False

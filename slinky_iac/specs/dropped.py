@@ -1,77 +1,60 @@
-"""Settings that a release of slurm-operator drops without a word: one check over all specs that a stack renders.
-
-From 1.1.0 on the operator merges what a custom resource says into pods of its own making, and takes what is empty there
-for "not given": false, 0, an empty text, at any depth of mappings; not inside lists (``internal/utils/structutils/kube.go``,
-``removeEmpty``, 1.1.0 to 1.2.1 and main of August 2026). 1.0 merges what it is given.
-"""
+"""Settings that a release of slurm-operator drops without a word (:mod:`slinky_iac.config.empty_values`): one check over all
+specs that a stack renders."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from slinky_iac.config.empty_values import CONSEQUENCES, ELSE, places, text
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.shared import Spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
-CONSEQUENCES: Final = {
-    "securityContext.privileged": ("privileged", "slurmd would run privileged all the same; leave the setting out"),
-    "terminationGracePeriodSeconds": (
-        "pod.terminationGrace",
-        "the pod would have the operator's own period; give 1 or more",
-    ),
-    "nodeSelector": (
-        "pod.nodeSelector",
-        "pods would be placed as if it weren't there; give such a label in pod.affinity, as a matchExpressions entry with"
-        " operator: Exists",
-    ),
-}
-"""What follows and what to do instead, by the field's place in the spec; and what the setting is called."""
-
 
 def dropped(config: StackConfig) -> tuple[Finding, ...]:
-    """An error for each value that this release would leave out of the pods."""
+    """An error for each value that this release would leave out of the pods. ``config`` has no other errors: a spec of a
+    stack that isn't sound can't be rendered."""
     if not config.operator_version.drops_empty_values or not config.auth.makes_daemons:
         return ()
-    found = [finding for path, spec in _specs(config) for finding in _of(path, spec, config.operator.version)]
+    found = [each for path, spec, raw in _specs(config) for each in _of(path, spec, raw, config.operator.version)]
     return tuple(dict.fromkeys(found))
 
 
-def _specs(config: StackConfig) -> Iterator[tuple[str, Spec]]:
-    yield "controller", controller_spec(config)
+def _specs(config: StackConfig) -> Iterator[tuple[str, Spec, Raw]]:
+    yield "controller", controller_spec(config), config.controller.raw
     if config.accounting.enabled:
-        yield "accounting", accounting_spec(config)
-    yield "restapi", restapi_spec(config)
-    for name in config.nodesets:
-        yield f"nodesets.{name}", nodeset_spec(config, name, config.nodesets[name])
-    for name in config.logins:
-        yield f"logins.{name}", loginset_spec(config, name, config.logins[name])
+        yield "accounting", accounting_spec(config), config.accounting.raw
+    yield "restapi", restapi_spec(config), config.restapi.raw
+    for name, nodeset in config.nodesets.items():
+        yield f"nodesets.{name}", nodeset_spec(config, name, nodeset), nodeset.raw
+    for name, login in config.logins.items():
+        yield f"logins.{name}", loginset_spec(config, name, login), login.raw
 
 
-def _of(path: str, spec: Spec, version: str) -> Iterator[Finding]:
-    merged = [value for value in spec.values() if isinstance(value, dict) and "image" in value]
-    merged.append(spec.get("template", {}).get("spec", {}))
-    for part in merged:
-        for field, value in empty(part):
-            known = next((place for place in CONSEQUENCES if field == place or field.startswith(f"{place}.")), None)
-            setting, then = CONSEQUENCES[known] if known else (field, "the pod would have the operator's own value")
+def _of(path: str, spec: Spec, raw: Raw, version: str) -> Iterator[Finding]:
+    merged = [(f"raw.spec.{key}", raw.spec.get(key), part) for key, part in spec.items() if _is_container(part)]
+    merged.append(("raw.pod", raw.pod, spec.get("template", {}).get("spec", {})))
+    for piece, given, part in merged:
+        for place, value in places(part):
+            field = ".".join(place)
+            setting, then = _named(field, [(piece, given), ("raw.container", raw.container if _is_container(part) else {})])
             yield at(f"{path}.{setting}").error(
-                f"is {_text(value)}, which slurm-operator {version} drops silently, since it treats empty values as"
+                f"is {text(value)}, which slurm-operator {version} drops silently, since it treats empty values as"
                 f" missing: {then}"
             )
 
 
-def empty(part: Any, at: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - a piece of JSON
-    """Places in mappings, mappings in mappings included, that hold an empty value, and that value."""
-    for key, value in part.items():
-        here = f"{at}.{key}" if at else str(key)
-        if isinstance(value, dict) and value:
-            yield from empty(value, here)
-        elif not value and value is not None:
-            yield here, value
+def _is_container(part: object) -> bool:
+    return isinstance(part, Mapping) and "image" in part
 
 
-def _text(value: Any) -> str:  # noqa: ANN401 - a piece of JSON
-    return str(value).lower() if isinstance(value, bool) else str(value) if value == 0 else "empty"
+def _named(field: str, pieces: list[tuple[str, Any]]) -> tuple[str, str]:
+    """The setting of a field as the stack's file has it, and what follows of its being dropped."""
+    known = next((each for each in CONSEQUENCES if field == each or field.startswith(f"{each}.")), None)
+    setting, then = CONSEQUENCES[known] if known else (field, ELSE)
+    of_raw = next((piece for piece, given in pieces if field in {".".join(at) for at, _ in places(given or {})}), None)
+    return (f"{of_raw}.{field}" if of_raw else setting), then

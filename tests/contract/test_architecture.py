@@ -134,7 +134,7 @@ _PARTS = {
     "commands.policies": "commands.new commands.whole_file errors",
     "commands.monitoring": "parts",
     "commands.mend": "config",
-    "commands.check": "commands.mend commands.output commands.whole_file config errors",
+    "commands.check": "commands.mend commands.output commands.whole_file config errors specs",
     "commands.import_chart": "commands.check commands.output commands.whole_file config errors releases safe_yaml",
     "commands.adopt": (
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "

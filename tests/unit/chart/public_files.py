@@ -215,6 +215,7 @@ CASES = {
         },
         {
             "controller.inplaceReconfigure": "",
+            "controller.podSpec.securityContext.runAsNonRoot": "is false",
             "loginsets.slinky.login.securityContext.privileged": "can't be privileged",
         },
         noted=("nodesets.cpu.replicas: with scalingMode: DaemonSet the chart doesn't read it",),

@@ -1,0 +1,62 @@
+"""What the stack would refuse isn't written: the importer leaves it out by the chart's key, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac.commands.check import judge
+from slinky_iac.config.chart import as_yaml
+from slinky_iac.config.findings import Level
+from tests.unit.chart.reading import found, taken
+
+NOT_ROOT = "podSpec: {securityContext: {runAsNonRoot: false, fsGroup: 401}}"
+EMPTY: list[tuple[str, str]] = [
+    (f"controller: {{{NOT_ROOT}}}", "controller.podSpec.securityContext.runAsNonRoot"),
+    (
+        f"accounting: {{enabled: true, storageConfig: {{host: db}}, {NOT_ROOT}}}",
+        "accounting.podSpec.securityContext.runAsNonRoot",
+    ),
+    (f"restapi: {{{NOT_ROOT}}}", "restapi.podSpec.securityContext.runAsNonRoot"),
+    (f"loginsets: {{a: {{{NOT_ROOT}}}}}", "loginsets.a.podSpec.securityContext.runAsNonRoot"),
+    (f"nodesets: {{a: {{{NOT_ROOT}}}}}", "nodesets.a.podSpec.securityContext.runAsNonRoot"),
+    (f"nodesetDefaults: {{{NOT_ROOT}}}\nnodesets: {{a: {{}}}}", "nodesetDefaults.podSpec.securityContext.runAsNonRoot"),
+    (
+        "nodesets: {a: {slurmd: {securityContext: {privileged: false}}}}",
+        "nodesets.a.slurmd.securityContext.privileged",
+    ),
+    (
+        "nodesets: {a: {podSpec: {nodeSelector: {node-role.kubernetes.io/gpu: ''}}}}",
+        "nodesets.a.podSpec.nodeSelector.node-role.kubernetes.io/gpu",
+    ),
+    ("nodesets: {a: {podSpec: {terminationGracePeriodSeconds: 0}}}", "nodesets.a.podSpec.terminationGracePeriodSeconds"),
+    (
+        "controller: {slurmctld: {securityContext: {readOnlyRootFilesystem: false, runAsUser: 401}}}",
+        "controller.slurmctld.securityContext.readOnlyRootFilesystem",
+    ),
+]
+
+
+def errors(settings: dict[str, Any]) -> list[str]:
+    text = "config:\n" + "".join(f"  {line}\n" for line in as_yaml(settings).splitlines())
+    return [str(each.finding) for each in judge(text)[1] if each.finding.level is Level.ERROR]
+
+
+@pytest.mark.parametrize(("values", "key"), EMPTY, ids=[key for _, key in EMPTY])
+def test_an_empty_value_that_the_operator_drops_is_left_out_by_name(values: str, key: str) -> None:
+    text = f"clusterName: a\n{values}"
+    read = found(text)
+    left = dict(read.taken.left)
+    assert "so this has no effect with Helm either" in left[key]
+    assert key not in dict(read.taken.used)
+    assert not [each for each in errors(read.taken.settings) if "drops silently" in each]
+    assert key not in taken(text, (1, 0))[1], "1.0 takes what it is given"
+
+
+def test_what_stands_beside_it_is_carried_over() -> None:
+    settings, _ = taken(
+        f"controller: {{{NOT_ROOT}}}\nnodesets: {{a: {{slurmd: {{securityContext: {{privileged: false}}}}}}}}"
+    )
+    assert settings["controller"]["raw"] == {"pod": {"securityContext": {"fsGroup": 401}}}
+    assert "privileged" not in settings["nodesets"]["a"]
