@@ -9,6 +9,7 @@ from typing import Any, Final
 from slinky_iac.config.chart import Taken
 from slinky_iac.config.empty_values import CONSEQUENCES, ELSE, Place, places, text
 from slinky_iac.config.paths import mapping, value_at, without
+from slinky_iac.config.script_faults import of_lifecycle
 
 _OF_PODS: Final[tuple[Place, ...]] = (
     ("raw", "pod"),
@@ -51,7 +52,13 @@ def _is_part(sections: Mapping[str, Any], name: str) -> bool:
 
 
 def _refused(part: Mapping[str, Any], *, drops_empty: bool) -> list[tuple[Place, str]]:
-    return list(_empty(part)) if drops_empty else []
+    """Places of what is refused, and why; a place once."""
+    hooks = [
+        (("raw", "container", "lifecycle", hook), f"it {what}")
+        for hook, what in of_lifecycle(value_at(part, ("raw", "container", "lifecycle")))
+    ]
+    found = [*hooks, *(_empty(part) if drops_empty else ())]
+    return list({place: (place, why) for place, why in reversed(found)}.values())[::-1]
 
 
 def _empty(part: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

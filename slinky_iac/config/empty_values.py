@@ -25,7 +25,7 @@ CONSEQUENCES: Final = {
     "affinity": ("pod.affinity", "pods would be placed as if it weren't there; leave it out"),
 }
 """What the setting of a field is called, what follows and what to do instead, by the field's place in the spec."""
-ELSE: Final = "the pod would have the operator's own value; leave it out"
+ELSE: Final = "the pod would have the operator's own value"
 
 
 def places(part: Mapping[str, Any], above: Place = ()) -> Iterator[tuple[Place, Any]]:

@@ -113,8 +113,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " their records: a time or a table that is too small, PreemptMode=CANCEL, a ProctrackType without cgroups, a purge"
     " within a month. A parameter whose values this program does not know is refused too. The stack is refused until you"
     " change the value, or acknowledge it with the reason.",
-    "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image. The"
-    " stack is refused until you put it into the image, or acknowledge it with the reason.",
+    "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image, or a"
+    " script or a hook of a container (`raw.container.lifecycle`) does harm to jobs. The stack is refused until you change"
+    " it, or put the program into the image, or acknowledge it with the reason.",
     "slurm-sends": "A parameter or file of Slurm's sends data to another host, believes one, or writes credentials to a log."
     " The stack is refused until you remove it, or acknowledge it with the reason.",
     "slurm-writes": "A parameter of Slurm's has a daemon write outside the folders of logs, spools and scratch. The stack is"

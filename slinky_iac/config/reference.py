@@ -93,7 +93,10 @@ If a finding describes what you want, acknowledge it in the stack's file, with t
 config:
   slinky-iac:acknowledged:
     mixed-cgroups: "cgroup.conf was checked on all metal hosts, HPC-1234"
+    slurm-bounds@controller.extraConf.KillWait: "no job here writes a checkpoint at its end, HPC-1235"
 ```
+
+The second line is of an error: its id counts for one setting alone.
 
 A preview then names the id in one line instead of the warning, `slinky check --strict` passes, and `slinky check` shows
 the finding with your reason. If the finding goes away, a note tells you to remove the line. Warnings of a look at the

@@ -105,6 +105,11 @@ def _parts(config: StackConfig) -> Iterator[_Part]:
         yield _Part(f"logins.{name}", login.raw, "logins")
 
 
+def raw_pieces(config: StackConfig) -> Iterator[tuple[str, Raw]]:
+    """Each part that has raw pieces: its path, and these."""
+    return ((part.path, part.raw) for part in _parts(config))
+
+
 def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Iterator[Finding]:
     for field, setting in owned.items():
         outer, _, inner = field.partition(".")

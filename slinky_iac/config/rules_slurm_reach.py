@@ -7,7 +7,7 @@ the same, here the stack acknowledges it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac.config import slurm_permitted as permitted
@@ -15,9 +15,10 @@ from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
+from slinky_iac.config.rules_raw import raw_pieces
 from slinky_iac.config.rules_slurm_conf import refused_parameters
 from slinky_iac.config.rules_slurm_files import READ_FILES, cgroups_hold
-from slinky_iac.config.script_faults import of_script
+from slinky_iac.config.script_faults import of_command, of_lifecycle, of_script
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE
 from slinky_iac.config.stack import StackConfig
@@ -205,7 +206,9 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _refused(path: str, id_: str, said: str) -> Finding:
-    return at(path).refused(f"{said}. Change it or leave it out, or acknowledge {id_}@{path} with the reason", id=id_)
+    found = at(path)
+    paste = f"below `slinky-iac:acknowledged:` the line `{id_}@{found.path}: WHY`, with your reason"
+    return found.refused(f"{said}. Change it or leave it out, or acknowledge it: {paste}", id=id_)
 
 
 def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -220,4 +223,20 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield _refused(f"controller.{kind}.{name}", id_, said)
 
 
-RULES = (_parameters, _partitions, _files)
+def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Commands beside a daemon: hooks of its container, and init containers of its pod."""
+    for part, raw in raw_pieces(config):
+        for hook, said in of_lifecycle(raw.container.get("lifecycle")):
+            yield _refused(f"{part}.raw.container.lifecycle.{hook}", RUNS, said)
+        init = raw.pod.get("initContainers")
+        for each in init if isinstance(init, list) else ():
+            said_of = of_command(_command(each)) if isinstance(each, Mapping) else ()
+            yield from (_refused(f"{part}.raw.pod.initContainers", RUNS, said) for said in said_of)
+
+
+def _command(container: Mapping[str, object]) -> list[object]:
+    lists = (container.get("command"), container.get("args"))
+    return [word for each in lists if isinstance(each, list) for word in each]
+
+
+RULES = (_parameters, _partitions, _files, _commands)

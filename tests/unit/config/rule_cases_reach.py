@@ -23,6 +23,10 @@ def _raw_arguments(section: str, word: str) -> dict[str, Any]:
     return {section: named.get(section, part)}
 
 
+def _raw(section: str, raw: dict[str, Any]) -> dict[str, Any]:
+    return nodeset(raw=raw) if section == "nodesets" else minimal(**{section: {"raw": raw}})
+
+
 REACH = [
     _of("a program of a shared folder", "MailProg", "/home/shared/mail", ("isn't of the image", "slurm-runs")),
     _of("a shell in the place of a program", "RebootProgram", "/sbin/reboot;id", ("isn't of the image",)),
@@ -237,5 +241,52 @@ REACH_RAW += [
         ("jobs have the pod's token", {"automountServiceAccountToken": True}, "automountServiceAccountToken", ("token",)),
         ("names lead elsewhere", {"dnsConfig": {"nameservers": ["192.0.2.1"]}}, "dnsConfig.nameservers", ("other hosts",)),
         ("names are completed elsewhere", {"dnsConfig": {"searches": ["evil.org"]}}, "dnsConfig.searches", ("other hosts",)),
+    )
+]
+
+_DOWN = ["sh", "-c", "scontrol update nodename=$(hostname) state=down reason=x"]
+_DELETE = ["scontrol", "delete", "nodename=x"]
+REACH_RAW += [
+    Case(
+        f"a command of a container that {what}",
+        _raw(section, raw),
+        "error",
+        f"{path}.raw.{below}",
+        (words, f"`slinky-iac:acknowledged:` the line `slurm-runs@{path}.raw.{below}: WHY`"),
+        {section: {"gpu": {"raw": None}} if section == "nodesets" else {"raw": None}},
+    )
+    for what, section, path, raw, below, words in (
+        (
+            "sets its node to DOWN",
+            "nodesets",
+            "nodesets.gpu",
+            {"container": {"lifecycle": {"preStop": {"exec": {"command": _DOWN}}}}},
+            "container.lifecycle.preStop",
+            "which ends its jobs; drain it",
+        ),
+        (
+            "deletes its node's record",
+            "nodesets",
+            "nodesets.gpu",
+            {"container": {"lifecycle": {"postStart": {"exec": {"command": _DELETE}}}}},
+            "container.lifecycle.postStart",
+            "deletes a node's record",
+        ),
+        (
+            "cancels jobs",
+            "controller",
+            "controller",
+            {"container": {"lifecycle": {"preStop": {"exec": {"command": ["scancel", "--state=RUNNING"]}}}}},
+            "container.lifecycle.preStop",
+            "ends jobs of others",
+        ),
+        (
+            "sets a node to DOWN before slurmd",
+            "nodesets",
+            "nodesets.gpu",
+            {"pod": {"initContainers": [{"name": "a", "image": "r/a:1", "command": _DOWN[:2], "args": _DOWN[2:]}]}},
+            "pod.initContainers",
+            "which ends its jobs; drain it",
+        ),
     )
 ]
