@@ -72,6 +72,13 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
+    elif config.slurmctld.pods and not config.partitions and not any(n.partition.enabled for n in config.nodesets.values()):
+        none = at("partitions").warning(
+            "none is set, and no NodeSet has one: slurmctld takes no job. Set nodesets.NAME.partition.enabled: true, or"
+            " partitions.NAME.nodesets",
+            id="no-partitions",
+        )
+        yield from acknowledged([none], config.acknowledged)
 
 
 def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:

@@ -67,6 +67,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " `drain.registerDeadline` to the time that all of them need.",
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
+    "no-partitions": "No NodeSet has a partition, and `partitions` has none: slurmctld refuses every job. Acknowledge it"
+    " where your own program adds NodeSets with partitions.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it if everybody who can be root in the pod may be root on the node.",
     "namespace-of-others": "The stack's settings name a Secret, claim or ConfigMap that others make in a namespace which"
@@ -144,7 +146,14 @@ GENERAL: Final[Mapping[str, str]] = {
 
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
-    | {"kubernetes-unverified", "no-nodesets", "output-taken-for-name", "nothing-to-acknowledge", "operator-1-0-pods"}
+    | {
+        "kubernetes-unverified",
+        "no-nodesets",
+        "no-partitions",
+        "output-taken-for-name",
+        "nothing-to-acknowledge",
+        "operator-1-0-pods",
+    }
     | {"output-not-known", "output-not-secret", "network-policies-off", "network-policies-unenforced", "service-unchanged"}
     | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program", "project-renamed"}
 )

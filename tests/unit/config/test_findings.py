@@ -68,7 +68,7 @@ def test_an_error_has_no_id_and_nothing_accepts_it() -> None:
 def test_what_is_refused_with_an_id_warns_once_it_is_accepted_with_a_reason(case: Case) -> None:
     (one,) = (each for each in findings(load(case.bad), case.secrets) if each.path == case.path)
     key = f"{one.id}@{one.path}"
-    with pytest.raises(ConfigError, match=f"acknowledge {re.escape(key)}"):
+    with pytest.raises(ConfigError, match=f"acknowledged:` the line `{re.escape(key)}: "):
         require_sound((one,))
     after = require_sound(findings(load(merged(case.bad, {"acknowledged": {key: REASON}})), case.secrets))
     assert [(each.level, each.reason) for each in after if each.path == case.path] == [(Level.WARNING, REASON)]
