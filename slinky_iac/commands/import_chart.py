@@ -17,7 +17,7 @@ from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
 from slinky_iac.config import operator_keys
 from slinky_iac.config.chart import as_yaml, merged
-from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, of_subchart, other_release
+from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
 from slinky_iac.config.chart_objects import Given, given_in
 from slinky_iac.config.chart_release import Read, read
 from slinky_iac.config.findings import Level
@@ -83,8 +83,12 @@ def run(arguments: argparse.Namespace) -> int:
         found.notes.append(
             f"values are below {name_of(below)}:, as in a chart that has Slinky's as a dependency; others aren't read"
         )
-    if said := other_release(values, version.minor):
+    is_named = bool(chosen["chart-version"])
+    if said := other_release(values, version.minor, named=is_named, written=arguments.out != "-"):
         found.notes.insert(0, said)
+    if not is_named and not value_at(layered(arguments.operator), ("operator", "image", "tag")):
+        assumed = f"read as chart {version} (assumed; --chart-version names another)"
+        found.notes.insert(len(keys_of_0(values)[:1]), assumed)
     found.taken.settings = _first(found.taken.settings, operator_settings(given, str(version)))
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
@@ -102,7 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
     prog = getattr(arguments, "prog", "slinky").replace("python ", "python3 ")  # Debian has no `python` beside it
-    print("\n".join(report(arguments.out, found, places, Paint(colour), width, prog)), file=out)
+    lines = report(arguments.out, found, places, Paint(colour), width, prog, can_adopt=not keys_of_0(values))
+    print("\n".join(lines), file=out)
     return code
 
 
@@ -279,10 +284,23 @@ def write(out: str, text: str) -> None:
         raise ProjectError(f"{out} can't be written: {(error.strerror or '').lower()}. Nothing was written") from None
 
 
-def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: int, prog: str = "slinky") -> list[str]:
-    """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called."""
+def report(
+    out: str,
+    found: Read,
+    places: Sequence[Place],
+    paint: Paint,
+    width: int,
+    prog: str = "slinky",
+    *,
+    can_adopt: bool = True,
+) -> list[str]:
+    """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called.
+    ``can_adopt``: whether a cluster with these values can be taken over."""
     used, left = found.taken.used, found.taken.left
-    lines = [f"{out}: {_keys(len({key for key, _ in used}))}, {len(left)} left out"]
+    number = len({key for key, _ in used})
+    lines = [f"{out}: {_keys(number)}, {len(left)} left out"]
+    if number:
+        lines.append("  `--json --out - >/dev/null` lists each key and its setting, as `taken`")
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:
@@ -297,14 +315,20 @@ def report(out: str, found: Read, places: Sequence[Place], paint: Paint, width: 
         "",
         "Next:",
         *([f"  correct the errors above in {file}"] if wrong else []),
-        f"  {prog} docs chart 'A cluster that runs'",
-        *wrapped(f"Where the release runs, `{prog} adopt` takes it over, and writes this file itself.", width, "    "),
+        *(_of_a_release(prog, width) if can_adopt else []),
         f"  {prog} check {file}",
         f"  pulumi stack init {stack}",
         f"  {prog} preflight",
         "  pulumi preview",
     ]
     return lines
+
+
+def _of_a_release(prog: str, width: int) -> list[str]:
+    return [
+        f"  {prog} docs chart 'A cluster that runs'",
+        *wrapped(f"Where the release runs, `{prog} adopt` takes it over, and writes this file itself.", width, "    "),
+    ]
 
 
 def _keys(number: int) -> str:

@@ -22,26 +22,37 @@ _OF_OPERATOR: Final = frozenset({"certManager", "crds", "operator", "propagatedN
 _OF_SLURM: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values())) - _OF_BOTH
 
 
-def other_release(values: Mapping[str, Any], minor: int) -> str:
-    """What to say where keys aren't of the release that values are read as; empty where all are. ``minor``: as 2 of 1.2."""
+def keys_of_0(values: Mapping[str, Any]) -> list[str]:
+    """Keys by which values are those of chart 0.x; empty where they aren't. One alone may be a word of somebody's own."""
     old = [key for key in WORDS_OF_0 if key in values]
-    if len(old) > 1:
+    return old if len(old) > 1 else []
+
+
+def other_release(values: Mapping[str, Any], minor: int, *, named: bool = False, written: bool = True) -> str:
+    """What to say where keys aren't of the release that values are read as; empty where all are. ``minor``: as 2 of 1.2.
+    ``named``: whether somebody said that release, so that only keys that ask for something count. ``written``: whether
+    there is a new file by now."""
+    if old := keys_of_0(values):
         return (
-            f"{', '.join(old)}: these are values of chart 0.x. Its NodeSets, partitions, login pods and lines of slurm.conf"
-            " have other keys, so almost nothing of them is carried over. Write them as those of chart 1.2, and import that"
-            " file"
+            f"{', '.join(old)}: these are values of chart 0.x, and 1.x can't take over a cluster of it: this file is of a"
+            " new cluster. Its NodeSets, partitions, login pods and lines of slurm.conf have other keys, so almost nothing"
+            " of them is carried over. Write them as those of chart 1.2, and import that file"
         )
-    given = {key: lines for key, lines in BY_RELEASE.items() if lines and _has(values, key.split("."))}
-    strange = [key for key, lines in given.items() if minor not in lines]
+    given = {key: lines for key, lines in BY_RELEASE.items() if lines and _has(values, key.split("."), asks=False)}
+    strange = [key for key, lines in given.items() if minor not in lines and _has(values, key.split("."), asks=named)]
     if not strange:
         return ""
     keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't read {_them(strange)}"
     fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
     if not fitting:
         return f"{keys}. No release of the chart reads all keys of this file"
+    fit = f"{keys}. They fit chart {' and '.join(fitting)}"
+    if named:
+        return f"{fit}: look which release runs (`helm list -A`)"
+    again = f"run this again with --chart-version {fitting[-1]}"
     return (
-        f"{keys}. They fit chart {' and '.join(fitting)}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a"
-        f" partition all beside them). Remove the new file, and run this again with --chart-version {fitting[-1]}"
+        f"{fit}, with other defaults (1.0 and 1.1 make a NodeSet slinky and a partition all beside them). If the release is"
+        f" of it, {f'remove the new file, and {again}' if written else again}"
     )
 
 
@@ -64,13 +75,14 @@ def key_of_operator(values: Mapping[str, Any]) -> str:
     return "" if key_of_slurm(values) else next((str(key) for key in values if key in _OF_OPERATOR), "")
 
 
-def _has(value: object, path: list[str]) -> bool:
+def _has(value: object, path: list[str], *, asks: bool) -> bool:
+    """Whether there is such a key. ``asks``: whether it must have a value that asks for something."""
     if not path:
-        return True
+        return bool(value) or not asks
     first, *rest = path
     if not isinstance(value, Mapping):
         return False
-    return any(_has(each, rest) for key, each in value.items() if first in ("*", key))
+    return any(_has(each, rest, asks=asks) for key, each in value.items() if first in ("*", key))
 
 
 def _them(keys: list[str]) -> str:

@@ -67,7 +67,7 @@ def read_by(values: Mapping[str, Any], minor: int, found: Unread, above: Path = 
     for key, each in values.items():
         path = (*above, str(key))
         if why := _unread(_of_a_set(path), path, minor, found):
-            found.left += [(".".join(path), why)] if each and not is_empty(each) else []
+            found.left += [(".".join(path), why)] if not is_empty(each) else []
         else:
             deeper = isinstance(each, Mapping) and any(len(known) > len(_of_a_set(path)) for known in _same(_of_a_set(path)))
             kept[key] = read_by(each, minor, found, path) if deeper else each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -129,10 +130,12 @@ def test_an_outside_slurmctld_of_chart_1_0_has_its_keys_under_1_0_s_names() -> N
 @pytest.mark.parametrize(
     ("values", "read_as", "fitting"),
     [
-        ("slurmKeyRef: {name: a, key: b}", "1.2.1", "--chart-version 1.0"),
-        ("nodesets: {a: {useResourceLimits: true, taintKubeNodes: false}}", "1.2.1", "--chart-version 1.0"),
-        ("nodesets: {a: {taintKubeNodes: false}}", "v1.2.1", "--chart-version 1.1"),
-        ("nodesetDefaults: {replicas: 2}", "1.0", "--chart-version 1.3"),
+        ("slurmKeyRef: {name: a, key: b}", "", "--chart-version 1.0"),
+        ("nodesets: {a: {useResourceLimits: true, taintKubeNodes: false}}", "", "--chart-version 1.0"),
+        ("nodesets: {a: {taintKubeNodes: false}}", "", "--chart-version 1.1"),
+        ("nodesets: {a: {taintKubeNodes: false}}", "v1.2.1", ""),
+        ("nodesets: {a: {taintKubeNodes: true}}", "v1.2.1", "They fit chart 1.0 and 1.1: look which release runs"),
+        ("nodesetDefaults: {replicas: 2}", "1.0", "They fit chart 1.2 and 1.3: look which release runs"),
         ("slurmKeyRef: {name: a, key: b}\nsssd: {}", "1.2", "No release of the chart reads all keys"),
         ("slurmKeyRef: {name: a, key: b}", "1.0", ""),
         ("nodesets: {a: {replicas: 1}}", "1.1", ""),
@@ -143,10 +146,39 @@ def test_keys_of_another_release_are_named_with_the_release_that_has_them(
 ) -> None:
     file, out = tmp_path / "values.yaml", tmp_path / "Pulumi.prod.yaml"
     file.write_text(f"{values}\n")
-    cli.main(["import-chart", str(file), "--chart-version", read_as, "--out", str(out)])
+    version = ["--chart-version", read_as] if read_as else []
+    cli.main(["import-chart", str(file), *version, "--out", str(out)])
     told = " ".join(capsys.readouterr().out.split())
     assert ("the values are read as those of chart" in told) == bool(fitting)
     assert fitting in told
+    assert ("remove the new file, and run this again" in told) == (not read_as)
+    assert ("note: read as chart 1.2.1 (assumed; --chart-version names another)" in told) == (not read_as)
+    cli.main(["import-chart", str(file), *version, "--out", "-"])
+    assert "remove the new file" not in " ".join(capsys.readouterr().err.split()), "there is none"
+
+
+def test_a_key_that_no_setting_has_is_left_out_also_where_it_says_no() -> None:
+    _, left = taken("nodesets: {a: {taintKubeNodes: false}}")
+    assert left == {"nodesets.a.taintKubeNodes": "chart 1.2 doesn't read it, only 1.0 and 1.1"}
+
+
+def test_a_cluster_of_chart_0_is_not_to_be_taken_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("compute: {nodesets: []}\nslurm: {}\nmariadb: {}\n")
+    cli.main(["import-chart", str(file), "--out", "-"])
+    told = capsys.readouterr().err
+    first = next(line for line in told.splitlines() if line.startswith("note: "))
+    assert "these are values of chart 0.x, and 1.x can't take over" in first
+    assert "adopt" not in told.partition("Next:")[2]
+
+
+def test_where_the_list_of_settings_is_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("clusterName: a\n")
+    cli.main(["import-chart", str(file), "--chart-version", "1.2", "--out", "-"])
+    assert "`--json --out - >/dev/null` lists each key and its setting, as `taken`" in capsys.readouterr().err
+    cli.main(["import-chart", str(file), "--chart-version", "1.2", "--json", "--out", "-"])
+    assert json.loads(capsys.readouterr().err)["taken"] == [{"key": "clusterName", "setting": "cluster.name"}]
 
 
 @pytest.mark.parametrize(

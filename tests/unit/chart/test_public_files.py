@@ -79,7 +79,9 @@ def test_there_are_a_dozen_sources() -> None:
 
 def test_values_of_chart_0_are_called_so_and_no_release_is_recommended_for_them() -> None:
     old = read_yaml(CASES["chart 0.2 with a database's scripts"].values)
-    assert other_release(old, 2).startswith("compute, slurm, mariadb: these are values of chart 0.x.")
+    assert other_release(old, 2).startswith(
+        "compute, slurm, mariadb: these are values of chart 0.x, and 1.x can't take over"
+    )
     assert "--chart-version" not in other_release(old, 2)
 
 
