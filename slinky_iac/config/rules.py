@@ -224,7 +224,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_from is None and config.identity.sssd is None:
             yield at(f"{path}.ssh.sssdConfFrom").error(
-                "is needed with ssh.enabled: give {secret: NAME}, the Secret with sssd.conf, which the operator mounts"
+                "is needed with ssh.enabled: set identity.sssd, or give {secret: NAME}, the Secret with sssd.conf"
             )
         if nodeset.scaled_by_others and nodeset.max_replicas is None:
             yield at(f"{path}.maxReplicas").error(

@@ -147,18 +147,20 @@ def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """The operator merges a pod's volumes by name and its mounts by path (worker_app.go): one of these would take the place
     of slurm.key or of slurmd's log, and another mount of one path is refused."""
-    for name, nodeset in config.nodesets.items():
-        path, seen = f"nodesets.{name}.volumes", set[str]()
-        for volume in nodeset.volumes:
+    parts = [(f"nodesets.{name}", "slurmd", each.volumes) for name, each in config.nodesets.items()]
+    parts += [(f"logins.{name}", "login", each.volumes) for name, each in config.logins.items()]
+    for part, pods, volumes in parts:
+        path, seen = f"{part}.volumes", set[str]()
+        for volume in volumes:
             place = normpath(volume.mount_path)
             if volume.name in _OPERATOR_VOLUMES:
                 yield at(path).error(
-                    f"has {name_of(volume.name)}, which is the operator's own in each slurmd pod, with its keys; rename it"
+                    f"has {name_of(volume.name)}, which is the operator's own in each {pods} pod, with its keys; rename it"
                 )
             if place in _OPERATOR_MOUNTS or covers(place):
                 yield at(path).error(
-                    f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes or slurmd's"
-                    " programs are: it would find no key, no log, or another program; mount it elsewhere"
+                    f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes or the"
+                    " daemon's programs are: it would find no key, no log, or another program; mount it elsewhere"
                 )
             if place in seen:
                 yield at(path).error(

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.stacks import merged, minimal, outside
 from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
+
+
+def _login(**settings: Any) -> dict[str, Any]:
+    return minimal(logins={"a": {"sssdConfFrom": {"secret": "sssd"}, **settings}})
+
 
 WORKERS = [
     Case(
@@ -61,6 +68,38 @@ WORKERS = [
         "nodesets.gpu.volumes",
         ("/etc/slurm", "no key"),
         {"nodesets": {"gpu": {"volumes": [{"name": "v", "mountPath": "/etc/slurm.d", "source": {}}]}}},
+    ),
+    Case(
+        "a volume where sssd of a NodeSet's pod has its settings",
+        nodeset(volumes=[{"name": "ca", "mountPath": "/etc/sssd/ca", "source": {"emptyDir": {}}}]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("/etc/sssd/ca", "mount it elsewhere"),
+        {"nodesets": {"gpu": {"volumes": [{"name": "ca", "mountPath": "/etc/site/ca", "source": {"emptyDir": {}}}]}}},
+    ),
+    Case(
+        "a volume where sssd of a login pod has its settings",
+        _login(volumes=[{"name": "ca", "mountPath": "/etc/sssd/ca", "source": {"emptyDir": {}}}]),
+        "error",
+        "logins.a.volumes",
+        ("/etc/sssd/ca", "mount it elsewhere"),
+        {"logins": {"a": {"volumes": [{"name": "ca", "mountPath": "/etc/site/ca", "source": {"emptyDir": {}}}]}}},
+    ),
+    Case(
+        "a volume of a login pod that is called as the operator's own",
+        _login(volumes=[{"name": "slurm-etc", "mountPath": "/a", "source": {"emptyDir": {}}}]),
+        "error",
+        "logins.a.volumes",
+        ("slurm-etc", "rename"),
+        {"logins": {"a": {"volumes": [{"name": "own", "mountPath": "/a", "source": {"emptyDir": {}}}]}}},
+    ),
+    Case(
+        "sshd of a NodeSet without users",
+        nodeset(ssh={"enabled": True}),
+        "error",
+        "nodesets.gpu.ssh.sssdConfFrom",
+        ("set identity.sssd", "{secret: NAME}"),
+        {"nodesets": {"gpu": {"ssh": {"sssdConfFrom": {"secret": "sssd"}}}}},
     ),
     Case(
         "two volumes at one path",
