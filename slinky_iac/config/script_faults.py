@@ -29,7 +29,8 @@ def _rows() -> list[tuple[str, re.Pattern[str], re.Pattern[str] | None]]:
 
 
 _HOOKS: Final = ("postStart", "preStop")
-_SHELL: Final = re.compile(r"(?:/\S*/)?(?:ba|da|z|k)?sh")
+_BEFORE: Final = re.compile(r"-\S*|(?:/\S*/)?(?:(?:ba|da|z|k)?sh|env)")
+"""Words before a shell's -c: the shell, env, options."""
 _INLINE: Final = re.compile(r"-[a-z]*c")
 
 
@@ -47,8 +48,8 @@ def of_command(command: object) -> Iterator[str]:
     """What is wrong with a command of a container: a list of words, of which a shell reads the one behind its -c."""
     words = [str(each) for each in command] if isinstance(command, list) else []
     inline = next((at for at, word in enumerate(words) if _INLINE.fullmatch(word)), 0)
-    if inline and _SHELL.fullmatch(words[inline - 1]):
-        words = [*words[inline + 1 : inline + 2]]
+    if inline and all(map(_BEFORE.fullmatch, words[:inline])):
+        words = words[inline + 1 :]
     yield from of_script("#!/bin/sh\n" + " ".join(words))
 
 

@@ -73,6 +73,9 @@ DELETE = "scontrol delete nodename=$(hostname)"
         (f"[/bin/bash, -ec, 'set -x; {DOWN}; {DELETE}']", "which ends its jobs"),
         ("[scontrol, update, NodeName=x, State=DOWN]", "which ends its jobs"),
         (f"[sh, -c, '{DELETE}']", "deletes a node's record"),
+        (f"[/usr/bin/env, bash, -e, -c, '{DELETE}']", "deletes a node's record"),
+        ("[sh, -c, '\"$@\"', x, scontrol, delete, nodename=y]", "deletes a node's record"),
+        ("[scancel, --state=RUNNING, sh, -c, 'true']", "ends jobs of others"),
         ("[/usr/bin/scontrol, delete, node, x]", "deletes a node's record"),
         ("[sh, -c, 'scancel --state=RUNNING']", "ends jobs of others"),
     ],
@@ -85,3 +88,9 @@ def test_a_hook_that_ends_jobs_is_left_out_by_name(command: str, words: str, hoo
     settings, left = taken(f"clusterName: a\nnodesets: {{a: {{slurmd: {{lifecycle: {lifecycle}}}}}}}", line)
     assert words in left[f"nodesets.a.slurmd.lifecycle.{hook}"]
     assert settings["nodesets"]["a"]["raw"]["container"] == {"lifecycle": {other: {"exec": {"command": ["true"]}}}}
+
+
+@pytest.mark.parametrize("command", ["[sh, -e, -c, 'echo $(hostname) > /tmp/x']", "[/usr/bin/touch, /tmp/x]", "none"])
+def test_a_hook_that_does_no_harm_is_carried_over(command: str) -> None:
+    _, left = taken(f"nodesets: {{a: {{slurmd: {{lifecycle: {{preStop: {{exec: {{command: {command}}}}}}}}}}}}}")
+    assert left == {}
