@@ -57,7 +57,7 @@ def _of(step: Step, removals: Mapping[str, Plan], now: int) -> Drain | None:
 
 
 def _taken_up(step: Step, now: int) -> Drain | None:
-    """A creation over a NodeSet that is there with more pods, or of which nobody could say whether it is there."""
+    """A creation over a NodeSet that is there with more pods, or of which no answer says whether it is there."""
     new = Inputs.of(step.after)
     if new.plan.known is not False and not new.plan.nodes:
         return None
