@@ -21,11 +21,14 @@ from lab.slurm import conf, daemons, topology
 from lab.slurm.cluster import LAB
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Accounted, Slurm, await_true
-from tests.e2e.test_two_stacks import GRACE
-from tests.e2e.world import World, ready, steps
+from tests.e2e.test_two_stacks import GRACE, IMAGE
+from tests.e2e.world import World, dev_settings, ready, steps
 
 PRIMARY, BACKUP = "ctl", "ctl-2"
+CLUSTER = dev_settings()["slinky-iac:cluster"]
 MORE: dict[str, Any] = {
+    # slurm-operator 1.0 gives login pods a script for GNU's cp, which the lab's busybox hasn't.
+    "cluster": CLUSTER | {"images": CLUSTER["images"] | {"sidecar": IMAGE}},
     "controller": {"external": {"host": PRIMARY, "port": conf.CTLD_PORT, "backups": [BACKUP]}},
     "logins": {"main": {"sssdConfFrom": {"secret": "sssd"}, "pod": GRACE}},
 }
@@ -111,7 +114,7 @@ def await_login(world: World, other_than: str = "") -> None:
         pod = login_pod(world)
         return bool(pod) and pod["metadata"]["uid"] != other_than and ready(pod)
 
-    await_true("the login pod is ready", there, 300)  # kubelet waits two minutes between two tries for a Secret
+    await_true("the login pod is ready", there, 180)
 
 
 def in_charge(host: str) -> bool:
