@@ -23,6 +23,7 @@ QUEUE, DISKS, OTHER = f"{FOLDER}/queue", (f"{FOLDER}/disk-0", f"{FOLDER}/disk-1"
 SCRATCH = f"{FOLDER}/scratch"
 CLASS, OTHER_CLASS = "site-disk", "site-other"
 DATABASE = "slurm_acct_db_site"
+OPTION = {"name": "ndots", "value": "2"}
 PULL, PASSWORD, SSSD = "site-pull", "site-database", "site-sssd"
 OPERATOR = "site-operator"
 SSH_PORT, LOGIN_NODE, ELSEWHERE = 32222, layout.NODES[1], layout.NODES[2]
@@ -140,7 +141,7 @@ def settings(kubeconfig: Path, public_key: str, script: Path, **nodeset: Any) ->
             "extraConf": {"PurgeJobAfter": "12months"},
             "service": {"type": "NodePort"} | ({"nodePort": 30819} if TAKES_PORT else {}),
             "resources": small("512Mi"),
-            "raw": {"container": {"args": ["-n", NICE]}},
+            "raw": {"container": {"args": ["-n", NICE]}, "pod": {"dnsConfig": {"options": [OPTION]}}},
             "pod": GRACE,
         }
         found["slinky-iac:restapi"] = {

@@ -271,6 +271,11 @@ def test_raw_arguments_reach_slurmrestd(hpc: Site) -> None:
     assert "--max-connections 77" in said
 
 
+def test_a_raw_piece_of_a_pod_reaches_it(hpc: Site) -> None:
+    said = hpc.inside("inside-accounting-0", "slurmdbd", "cat", "/etc/resolv.conf")
+    assert f"{site_parts.OPTION['name']}:{site_parts.OPTION['value']}" in said.split()
+
+
 def test_raw_and_plain_variables_reach_the_containers(hpc: Site) -> None:
     for name, container in (("inside-controller-0", "slurmctld"), ("inside-worker-site-0", "slurmd")):
         assert hpc.inside(name, container, "printenv", "SITE_NODE").strip() == hpc.pod(name)["spec"]["nodeName"]
