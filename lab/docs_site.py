@@ -27,7 +27,7 @@ FRONT = "README.md"
 BUTTON = "[Start: your first cluster](docs/quick-start.md){ .md-button .md-button--primary }"
 LONGEST = 24
 """As many characters of inline code fit a line of the list of headings, and of a telephone in any place."""
-SEPARATED = re.compile(r"(?<=[/,:=@|])(?=[^/,:=@|])|(?<=\w\.|>\.)(?=[A-Za-z<])")
+SEPARATED = re.compile(r"(?<=[/,:=@|])(?=[^/,:=@|])|(?<=[\w>*]\.)(?=[A-Za-z<*])")
 """Between the names of a path or an address; the parts of a version stay together."""
 INLINE = re.compile(r"<pre\b.*?</pre>|<code>([^<]*)</code>", re.DOTALL)
 """Inline code; blocks are matched first, so that their code isn't."""
