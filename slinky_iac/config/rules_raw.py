@@ -142,6 +142,19 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
         yield from _folders(part, f"{path}.pod.volumes", {each.name for each in config.key_entries})
         yield from _mounts(part, path)
+        yield from _keys_in_variables(part, path, {each.name for each in config.key_entries})
+
+
+def _keys_in_variables(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
+    """A key is as readable in a variable as in a volume: by root of the container, and in /proc of its processes."""
+    beside = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
+    for container, where in [(part.raw.container, "container"), *beside]:
+        for field in ("env", "envFrom"):
+            if any(keys & set(_texts(each)) for each in _listed(container, field)):
+                yield at(f"{path}.{where}.{field}").error(
+                    "has a Secret with a key of the cluster: who reads this container's variables could"
+                    " act as Slurm's admin. Remove it"
+                )
 
 
 def _variables(part: _Part, path: str) -> Iterator[Finding]:
@@ -198,6 +211,11 @@ def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
     for each in _listed(part.raw.pod, "volumes"):
         if "hostPath" in each:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
+        projected = each.get("projected")
+        if isinstance(projected, Mapping) and any(
+            "serviceAccountToken" in source for source in _listed(projected, "sources")
+        ):
+            yield at(path).error("has a serviceAccountToken: jobs and users would have the pod's token. Remove it")
         if is_reserved(str(each.get("name"))):
             yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
         if keys & set(_texts(each)):

@@ -121,6 +121,8 @@ REACH = [
         file("acct_gather.conf", "# none\n"),
     ),
 ]
+KEYS = {"secretRef": {"name": "slurm-auth-slurm"}}
+KEY = {"name": "K", "valueFrom": {"secretKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"}}}
 REACH_RAW = [
     Case(
         f"a raw piece {what}",
@@ -178,6 +180,20 @@ REACH_RAW = [
             {"pod": {"volumes": [{"name": "k", "secret": {"secretName": "slurm-auth-slurm"}}]}},
             "pod.volumes",
             ("a key of the cluster",),
+        ),
+        ("with a key as a variable", {"container": {"env": [KEY]}}, "container.env", ("a key of the cluster",)),
+        ("with all keys as variables", {"container": {"envFrom": [KEYS]}}, "container.envFrom", ("a key of the cluster",)),
+        (
+            "with a key before it starts",
+            {"pod": {"initContainers": [{"name": "a", "env": [KEY]}]}},
+            "pod.initContainers.env",
+            ("a key of the cluster",),
+        ),
+        (
+            "with a token of Kubernetes",
+            {"pod": {"volumes": [{"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}},
+            "pod.volumes",
+            ("serviceAccountToken",),
         ),
         ("that ends pods", {"pod": {"activeDeadlineSeconds": 60}}, "pod.activeDeadlineSeconds", ("no gate drains",)),
         ("that sees other processes", {"pod": {"hostPID": True}}, "pod.hostPID", ("in sight",)),
