@@ -250,18 +250,18 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             id="capital-letters",
         )
     seen: dict[str, str] = {}
-    hosts = [(host.path, host.name) for host in config.external.slurmd_hosts]
-    hosts += [(f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts)]
-    for path, name in hosts:
+    logins = ((f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts))
+    for path, name in [*((host.path, host.name) for host in config.external.slurmd_hosts), *logins]:
         if name in seen:
             yield at(f"{path}.name").error(f"{name_of(name)} is also {seen[name]}; Slurm knows a host by its name")
         seen.setdefault(name, path)
     for nodeset in config.nodesets:
         for host, path in seen.items():
-            if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit():
-                yield at(f"{path}.name").error(
-                    f"{name_of(host)} is what a pod of nodesets.{nodeset} is called; rename the host"
-                )
+            taken = "the name of a pod of" if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit() else ""
+            if host == nodeset and path.startswith("external.slurmdHosts"):
+                taken = "also a NodeSet of slurm.conf, over which slurmctld refuses its whole file:"
+            if taken:
+                yield at(f"{path}.name").error(f"{name_of(host)} is {taken} nodesets.{nodeset}; rename the host")
 
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -288,6 +288,14 @@ DAEMONS = [
         {"external": {"loginHosts": [{"name": "i"}]}},
     ),
     Case(
+        "a host that has the name of a NodeSet, in a range",
+        minimal(external={"slurmdHosts": [{"name": "m[1-3]"}]}, nodesets={"m2": {"replicas": 1}}),
+        "error",
+        "external.slurmdHosts.0.name",
+        ("m2 is also a NodeSet", "rename the host"),
+        {"external": {"slurmdHosts": [{"name": "n[1-3]"}]}},
+    ),
+    Case(
         "a host named like a pod's node",
         merged(nodeset(), {"external": {"slurmdHosts": [{"name": "gpu-7"}]}}),
         "error",
