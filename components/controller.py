@@ -47,10 +47,8 @@ class Controller(Component):
         config = args.config
         files = [register_object(name, config, each, child(self)) for each in objects.scripts(config)]
         told = args.jwt_key_fingerprint
-        first, queue = (
-            first_look("controllers", config, ownership.custom(config, "controllers")),
-            _queue_first(config, args.filled),
-        )
+        first = first_look("controllers", config, ownership.custom(config, "controllers"))
+        queue = _queue_first(config, args.filled)
         hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
             config,

@@ -305,15 +305,16 @@ def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any 
 
 
 ONE: Final = 1
-"""Nodes of a NodeSet whose number an Output gives, until it is known."""
+"""Placeholder for a number of nodes that an Output gives, until its value is known."""
 
 
 def _placeholder(value: Address | pulumi.Output[Any] | Awaitable[Any], path: str, found: Given) -> str | int:
     kind = kind_of(path)
     if kind == COUNT and not isinstance(value, Address):
-        name, number = path.split(".")[1], pulumi.Output.from_input(value)
+        name = path.split(".")[1]
+        number: pulumi.Output[Any] = pulumi.Output.from_input(value)
         found.numbers[name] = number.apply(lambda known: found.counted(name, known, path))
-        found.by_path[path] = pulumi.Output.from_input(value)
+        found.by_path[path] = number
         return ONE
     if kind is None or len(found.outputs) >= _MOST:
         found.faults.append(at(path).error(_no_output(path, is_first=not any(_NO_OUTPUT in str(e) for e in found.faults))))

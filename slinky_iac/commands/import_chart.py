@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = [_given(each) for each in (arguments.values, *arguments.more)]
     values, below = of_subchart(_laid(files))
     given = layered(arguments.operator)
+    is_named_by_image = bool(value_at(given, ("operator", "image", "tag")))
     require_each_its_own(values, given)
     chosen, notes = decided(vars(arguments), files)
     version, given, more = operator_release(given, chosen["chart-version"])
@@ -86,9 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     is_named = bool(chosen["chart-version"])
     if said := other_release(values, version.minor, named=is_named, written=arguments.out != "-"):
         found.notes.insert(0, said)
-    if not is_named and not value_at(layered(arguments.operator), ("operator", "image", "tag")):
-        assumed = f"read as chart {version} (assumed; --chart-version names another)"
-        found.notes.insert(len(keys_of_0(values)[:1]), assumed)
+    is_of_0 = bool(keys_of_0(values))
+    if not (is_named or is_named_by_image):
+        found.notes.insert(int(is_of_0), f"read as chart {version} (assumed; --chart-version names another)")
     found.taken.settings = _first(found.taken.settings, operator_settings(given, str(version)))
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
@@ -106,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
     prog = getattr(arguments, "prog", "slinky").replace("python ", "python3 ")  # Debian has no `python` beside it
-    lines = report(arguments.out, found, places, Paint(colour), width, prog, can_adopt=not keys_of_0(values))
+    lines = report(arguments.out, found, places, Paint(colour), width, prog, can_adopt=not is_of_0)
     print("\n".join(lines), file=out)
     return code
 

@@ -119,6 +119,7 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
 
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    keys = {each.name for each in config.key_entries}
     for part in _parts(config):
         raw, path = part.raw, f"{part.path}.raw"
         more = _WITH_VOLUMES if part.has_volumes else {}
@@ -140,15 +141,20 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _variables(part, f"{path}.container.env")
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
-        yield from _folders(part, f"{path}.pod.volumes", {each.name for each in config.key_entries})
+        yield from _folders(part, f"{path}.pod.volumes", keys)
         yield from _mounts(part, path)
-        yield from _keys_in_variables(part, path, {each.name for each in config.key_entries})
+        yield from _keys_in_variables(part, path, keys)
+
+
+def _containers(part: _Part) -> list[tuple[Mapping[str, Any], str]]:
+    """The daemon's own container and those that run before it, each with its place below ``raw``."""
+    before = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
+    return [(part.raw.container, "container"), *before]
 
 
 def _keys_in_variables(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
     """A key is as readable in a variable as in a volume: by root of the container, and in /proc of its processes."""
-    beside = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
-    for container, where in [(part.raw.container, "container"), *beside]:
+    for container, where in _containers(part):
         for field in ("env", "envFrom"):
             if any(keys & set(_texts(each)) for each in _listed(container, field)):
                 yield at(f"{path}.{where}.{field}").error(
@@ -240,11 +246,13 @@ def _mounts(part: _Part, path: str) -> Iterator[Finding]:
                 f"has {name_of(place)}, where the daemon's settings, keys or programs are: others would take their place."
                 " Mount it elsewhere"
             )
-    beside = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
-    for container, where in [(part.raw.container, "container.volumeMounts"), *beside]:
+    for container, where in _containers(part):
+        field = ".volumeMounts" if where == "container" else ""
         for each in _listed(container, "volumeMounts"):
             if is_reserved(str(each.get("name"))):
-                yield at(f"{path}.{where}").error(f"mounts {name_of(str(each.get('name')))}, which holds keys or settings")
+                yield at(f"{path}.{where}{field}").error(
+                    f"mounts {name_of(str(each.get('name')))}, which holds keys or settings"
+                )
     for each in _listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
         if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
