@@ -1,6 +1,6 @@
 """Lines of slurm.conf that slurmctld 26.05.5 and 25.11.7 without slurmdbd take (+), and lines over which they refuse
 their file or end (-): run, one by one, up to "Running as primary controller". Where the two differ, 26.05's comes first. A
-trial leaves out what needs other daemons (!): slurmctld by itself refuses it.
+trial leaves out what needs other daemons (!): slurmctld alone refuses it.
 
 tests/unit/config holds the rules to them, tests/faults/test_slurm_words.py slurmctld itself.
 """

@@ -81,7 +81,7 @@ def test_a_pod_that_the_operator_makes_later_is_admitted(strict: Inside) -> None
 
 
 def test_pods_of_preflight_and_of_a_trial_are_admitted(strict: Inside) -> None:
-    """A pod that is refused is told as a check that could not be made."""
+    """If Kubernetes refuses the pod, preflight reports that the check was not made."""
     said = json.loads(strict.program("preflight", "--try", "--json", check=False))["checks"]
     trials = {each["subject"]: each["verdict"] for each in said if each["name"] == "trial"}
     assert trials == {"files of slurmctld": "fine", "files of slurmdbd": "fine"}, said

@@ -59,7 +59,7 @@ class Site:
         return self.gated.slurm
 
     def submit(self, *nodes: str) -> dict[str, int]:
-        """A job on each node that runs until it is told to end; returns when they run."""
+        """Submit one job to each node, and wait until all run. Each runs until :meth:`end`."""
         jobs = {node: self.slurm.submit("-p", NODESET, "-w", node, "-t", "20") for node in nodes}
         self.slurm.await_running(*jobs.values())
         return jobs

@@ -106,9 +106,14 @@ def runs_one(inside: Inside, node: str) -> bool:
     return bool(number)
 
 
+def text(inside: Inside, node: str, path: str) -> str:
+    """A file on a node; empty until it exists. A file that can't be read, or a pod that can't be asked, fails the test."""
+    return inside.on(node, "sh", "-c", f"cat {path} 2>/dev/null || [ ! -e {path} ]")
+
+
 def last_mark(inside: Inside) -> str:
     """What the epilog of a new job leaves on solo-1."""
-    marks = inside.on("solo-1", "sh", "-c", f"cat {MARK} 2>/dev/null || true").split() if runs_one(inside, "solo-1") else []
+    marks = text(inside, "solo-1", MARK).split() if runs_one(inside, "solo-1") else []
     return marks[-1] if marks else ""
 
 
@@ -128,7 +133,7 @@ def workers(inside: Inside) -> dict[str, str]:
 
 def copy(inside: Inside, node: str, file: str) -> str:
     """A file as slurmd of a node has it."""
-    return inside.on(node, "sh", "-c", f"cat {COPIES}/{file} 2>/dev/null || true")
+    return text(inside, node, f"{COPIES}/{file}")
 
 
 def variables(inside: Inside) -> set[str]:
@@ -161,7 +166,7 @@ def test_a_new_content_of_one_file_reaches_every_slurmd_and_jobs_run_on(inside: 
         ran = inside.job(job)
         assert (ran["JobState"], ran["StartTime"], ran["Restarts"]) == ("RUNNING", started, "0")
         inside.slurm("scancel", "--batch", "--signal=USR1", job)
-        await_true(f"job {job} has ended by itself", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
+        await_true(f"job {job} has completed", lambda: inside.job(job)["JobState"] == "COMPLETED", 60)
     finally:
         said(inside, "scancel", job)
 

@@ -1,4 +1,5 @@
-"""A scale-out under ``drain.startAtOnce``: the window is kept whoever stops the run, and it ends at the number asked for."""
+"""A scale-out under ``drain.startAtOnce``: never more pods start at a time than it allows, also after an interrupted run.
+All of them start in the end."""
 
 from __future__ import annotations
 
