@@ -32,6 +32,9 @@ _OWN_OF: Final = {"restapi": ("MALLOC_ARENA_MAX",)}
 """More of them, by section."""
 _VARIABLE: Final = re.compile(r"[!-<>-~][ -<>-~]*")
 """Names that Kubernetes takes: printable, without ``=`` (ValidateEnvVarName, 1.30 and newer)."""
+_LIBRARIES: Final = "LD_LIBRARY_PATH"
+_LIBRARY_FOLDERS: Final = ("/usr", "/lib", "/lib64", "/opt")
+"""Where an image, and what a vendor's device plugin mounts into it, has libraries; nothing that users write."""
 _ENDS: Final = ("X", "CONF")
 """What a key of a ConfigMap may be behind a prefix."""
 
@@ -47,8 +50,15 @@ def is_reserved(volume: str) -> bool:
     return _VOLUMES.fullmatch(volume) is not None
 
 
-def fault_of_variable(name: str, section: str) -> str:
-    """Why the container of a section's daemon can't have a variable from a stack; empty where it can."""
+def fault_of_variable(name: str, section: str, value: str = "") -> str:
+    """Why the container of a section's daemon can't have a variable from a stack; empty where it can. ``value``: empty where
+    it isn't known. Google's part of Slinky's chart has the driver's folder in LD_LIBRARY_PATH (``_vendor/google``)."""
+    if name == _LIBRARIES and value and all(_is_of_image(each) for each in value.split(":")):
+        return ""
+    if name == _LIBRARIES:
+        return (
+            f"libraries are loaded from folders below {', '.join(_LIBRARY_FOLDERS)} only, since others run their code by it"
+        )
     if _RUNS_CODE.fullmatch(name) is not None:
         return "with it a daemon would run other code, or ask another host. Remove it, or put it into the image"
     if name in _own(section):
@@ -62,6 +72,11 @@ def fault_of_prefix(prefix: str, section: str) -> str:
     if not prefix or not (own or any(_RUNS_CODE.fullmatch(prefix + end) for end in _ENDS)):
         return ""
     return "with a key of it a daemon would run other code, or read another host's or pod's settings. Take another prefix"
+
+
+def _is_of_image(folder: str) -> bool:
+    place = normpath(folder)
+    return folder.startswith("/") and any(place.startswith(f"{each}/") for each in _LIBRARY_FOLDERS)
 
 
 def _own(section: str) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ def _variables(part: Part) -> Iterator[Finding]:
     seen: set[str] = set()
     for path, each in part.variables():
         name, is_raw = str(each.get("name", "")), ".raw." in path
-        if fault := fault_of_variable(name, part.section):
+        if fault := fault_of_variable(name, part.section, str(each.get("value", ""))):
             yield at(path).error(f"has {name_of(name)}: {fault}" if is_raw else f"isn't taken: {fault}")
         elif name in seen:
             yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")

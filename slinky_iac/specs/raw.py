@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.raw_merge import DAEMONS, beside, completed
-from slinky_iac.releases import OperatorVersion
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec
 
 
-def with_raw(spec: Spec, raw: Raw, section: str, version: OperatorVersion) -> Spec:
-    """The spec of a section's custom resource with its raw pieces, as this release of the operator merges them right."""
-    found, container = dict(spec), DAEMONS[section]
+def with_raw(config: ClusterConfig, spec: Spec, raw: Raw, section: str) -> Spec:
+    """The spec of a section's custom resource with its raw pieces, for the release of the operator that merges them."""
+    found, container, version = dict(spec), DAEMONS[section], config.operator_version
     if raw.pod:
         template = found.get("template", {})
         ours = template.get("spec", {})

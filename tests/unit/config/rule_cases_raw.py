@@ -83,20 +83,27 @@ RAW = [
 RAW += [
     Case(
         f"a variable of slurmd that {what}",
-        nodeset(env={name: "x"}),
+        nodeset(env={name: value}),
         "error",
         f"nodesets.gpu.env.{name}",
         words,
         {"nodesets": {"gpu": {"env": {name: None, "SITE": "north"}}}},
     )
-    for what, name, words in (
-        ("loads a library", "LD_PRELOAD", ("other code",)),
-        ("says where libraries are", "LD_LIBRARY_PATH", ("other code", "image")),
-        ("names another slurm.conf", "SLURM_CONF", ("other code",)),
-        ("names other programs", "PATH", ("other code",)),
-        ("is what `resources` give", "POD_CPUS", ("set already",)),
-        ("gives slurmd arguments", "SLURMD_OPTIONS", ("set already",)),
-        ("Kubernetes refuses", "A=B", ("not a name",)),
+    for what, name, value, words in (
+        ("loads a library", "LD_PRELOAD", "/usr/lib/x.so", ("other code", "into the image")),
+        (
+            "says where users' libraries are",
+            "LD_LIBRARY_PATH",
+            "/usr/lib64:/home/lib",
+            ("below /usr, /lib, /lib64, /opt only",),
+        ),
+        ("says it by another spelling", "LD_LIBRARY_PATH", "/opt/../home/lib", ("below /usr",)),
+        ("has the working folder in it", "LD_LIBRARY_PATH", "/opt/lib:", ("below /usr",)),
+        ("names another slurm.conf", "SLURM_CONF", "/tmp/slurm.conf", ("other code",)),
+        ("names other programs", "PATH", "/opt/bin", ("other code",)),
+        ("is what `resources` give", "POD_CPUS", "99", ("set already",)),
+        ("gives slurmd arguments", "SLURMD_OPTIONS", "-N a", ("set already",)),
+        ("Kubernetes refuses", "A=B", "x", ("not a name",)),
     )
 ]
 RAW += [
@@ -275,6 +282,7 @@ RAW_SOUND = {
             }
         },
     ),
+    "libraries of a driver": nodeset(env={"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64:/usr/local/gib/lib64"}),
     "a projected volume of files": part(
         "nodesets",
         {
