@@ -1,6 +1,7 @@
-"""Places of a daemon's pod that are the operator's or the image's: a mount there takes the place of keys and programs.
+"""Places, volumes and variables of a daemon's pod that are the operator's or the image's: another takes the place of keys,
+programs or settings.
 
-Source: slurm-operator ``internal/builder`` (volumes and mounts of each daemon), Slinky's images.
+Source: slurm-operator ``internal/builder`` (volumes, mounts and variables of each daemon), start scripts of Slinky's images.
 """
 
 from __future__ import annotations
@@ -56,9 +57,7 @@ def fault_of_variable(name: str, section: str, value: str = "") -> str:
     if name == _LIBRARIES and value and all(_is_of_image(each) for each in value.split(":")):
         return ""
     if name == _LIBRARIES:
-        return (
-            f"libraries are loaded from folders below {', '.join(_LIBRARY_FOLDERS)} only, since others run their code by it"
-        )
+        return f"others could run their code by it, so it may name folders below {', '.join(_LIBRARY_FOLDERS)} only"
     if _RUNS_CODE.fullmatch(name) is not None:
         return "with it a daemon would run other code, or ask another host. Remove it, or put it into the image"
     if name in _own(section):
