@@ -86,6 +86,8 @@ class _Part:
     path: str
     raw: Raw
     section: str
+    service: str = ""
+    """Type of its Service; empty where it has none."""
     variables: frozenset[str] = frozenset()
     """Names of its setting ``env``."""
 
@@ -96,13 +98,13 @@ class _Part:
 
 
 def _parts(config: StackConfig) -> Iterator[_Part]:
-    yield _Part("controller", config.controller.raw, "controller")
-    yield _Part("accounting", config.accounting.raw, "accounting")
-    yield _Part("restapi", config.restapi.raw, "restapi")
+    yield _Part("controller", config.controller.raw, "controller", config.controller.service.type)
+    yield _Part("accounting", config.accounting.raw, "accounting", config.accounting.service.type)
+    yield _Part("restapi", config.restapi.raw, "restapi", config.restapi.service.type)
     for name, nodeset in config.nodesets.items():
-        yield _Part(f"nodesets.{name}", nodeset.raw, "nodesets", frozenset(nodeset.env))
+        yield _Part(f"nodesets.{name}", nodeset.raw, "nodesets", variables=frozenset(nodeset.env))
     for name, login in config.logins.items():
-        yield _Part(f"logins.{name}", login.raw, "logins")
+        yield _Part(f"logins.{name}", login.raw, "logins", login.service.type)
 
 
 def raw_pieces(config: StackConfig) -> Iterator[tuple[str, Raw]]:
@@ -133,7 +135,7 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         pieces = (
             ("pod", "PodSpec", raw.pod),
             ("container", "Container", raw.container),
-            ("service", "ServiceSpec", raw.service),
+            ("service", "ServiceSpec", {**raw.service, **({"type": part.service} if raw.service else {})}),
         )
         for name, kind, piece in pieces:
             for below, why in kubernetes_types.faults(kind, piece):
@@ -204,6 +206,9 @@ def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:
     kind = raw_fields.KINDS[part.section]
     for below, why in kubernetes_types.faults(kind, part.raw.spec, line=line):
         yield at(path + below.replace("[", ".").replace("]", "")).error(why)
+    for field, of, piece in _claims(part.raw.spec):
+        for below, why in kubernetes_types.faults(of, piece):
+            yield at(f"{path}.{field}" + below.replace("[", ".").replace("]", "")).error(why)
     for below, found in raw_fields.given(part.raw.spec, kind):
         if found is None:
             continue
@@ -211,6 +216,17 @@ def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:
             yield at(f"{path}.{below}").error(found.words)
         elif not found.words.startswith("raw.spec."):
             yield at(f"{path}.{below}").error(f"isn't taken here: use {found.words}")
+
+
+def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
+    """Claims in a raw spec, of which the CRDs check less than Kubernetes does: each with its field and its type."""
+    if (kept := spec.get("persistence")) is not None:
+        yield "persistence", "PersistentVolumeClaimSpec", kept
+    several = spec.get("volumeClaimTemplates")
+    own = {"apiVersion", "kind"}
+    if isinstance(several, list):
+        several = [{k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several]
+    yield "volumeClaimTemplates", "[PersistentVolumeClaimTemplate]", several
 
 
 def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
