@@ -1,4 +1,4 @@
-"""How Kubernetes lets names, keys and paths be written: what its OpenAPI doesn't publish, each with the function that decides.
+"""How Kubernetes lets names, keys and paths be written, which its OpenAPI doesn't say: each with the function that decides.
 
 Functions of ``k8s.io/apimachinery/pkg/util/validation`` where none else is named. Each says whether a text is taken. Pure.
 """
@@ -18,25 +18,30 @@ _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _PORT: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SYSCTL: Final = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _QUANTITY: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
-_HOST: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
+_HOST: Final = (
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
+)
 _FOLDER: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _IMAGE: Final = re.compile(
     rf"(?:{_HOST}(?::[0-9]+)?/)?{_FOLDER}(?:/{_FOLDER})*(?::\w[\w.-]{{0,127}})?"
     r"(?:@(?:sha256:[0-9a-f]{64}|(?!sha256:)[A-Za-z][A-Za-z0-9+._-]*:[0-9a-fA-F]{32,}))?",
     re.ASCII,
 )
-_FIELDS: Final = frozenset(
-    {
-        *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
-        *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
-    }
-)
+_OF_FILES: Final = frozenset({"metadata.name", "metadata.namespace", "metadata.uid"})
+_FIELDS: Final = _OF_FILES | {
+    *("spec.nodeName", "spec.serviceAccountName"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+}
+_MAPS: Final = frozenset({"metadata.annotations", "metadata.labels"})
 _NOTED: Final = re.compile(r"metadata\.(annotations|labels)\['[^']+'\]")
 
 
 def is_subdomain(text: str) -> bool:
     """``IsDNS1123Subdomain``."""
-    return len(text) <= 253 and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text) is not None
+    return (
+        len(text) <= 253
+        and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text) is not None
+    )
 
 
 def is_key(text: str) -> bool:
@@ -94,8 +99,13 @@ def is_mount_path(text: str) -> bool:
 
 
 def is_pod_field(text: str) -> bool:
-    """``validateObjectFieldSelector`` of ``pkg/apis/core/validation``: what a variable can have of its pod."""
+    """What a variable can have of its pod (``validEnvDownwardAPIFieldPathExpressions``, ``pkg/apis/core/validation``)."""
     return text in _FIELDS or _NOTED.fullmatch(text) is not None
+
+
+def is_file_field(text: str) -> bool:
+    """What a file can have of its pod (``validVolumeDownwardAPIFieldPathExpressions``, in the same place)."""
+    return text in _OF_FILES | _MAPS or _NOTED.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -108,7 +118,9 @@ class Syntax:
 
 LABEL: Final = Syntax(names.is_dns_label, "lower-case letters, digits and inner dashes, at most 63 characters")
 NAME: Final = Syntax(is_subdomain, "lower-case letters, digits, and inner dashes and dots, at most 253 characters")
-KEY: Final = Syntax(is_key, "letters, digits, '-', '_' and '.', at most 63, perhaps behind DOMAIN/, for example example.org/pool")
+KEY: Final = Syntax(
+    is_key, "letters, digits, '-', '_' and '.', at most 63, perhaps behind DOMAIN/, for example example.org/pool"
+)
 LABEL_VALUE: Final = Syntax(is_label_value, "letters, digits, and inner '-', '_' and '.', at most 63 characters")
 ENTRY: Final = Syntax(is_entry_name, "letters, digits, '-', '_' and '.', without a folder")
 VARIABLE: Final = Syntax(is_variable, "letters, digits, '-', '_' and '.', and no digit at the beginning")
@@ -118,8 +130,12 @@ LOCAL: Final = Syntax(is_local_path, "a path without '/' at its beginning and wi
 MOUNT: Final = Syntax(is_mount_path, "a path from '/' on, without ':'")
 ROOTED: Final = Syntax(lambda text: text.startswith("/"), "a path from '/' on")
 NO_DOTS: Final = Syntax(lambda text: ".." not in text.split("/"), "a path without '..'")
-POD_FIELD: Final = Syntax(is_pod_field, f"one of {', '.join(sorted(_FIELDS))}, metadata.labels['KEY'] and metadata.annotations['KEY']")
-SYSCTL: Final = Syntax(lambda text: len(text) <= 253 and _SYSCTL.fullmatch(text) is not None, "the name of a sysctl, as net.core.somaxconn")
+_ONE: Final = "metadata.labels['KEY'] and metadata.annotations['KEY']"
+POD_FIELD: Final = Syntax(is_pod_field, f"{', '.join(sorted(_FIELDS))}, {_ONE}")
+FILE_FIELD: Final = Syntax(is_file_field, f"{', '.join(sorted(_OF_FILES | _MAPS))}, {_ONE}")
+SYSCTL: Final = Syntax(
+    lambda text: len(text) <= 253 and _SYSCTL.fullmatch(text) is not None, "the name of a sysctl, as net.core.somaxconn"
+)
 DRIVER: Final = Syntax(
     lambda text: len(text) <= 63 and is_subdomain(text.lower()), "the name of a CSI driver, as nfs.csi.k8s.io"
 )

@@ -1,14 +1,13 @@
 """Kubernetes' own rules of pods and Services beyond names and types of fields: what the API server refuses later.
 
 A row is a type of Kubernetes'. Source: ``pkg/apis/core/validation/validation.go`` of :data:`.kubernetes_types.RELEASE`; its
-function is named where a rule has one of its own. Required fields and closed lists of values are in ``kubernetes_types.json``,
-the syntax of names in :mod:`.kubernetes_names`. What kubelet refuses, and not the API server, is marked. Pure.
+function is named where a rule has one of its own. Required fields and closed lists of values: ``kubernetes_types.json``; the
+syntax of names: :mod:`.kubernetes_names`. What kubelet refuses, and not the API server, is marked. Pure.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_network
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from slinky_iac.config.shown import name_of
 
 Faults = Iterator[tuple[str, str]]
 Piece = Mapping[str, Any]
-_CONTAINERS: Final = ("containers", "initContainers")
 _ID: Final = (0, 2**31 - 1)
 _MODE: Final = (0, 0o777)
 _OBJECT: Final = {"name": names.NAME}
@@ -37,9 +35,9 @@ _TEXTS: Final[Mapping[str, Mapping[str, Syntax]]] = {
     "ImageVolumeSource": {"reference": names.IMAGE},
     "KeyToPath": {"path": names.LOCAL},
     "LabelSelectorRequirement": {"key": names.KEY},
+    "NodeSelectorRequirement": {"key": names.KEY},
     "LocalObjectReference": _OBJECT,
     "NFSVolumeSource": {"path": names.ROOTED},
-    "ObjectFieldSelector": {"fieldPath": names.POD_FIELD},
     "PersistentVolumeClaimSpec": {"storageClassName": names.NAME},
     "PersistentVolumeClaimVolumeSource": {"claimName": names.NAME},
     "PodAffinityTerm": {"topologyKey": names.KEY},
@@ -60,6 +58,7 @@ _TEXTS: Final[Mapping[str, Mapping[str, Syntax]]] = {
 }
 """Texts with a syntax. An empty one counts as missing."""
 _NUMBERS: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = {
+    "ClientIPConfig": {"timeoutSeconds": (1, 86400)},
     "ConfigMapVolumeSource": {"defaultMode": _MODE},
     "ContainerPort": {"containerPort": (1, 65535), "hostPort": (0, 65535)},
     "DownwardAPIVolumeFile": {"mode": _MODE},
@@ -82,6 +81,8 @@ _NUMBERS: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = {
 WORDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "ContainerResizePolicy": {"resourceName": ("cpu", "memory"), "restartPolicy": ("NotRequired", "RestartContainer")},
     "LabelSelectorRequirement": {"operator": ("DoesNotExist", "Exists", "In", "NotIn")},
+    "LoginSet.strategy": {"type": ("Recreate", "RollingUpdate")},  # ``ValidateDeploymentStrategy``
+    "NodeSet.persistentVolumeClaimRetentionPolicy": dict.fromkeys(("whenDeleted", "whenScaled"), ("Delete", "Retain")),
     "PodOS": {"name": ("linux",)},  # windows: not with what the operator's pods have of Linux
     "Toleration": {"operator": ("Equal", "Exists")},  # others: TaintTolerationComparisonOperators, off in this release
     "VolumeMount": {"recursiveReadOnly": ("Disabled", "Enabled", "IfPossible")},
@@ -103,6 +104,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "ConfigMapKeySelector": ("name",),
     "ConfigMapProjection": ("name",),
     "ConfigMapVolumeSource": ("name",),
+    "PodDNSConfigOption": ("name",),
     "PersistentVolumeClaimSpec": ("accessModes", "resources"),
     "SecretEnvSource": ("name",),
     "SecretKeySelector": ("name",),
@@ -113,7 +115,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
-    """What Kubernetes refuses in a piece of this type whose names and types of fields are right, each with its path below the
+    """What Kubernetes refuses in a piece of this type whose fields and their types are right, each with its path below the
     piece. ``whole``: nothing is added to the piece elsewhere."""
     for field, syntax in _TEXTS.get(kind, {}).items():
         text = value.get(field)
@@ -133,45 +135,6 @@ def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
         yield from missing(value, _NEEDED.get(kind, ()))
     if kind in _RULES:
         yield from _RULES[kind](value)
-
-
-def references(pod: Piece) -> Faults:
-    """What doesn't fit between the pieces of a whole pod, each with its path below the spec: ``ValidateVolumes``,
-    ``ValidateVolumeMounts``, ``ValidateVolumeDevices``, ``validateContainers``, ``validateContainerResources``."""
-    volumes = {str(each.get("name")): each for each in _pieces(pod, "volumes")}
-    asked = {each.get("name") for each in _pieces(pod, "resourceClaims")}
-    if doubled := _twice(each.get("name") for each in _pieces(pod, "volumes")):
-        yield ".volumes", f"has {name_of(doubled)} twice; Kubernetes takes a volume's name once"
-    every = [(f".{field}[{at}]", each) for field in _CONTAINERS for at, each in enumerate(_pieces(pod, field))]
-    if doubled := _twice(each.get("name") for _, each in every):
-        at = next(path for path, each in reversed(every) if each.get("name") == doubled)
-        yield f"{at}.name", f"is {name_of(doubled)}, and the pod has a container of that name"
-    for path, each in every:
-        for field in ("volumeMounts", "volumeDevices"):
-            for piece in _pieces(each, field):
-                name = str(piece.get("name"))
-                if name not in volumes:
-                    yield f"{path}.{field}", f"has {name_of(name)}, and the pod has no such volume"
-                elif field == "volumeDevices" and "persistentVolumeClaim" not in volumes[name]:
-                    yield f"{path}.{field}", f"has {name_of(name)}, which is no claim's volume"
-                elif field == "volumeMounts" and _passes_on(piece, each):
-                    yield f"{path}.{field}", f"has {name_of(name)} with mountPropagation: Bidirectional; privileged ones only may"
-        resources = each.get("resources")
-        for claim in _pieces(resources, "claims") if isinstance(resources, Mapping) else ():
-            if claim.get("name") not in asked:
-                yield f"{path}.resources.claims", f"has {name_of(str(claim.get('name')))}, and the pod has no such resourceClaim"
-
-
-def _passes_on(mount: Piece, container: Piece) -> bool:
-    security = container.get("securityContext")
-    privileged = isinstance(security, Mapping) and security.get("privileged") is True
-    return mount.get("mountPropagation") == "Bidirectional" and not privileged
-
-
-def _twice(names_: Iterable[object]) -> str:
-    """The first name that comes a second time."""
-    found = Counter(names_)
-    return next((str(name) for name, times in found.items() if times > 1), "")
 
 
 def missing(value: Piece, fields: tuple[str, ...]) -> Faults:
@@ -253,7 +216,7 @@ def _pod(value: Piece) -> Faults:
         yield ".priority", "is computed by the API server, which refuses a pod that brings it; use pod.priorityClass"
     if value.get("overhead") and not value.get("runtimeClassName"):
         yield ".overhead", "is the RuntimeClass's, and the API server refuses a pod that brings it; use runtimeClassName"
-    for number, each in enumerate(_pieces(value, "initContainers")):
+    for number, each in enumerate(pieces(value, "initContainers")):
         if each.get("restartPolicy") != "Always":
             for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
                 if each.get(field) is not None:
@@ -264,7 +227,7 @@ def _container(value: Piece) -> Faults:
     """``validateContainerPorts``, ``ValidateVolumeMounts``."""
     for field, key in (("ports", "name"), ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         seen = set[str]()
-        for number, each in enumerate(_pieces(value, field)):
+        for number, each in enumerate(pieces(value, field)):
             if (text := str(each.get(key) or "")) in seen:
                 yield f".{field}[{number}].{key}", f"is {name_of(text)} a second time; Kubernetes takes it once"
             seen |= {text} - {""}
@@ -276,16 +239,28 @@ def _variable(value: Piece) -> Faults:
         yield ".valueFrom", "must be left out where value is set"
 
 
+def _field_of(allowed: Syntax) -> Callable[[Piece], Faults]:
+    """``validateObjectFieldSelector``."""
+
+    def judged(value: Piece) -> Faults:
+        field = value.get("fieldRef")
+        path = field.get("fieldPath") if isinstance(field, Mapping) else None
+        if isinstance(path, str) and path and not allowed.takes(path):
+            yield ".fieldRef.fieldPath", f"is {name_of(path)}, and Kubernetes takes {allowed.form}"
+
+    return judged
+
+
 def _mount(value: Piece) -> Faults:
     if value.get("subPath") and value.get("subPathExpr"):
         yield ".subPathExpr", "must be left out where subPath is set"
 
 
 def _volume(value: Piece) -> Faults:
-    """``validateVolumeSource``."""
+    """``validateVolumeSource``. One without a source becomes an emptyDir (``SetDefaults_Volume``)."""
     sources = sorted(str(field) for field, each in value.items() if field != "name" and each is not None)
-    if len(sources) != 1:
-        yield "", f"has {', '.join(map(name_of, sources)) or 'none'}; Kubernetes takes one source of a volume"
+    if len(sources) > 1:
+        yield "", f"has {', '.join(map(name_of, sources))}; Kubernetes takes one source of a volume"
 
 
 def _empty_dir(value: Piece) -> Faults:
@@ -369,12 +344,10 @@ def _service(value: Piece) -> Faults:
             ip_network(str(each).strip(), strict=False)
         except ValueError:
             yield f".loadBalancerSourceRanges[{number}]", "is no range of addresses, as 192.0.2.0/24"
-    seconds = value.get("sessionAffinityConfig")
-    if seconds and value.get("sessionAffinity", "None") != "ClientIP":
-        yield ".sessionAffinityConfig", "is taken with sessionAffinity: ClientIP only"
 
 
-def _pieces(value: Piece, field: str) -> list[Piece]:
+def pieces(value: Piece, field: str) -> list[Piece]:
+    """Mappings in a list of a piece."""
     found = value.get(field)
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
 
@@ -382,8 +355,10 @@ def _pieces(value: Piece, field: str) -> list[Piece]:
 _RULES: Final[Mapping[str, Callable[[Piece], Faults]]] = {
     "AppArmorProfile": _profile,
     "Container": _container,
+    "DownwardAPIVolumeFile": _field_of(names.FILE_FIELD),
     "EmptyDirVolumeSource": _empty_dir,
     "EnvVar": _variable,
+    "EnvVarSource": _field_of(names.POD_FIELD),
     "HTTPGetAction": _port,
     "LabelSelector": lambda value: _labels("matchLabels", value.get("matchLabels")),
     "LabelSelectorRequirement": _requirement,

@@ -2,8 +2,8 @@
 lists of values, and :mod:`.kubernetes_rules` for what its OpenAPI doesn't say.
 
 The operator's CRDs keep pods unread, so the API server takes any text there, and the pod lacks it, or is never made. Fields
-and values are ``kubernetes_types.json``, which ``lab/kubernetes_table.py`` reads from the API description of :data:`RELEASE`.
-Those of the custom resources themselves are ``crd_types.json``, by line of slurm-operator's releases.
+and values are ``kubernetes_types.json``, which ``lab/kubernetes_table.py`` reads from the API description of
+:data:`RELEASE`. Those of the custom resources themselves are ``crd_types.json``, by line of slurm-operator's releases.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def fields(kind: str) -> frozenset[str]:
     return frozenset(_types()[kind])
 
 
-def faults(
-    kind: str, value: object, depth: int = 0, line: str = "", *, whole: bool = False
-) -> Iterator[tuple[str, str]]:
+def faults(kind: str, value: object, depth: int = 0, line: str = "", *, whole: bool = False) -> Iterator[tuple[str, str]]:
     """What Kubernetes doesn't take in ``value``: each with its path below the value (``.name``, ``[0]``) and the reason.
     ``line``: of the operator's releases, where ``kind`` is of its custom resources. ``whole``: nothing is added to the value
     elsewhere, so it must have what Kubernetes requires; its parts always must, but those of the custom resources."""
@@ -104,7 +102,9 @@ def _of_scalar(kind: str, value: object) -> Iterator[tuple[str, str]]:
         yield "", f"is {name_of(str(value))}, and Kubernetes takes a number with a unit, for example 500m or 16Gi"
 
 
-def _of_fields(kind: str, value: Mapping[object, object], depth: int, line: str, *, whole: bool) -> Iterator[tuple[str, str]]:
+def _of_fields(
+    kind: str, value: Mapping[object, object], depth: int, line: str, *, whole: bool
+) -> Iterator[tuple[str, str]]:
     known = _types(line)[kind]
     kubernetes = kind in _types()
     owner = "Kubernetes'" if kubernetes else f"slurm-operator {line}'s"
@@ -120,7 +120,7 @@ def _of_fields(kind: str, value: Mapping[object, object], depth: int, line: str,
         yield from ((f".{name}{path}", why) for path, why in found)
         if _has_shape(known[name], each):
             sound[name] = each
-    if kubernetes:
+    if kubernetes or kind in kubernetes_rules.WORDS:
         yield from _of_values(kind, sound, frozenset(map(str, value)), whole=whole)
 
 

@@ -17,9 +17,9 @@ _LATER = "Kubernetes would drop it, or refuse the pod, which is made after `pulu
 
 def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """What the API server drops or refuses when the operator makes the pod or the Service: no CRD looks into these."""
-    sections = {"controller": config.controller, "accounting": config.accounting, "restapi": config.restapi}
-    pods: dict[str, PodSettings] = {path: each.pod for path, each in sections.items()}
-    services: dict[str, Service] = {path: each.service for path, each in sections.items()}
+    daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
+    pods: dict[str, PodSettings] = {path: each.pod for path, each in daemons}
+    services: dict[str, Service] = {path: each.service for path, each in daemons}
     volumes: dict[str, tuple[Volume, ...]] = {}
     for name, login in config.logins.items():
         services[f"logins.{name}"] = login.service
@@ -29,11 +29,18 @@ def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, pod in pods.items():
         spec = {"nodeSelector": pod.node_selector, "tolerations": pod.tolerations, "affinity": pod.affinity}
         yield from _faults(f"{path}.pod", "PodSpec", spec)
-        yield from _faults(f"{path}.pod.priorityClass", "PodSpec", {"priorityClassName": pod.priority_class}, "priorityClassName")
+        yield from _faults(
+            f"{path}.pod.priorityClass", "PodSpec", {"priorityClassName": pod.priority_class}, "priorityClassName"
+        )
         yield from _faults(f"{path}.pod", "ObjectMeta", {"labels": pod.labels, "annotations": pod.annotations})
     for path, service in services.items():
         yield from _faults(f"{path}.service", "ObjectMeta", {"annotations": service.annotations})
     for path, several in volumes.items():
+        first = {each.name: each.source for each in reversed(several)}
+        if any(each.source != first[each.name] for each in several):
+            yield at(f"{path}.volumes").error(
+                "has two volumes of one name with two sources; Kubernetes refuses such a pod. Rename one"
+            )
         for number, volume in enumerate(several):
             where = f"{path}.volumes.{number}"
             yield from _faults(f"{where}.source", "Volume", {"name": volume.name, **volume.source})

@@ -209,6 +209,8 @@ def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:
     for field, of, piece in _claims(part.raw.spec):
         for below, why in kubernetes_types.faults(of, piece):
             yield at(f"{path}.{field}" + below.replace("[", ".").replace("]", "")).error(why)
+    if part.section == "controller" and _mode_of(part.raw.spec) == "Block":
+        yield at(f"{path}.persistence.volumeMode").error("is Block, and slurmctld's state is in a folder. Leave it out")
     for below, found in raw_fields.given(part.raw.spec, kind):
         if found is None:
             continue
@@ -225,8 +227,15 @@ def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
     several = spec.get("volumeClaimTemplates")
     own = {"apiVersion", "kind"}
     if isinstance(several, list):
-        several = [{k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several]
+        several = [
+            {k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several
+        ]
     yield "volumeClaimTemplates", "[PersistentVolumeClaimTemplate]", several
+
+
+def _mode_of(spec: Mapping[str, Any]) -> object:
+    kept = spec.get("persistence")
+    return kept.get("volumeMode") if isinstance(kept, Mapping) else None
 
 
 def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:

@@ -1,9 +1,9 @@
-"""The pods of a stack as slurm-operator makes them of its custom resources: what Kubernetes is asked about before any is there.
+"""The pods of a stack as slurm-operator makes them of its custom resources: what Kubernetes is asked about beforehand.
 
 Names, volumes, mounts, ports, variables and rights are the operator's (``internal/builder``, 1.0.1 to 1.2.1); texts of its
 scripts and hashes in annotations are left out. Its two ways of merging are followed: 1.0 lays lists one behind the other
-and replaces all else (``pod_template.go``, ``container.go``), later releases merge as Kubernetes' strategic merge patch does,
-after empty values are dropped (``structutils/kube.go``). Pure.
+and replaces all else (``pod_template.go``, ``container.go``), later releases drop empty values and merge as Kubernetes'
+strategic merge patch does (``structutils/kube.go``). Pure.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ def _user(number: int) -> Spec:
 
 
 def _ports(name: str, *numbers: int) -> list[Spec]:
-    return [{"name": name if at == 0 else "ssh", "containerPort": port, "protocol": "TCP"} for at, port in enumerate(numbers)]
+    return [
+        {"name": name if at == 0 else "ssh", "containerPort": port, "protocol": "TCP"} for at, port in enumerate(numbers)
+    ]
 
 
 def _memory(name: str) -> Spec:
@@ -303,7 +305,7 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
         "subdomain": f"slurm-workers-{base}",
         "dnsConfig": {"searches": [f"slurm-workers-{base}.{config.cluster.namespace}.svc.cluster.local"]},
         "volumes": volumes,
-        "tolerations": [{"key": "nodeset.slinky.slurm.net/worker", "operator": "Exists", "effect": "NoExecute"}],
+        "tolerations": [{"key": "nodeset.slinky.slurm.net/worker", "operator": "Equal", "effect": "NoExecute"}],
     }
 
 
@@ -319,7 +321,7 @@ def _loginset(config: StackConfig, each: Resource) -> Spec:
         mount("ssh-config", "/root/.ssh/authorized_keys", "authorized_keys"),
         _sssd_mount(),
     ]
-    ssh = next((port for port in each.spec["login"].get("ports", []) if port.get("name") == "login"), {})
+    ssh: Spec = next((port for port in each.spec["login"].get("ports", []) if port.get("name") == "login"), {})
     own = {
         "name": "login",
         "env": [{"name": "SACKD_OPTIONS", "value": "--conf-server slurmctld:6817"}],
