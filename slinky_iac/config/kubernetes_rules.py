@@ -133,6 +133,7 @@ def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
         yield "", f"has {' and '.join(given) or 'none'} of {', '.join(sorted(sources))}; Kubernetes takes one"
     if whole:
         yield from missing(value, _NEEDED.get(kind, ()))
+        yield from _size(value) if kind == "PersistentVolumeClaimSpec" else ()
     if kind in _RULES:
         yield from _RULES[kind](value)
 
@@ -274,9 +275,14 @@ def _empty_dir(value: Piece) -> Faults:
 
 def _claim(value: Piece) -> Faults:
     """``ValidatePersistentVolumeClaimSpec``."""
-    modes, resources = value.get("accessModes") or [], value.get("resources")
+    modes = value.get("accessModes") or []
     if "ReadWriteOncePod" in modes and len(modes) > 1:
         yield ".accessModes", "has others beside ReadWriteOncePod; Kubernetes takes it alone"
+
+
+def _size(value: Piece) -> Faults:
+    """The same of a whole claim."""
+    resources = value.get("resources")
     asked = resources.get("requests") if isinstance(resources, Mapping) else None
     if isinstance(resources, Mapping) and not (isinstance(asked, Mapping) and asked.get("storage")):
         yield ".resources", "has no requests.storage, which Kubernetes requires"

@@ -54,6 +54,8 @@ class Resource:
     """Field of the daemon's own container, and its name in the pod."""
     spec: Spec
     raw: Raw
+    gated: Spec
+    """What a gate writes into its pods later: which Kubernetes nodes fit, in DaemonSet mode."""
 
 
 def resources(config: StackConfig) -> Iterator[Resource]:
@@ -61,19 +63,17 @@ def resources(config: StackConfig) -> Iterator[Resource]:
     if not config.auth.makes_daemons:
         return
     base, settings = config.cluster.resource_name, config
-    yield Resource("controller", "Controller", base, "slurmctld", controller_spec(config), settings.controller.raw)
+    yield Resource("controller", "Controller", base, "slurmctld", controller_spec(config), settings.controller.raw, {})
     if config.accounting.enabled:
-        yield Resource("accounting", "Accounting", base, "slurmdbd", accounting_spec(config), settings.accounting.raw)
-    yield Resource("restapi", "RestApi", base, "slurmrestd", restapi_spec(config), settings.restapi.raw)
+        yield Resource("accounting", "Accounting", base, "slurmdbd", accounting_spec(config), settings.accounting.raw, {})
+    yield Resource("restapi", "RestApi", base, "slurmrestd", restapi_spec(config), settings.restapi.raw, {})
     for name, nodeset in config.nodesets.items():
         own, spec = names.nodeset_resource(base, name), nodeset_spec(config, name, nodeset)
-        if nodeset.on_each_node:  # what a gate writes later is of the pods, too
-            pod = spec.get("template", {}).get("spec", {})
-            spec["template"] = {**spec.get("template", {}), "spec": {**pod, **placement(nodeset.pod)}}
-        yield Resource(f"nodesets.{name}", "NodeSet", own, "slurmd", spec, nodeset.raw)
+        gated = placement(nodeset.pod) if nodeset.on_each_node else {}
+        yield Resource(f"nodesets.{name}", "NodeSet", own, "slurmd", spec, nodeset.raw, gated)
     for name, login in config.logins.items():
         own = names.loginset_resource(base, name)
-        yield Resource(f"logins.{name}", "LoginSet", own, "login", loginset_spec(config, name, login), login.raw)
+        yield Resource(f"logins.{name}", "LoginSet", own, "login", loginset_spec(config, name, login), login.raw, {})
 
 
 def pod_of(config: StackConfig, each: Resource) -> Spec | None:
@@ -83,7 +83,7 @@ def pod_of(config: StackConfig, each: Resource) -> Spec | None:
     strategic = config.operator_version.drops_empty_values
     merged = _strategic if strategic else _replaced
     template = each.spec.get("template", {})
-    given = template.get("spec", {})
+    given = {**template.get("spec", {}), **each.gated}
     base = _BASES[each.kind](config, each)
     own, *others = (_container(one, each.spec, merged) for one in base.pop("containers"))
     before = [_container(one, each.spec, merged) for one in base.pop("initContainers", [])]
