@@ -39,6 +39,8 @@ _LISTS: Final = frozenset(_KEYS) - {"hostAliases"} | {"args", "command", "readin
 _CHAINED: Final = ("containers", "initContainers")
 _ETC: Final = "slurm-etc"
 _STATE: Final = "statesave"
+_ROOT: Final = "/root"
+"""Home of root in login pods."""
 _SSH_KEYS: Final = ("rsa", "ed25519", "ecdsa")
 
 
@@ -204,7 +206,8 @@ def _http(port: str) -> Spec:
     return {"startupProbe": live, "livenessProbe": live, "readinessProbe": {"httpGet": {"path": "/readyz", "port": port}}}
 
 
-def _controller(_: StackConfig, each: Resource) -> Spec:
+def _controller(config: StackConfig, each: Resource) -> Spec:
+    restarts = config.operator_version.prunes_slurm_conf
     cluster, reference = each.spec["clusterName"], each.spec
     mounts = [
         mount(_ETC, "/etc/slurm"),
@@ -228,7 +231,8 @@ def _controller(_: StackConfig, each: Resource) -> Spec:
     return {
         "automountServiceAccountToken": False,
         "containers": [own | {"securityContext": _user(names.SLINKY_UID)}],
-        "initContainers": [_reconfigure(), _logfile("slurmctld")],
+        # From 1.2 on there is none where slurmctld's pod restarts for new files (controllerPodTemplate).
+        "initContainers": [*([] if restarts else [_reconfigure()]), _logfile("slurmctld")],
         "securityContext": _user(names.SLINKY_UID) | {"fsGroup": names.SLINKY_UID},
         "volumes": volumes,
     }
@@ -318,7 +322,7 @@ def _loginset(config: StackConfig, each: Resource) -> Spec:
     mounts += [mount("ssh-host-keys", f"/etc/ssh/{file}", file) for file in keys]
     mounts += [
         mount("ssh-config", "/etc/ssh/sshd_config", "sshd_config"),
-        mount("ssh-config", "/root/.ssh/authorized_keys", "authorized_keys"),
+        mount("ssh-config", f"{_ROOT}/.ssh/authorized_keys", "authorized_keys"),
         _sssd_mount(),
     ]
     ssh: Spec = next((port for port in each.spec["login"].get("ports", []) if port.get("name") == "login"), {})

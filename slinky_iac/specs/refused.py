@@ -32,7 +32,8 @@ def _of(config: StackConfig, each: Resource) -> Iterator[Finding]:
         return
     for below, why in pod_faults(pod["spec"]):
         yield at(f"{each.path}.{_setting(each, below)}").error(
-            f"{why}. Kubernetes would refuse the pod, which slurm-operator makes after `pulumi up` has ended"
+            f"{why}. Kubernetes would refuse the pod, which slurm-operator makes of this and its own pieces after"
+            " `pulumi up` has ended"
         )
 
 

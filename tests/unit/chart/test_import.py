@@ -193,7 +193,7 @@ nodesets:
     slurmd:
       args: [--parameters, l3cache_as_socket]
       env: [{name: B, value: x}, {name: A, valueFrom: {fieldRef: {fieldPath: status.hostIP}}}]
-      lifecycle: {preStop: {sleep: {seconds: 5}}}
+      lifecycle: {postStart: {sleep: {seconds: 5}}}
       securityContext: {privileged: true, capabilities: {add: [IPC_LOCK]}}
     podSpec: {initContainers: [{name: a, image: "a:1"}], resourceClaims: [{name: imex, resourceClaimTemplateName: imex}]}
 loginsets:
@@ -201,7 +201,7 @@ loginsets:
     login: {env: [{name: C, value: y}], resources: {limits: {cpu: 2, memory: 8Gi}}}
     strategy: {type: Recreate}
 sssd: {secretRef: {name: sssd, key: sssd.conf}}
-restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
+restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {type: NodePort, externalTrafficPolicy: Local}}}
 accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: word}}}
 """
 
@@ -228,7 +228,7 @@ def test_what_has_no_setting_goes_through_raw() -> None:
         "container": {
             "args": ["--parameters", "l3cache_as_socket"],
             "env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}],
-            "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
+            "lifecycle": {"postStart": {"sleep": {"seconds": 5}}},
             "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
         },
         "pod": {
