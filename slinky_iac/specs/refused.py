@@ -58,12 +58,12 @@ def _references(pod: Piece) -> Faults:
     """What doesn't fit between the pieces of a whole pod, each with its path below the spec: ``ValidateVolumes``,
     ``ValidateVolumeMounts``, ``ValidateVolumeDevices``, ``validateContainers``, ``validateContainerResources``."""
     volumes = {str(each.get("name")): each for each in pieces(pod, "volumes")}
-    asked = {each.get("name") for each in pieces(pod, "resourceClaims")}
-    if doubled := _twice(each.get("name") for each in pieces(pod, "volumes")):
+    asked = {str(each.get("name")) for each in pieces(pod, "resourceClaims")}
+    if doubled := _twice(str(each.get("name")) for each in pieces(pod, "volumes")):
         yield ".volumes", f"has {name_of(doubled)} twice; Kubernetes takes a volume's name once"
     every = [(f".{field}[{n}]", each) for field in _CONTAINERS for n, each in enumerate(pieces(pod, field))]
-    if doubled := _twice(each.get("name") for _, each in every):
-        place = next(path for path, each in reversed(every) if each.get("name") == doubled)
+    if doubled := _twice(str(each.get("name")) for _, each in every):
+        place = next(path for path, each in reversed(every) if str(each.get("name")) == doubled)
         yield f"{place}.name", f"is {name_of(doubled)}, and the pod has a container of that name"
     for path, each in every:
         for field in ("volumeMounts", "volumeDevices"):
@@ -80,7 +80,7 @@ def _references(pod: Piece) -> Faults:
                     )
         resources = each.get("resources")
         for claim in pieces(resources, "claims") if isinstance(resources, Mapping) else ():
-            if claim.get("name") not in asked:
+            if str(claim.get("name")) not in asked:
                 yield (
                     f"{path}.resources.claims",
                     f"has {name_of(str(claim.get('name')))}, and the pod has no such resourceClaim",
@@ -93,7 +93,7 @@ def _passes_on(mount: Piece, container: Piece) -> bool:
     return mount.get("mountPropagation") == "Bidirectional" and not privileged
 
 
-def _twice(names_: Iterable[object]) -> str:
+def _twice(every: Iterable[str]) -> str:
     """The first name that comes a second time."""
-    found = Counter(names_)
-    return next((str(name) for name, times in found.items() if times > 1), "")
+    found = Counter(every)
+    return next((name for name, times in found.items() if times > 1), "")

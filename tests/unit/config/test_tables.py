@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab import kubernetes_table, slurm_table, tools
 from slinky_iac.config import kubernetes_types, slurm_words
@@ -214,3 +216,20 @@ def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
 )
 def test_what_kubernetes_does_not_know_is_named_by_its_path(kind: str, value: object, paths: list[str]) -> None:
     assert [path for path, _ in kubernetes_types.faults(kind, value)] == paths
+
+
+_PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+_ANY = st.recursive(
+    _PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=8
+)
+
+
+@given(st.data())
+def test_every_type_judges_any_value_without_an_exception(data: st.DataObject) -> None:
+    kinds = sorted(json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())["types"])
+    kind = data.draw(st.sampled_from(kinds))
+    fields = sorted(kubernetes_types.fields(kind)) or ["a"]
+    value = data.draw(st.dictionaries(st.sampled_from(fields), _ANY, max_size=6) | _ANY)
+    for path, why in kubernetes_types.faults(kind, value, whole=True):
+        assert path == "" or path[0] in ".["
+        assert why
