@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import pulumi
-from pydantic import AfterValidator, BaseModel, Strict, StringConstraints, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, ValidationError
 
 from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.findings import Finding, at
@@ -256,7 +256,7 @@ def _before(host: str, port: str) -> str:
 
 
 def given(sections: Mapping[str, Any], before: Given | None = None) -> Given:
-    """Sections by name, as plain data: models written out, names of settings in camelCase, placeholders for Outputs.
+    """Sections by name, as plain data: names of settings in camelCase, placeholders for Outputs.
     ``before``: those of the cluster that this is a part of; NodeSets are added to its own."""
     found = Given() if before is None else before.joined()
     for name, section in sections.items():
@@ -269,8 +269,6 @@ def given(sections: Mapping[str, Any], before: Given | None = None) -> Given:
 
 
 def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN401
-    if isinstance(value, BaseModel):
-        value = value.model_dump(by_alias=True, exclude_unset=True)
     if isinstance(value, Address) and isinstance(value.value, str):
         if not is_address(value.value):
             found.faults.append(at(path).error("address() was given a name, and takes an IP address: give the name itself"))

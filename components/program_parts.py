@@ -1,7 +1,7 @@
 """A cluster and its parts in one call each, for programs: sections by name, checked with the messages of the YAML way.
 
-A section is a mapping as a stack's file has it, with names in camelCase or snake_case, or its model
-(:mod:`slinky_iac.config`). Secrets come from the stack's configuration (`pulumi config set --secret slinky-iac:…`).
+A section is a mapping as a stack's file has it, with names in snake_case or camelCase (:mod:`slinky_iac.settings` has
+their types). Secrets come from the stack's configuration (`pulumi config set --secret slinky-iac:…`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 import pulumi
-from pydantic import BaseModel
 
+from slinky_iac import settings
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import examined
@@ -41,8 +41,8 @@ from .node_set import NodeSetArgs
 from .threads import in_thread
 from .trial import trial_of
 
-Part = Mapping[str, Any] | BaseModel | None
-"""A section: a mapping, or its model."""
+Part = Mapping[str, Any] | None
+"""A section: a mapping of its settings' names."""
 Hosts = pulumi.Input[str] | Address
 Read = TypeVar("Read")
 _LACKING: Final = re.compile(r"(?P<key>[a-zA-Z]+) is not set; run |needs a password; run |has no sssd\.conf: run ")
@@ -58,26 +58,26 @@ class HybridCluster(_Cluster):
         *,
         slurmctld: Hosts | None = None,
         slurmdbd: Hosts | None = None,
-        cluster: Part = None,
-        operator: Part = None,
-        keys: Part = None,
-        controller: Part = None,
-        accounting: Part = None,
-        restapi: Part = None,
-        nodesets: Mapping[str, Part] | None = None,
-        logins: Mapping[str, Part] | None = None,
-        partitions: Mapping[str, Part] | None = None,
-        identity: Part = None,
-        external: Part = None,
-        kubernetes: Part = None,
-        drain: Part = None,
+        cluster: settings.ClusterSettings | None = None,
+        operator: settings.OperatorSettings | None = None,
+        keys: settings.KeysSettings | None = None,
+        controller: settings.ControllerSettings | None = None,
+        accounting: settings.AccountingSettings | None = None,
+        restapi: settings.RestApiSettings | None = None,
+        nodesets: Mapping[str, settings.NodeSetSettings] | None = None,
+        logins: Mapping[str, settings.LoginSetSettings] | None = None,
+        partitions: Mapping[str, settings.PartitionSettings] | None = None,
+        identity: settings.IdentitySettings | None = None,
+        external: settings.ExternalSettings | None = None,
+        kubernetes: settings.KubernetesSettings | None = None,
+        drain: settings.DrainSettings | None = None,
         database_password: pulumi.Input[str] | None = None,
         slurm_key: pulumi.Input[str] | None = None,
         jwt_key: pulumi.Input[str] | None = None,
         token_key: pulumi.Input[str] | None = None,
         munge_key: pulumi.Input[str] | None = None,
         sssd_conf: pulumi.Input[str] | None = None,
-        more: Mapping[str, Part] | None = None,
+        more: settings.StackSettings | None = None,
         export: bool = True,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -108,7 +108,7 @@ class HybridCluster(_Cluster):
             "external": external,
             "kubernetes": kubernetes,
             "drain": drain,
-            **(more or {}),
+            **_parts(more),
         }
         first = {"cluster": cluster, "controller": controller, "accounting": accounting}
         _refuse(what, not_sections({**first, **given_parts}))
@@ -124,15 +124,15 @@ class HybridCluster(_Cluster):
             "sssdConf": sssd_conf,
         }
         self._secrets = given_secrets(secrets)
-        settings = _judged(what, found, partial(read_sections, found.sections, self._secrets))
-        config = settings.config
+        judged = _judged(what, found, partial(read_sections, found.sections, self._secrets))
+        config = judged.config
         found.judge = partial(_faults, self._secrets)
         _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
         require_adopted(config)
         found.digests(config)
         args = HybridClusterArgs(
-            settings=settings,
-            notices=partial(_asked, settings.config, found, self._secrets),
+            settings=judged,
+            notices=partial(_asked, config, found, self._secrets),
             lost=partial(lost, config, os.environ, Path.home()),
             numbers=found.numbers,
             filled=found.filled,
@@ -164,18 +164,14 @@ class NodeSet(_NodeSet):
         self,
         name: str,
         *,
-        cluster: ClusterConfig | _Cluster | Mapping[str, Part],
-        replicas: pulumi.Input[int] | None = None,
-        image: pulumi.Input[str] | None = None,
-        resources: Part = None,
-        pod: Part = None,
+        cluster: ClusterConfig | _Cluster | settings.StackSettings,
         slurm_name: str | None = None,
         opts: pulumi.ResourceOptions | None = None,
-        **more: Any,  # noqa: ANN401
+        **settings: Unpack[settings.NodeSetSettings],
     ) -> None:
         """``name``: the NodeSet's in Pulumi and, without ``slurm_name``, in Slurm. ``cluster``: a HybridCluster of the
-        program, its configuration, or sections of a cluster that another program makes, by name. ``more``: further settings
-        of a NodeSet, as ``gres=["gpu:8"]``; with ``scalingMode="DaemonSet"`` it has no ``replicas``. An Output in
+        program, its configuration, or sections of a cluster that another program makes, by name. ``settings``: those of a
+        NodeSet, as ``replicas=4, gres=["gpu:8"]``; with ``scaling_mode="DaemonSet"`` it has no ``replicas``. An Output in
         ``replicas`` is judged by the gate alone: previews that don't know it say so.
 
         Of a HybridCluster, it is made and removed in the order of the cluster's own NodeSets, all rules of the cluster hold
@@ -188,25 +184,25 @@ class NodeSet(_NodeSet):
         what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name
         require_name(f"{what}: slurm_", slurm)
         require_options(what, opts)
+        replicas = settings.get("replicas")
         _require_number(what, f"nodesets.{slurm}.replicas", replicas)
         later = isinstance(replicas, pulumi.Output | Awaitable)
-        _refuse(what, not_sections({"resources": resources, "pod": pod}, f"nodesets.{slurm}."))
-        own = {"replicas": 1 if later else replicas, "image": image, "resources": resources, "pod": pod, **more}
-        own = {key: value for key, value in own.items() if value is not None}
+        _refuse(what, not_sections(settings, f"nodesets.{slurm}."))
+        own = {key: value for key, value in settings.items() if value is not None} | ({"replicas": 1} if later else {})
         config, found = _joined(what, slurm, cluster, own)
-        settings = config.nodesets[slurm]
+        checked = config.nodesets[slurm]
         joins = cluster.joining(name, config) if isinstance(cluster, _Cluster) else None
         whole = cluster if isinstance(cluster, ClusterConfig) else config
-        found.digest(nodeset_spec(whole, slurm, settings))
+        found.digest(nodeset_spec(whole, slurm, checked))
         asked = replicas if later else None
-        args = NodeSetArgs(cluster=whole, name=slurm, settings=settings, replicas=asked, filled=found.filled)
+        args = NodeSetArgs(cluster=whole, name=slurm, settings=checked, replicas=asked, filled=found.filled)
         super().__init__(name, args, pulumi.ResourceOptions.merge(_filling(opts, found), joins))
         if isinstance(cluster, _Cluster):
             cluster.joined(slurm, self, found.filled)
 
 
 def _joined(
-    what: str, name: str, cluster: ClusterConfig | _Cluster | Mapping[str, Part], own: Mapping[str, Any]
+    what: str, name: str, cluster: ClusterConfig | _Cluster | settings.StackSettings, own: Mapping[str, Any]
 ) -> tuple[StackConfig, Given]:
     """The settings of a NodeSet in those of its cluster, as far as the program has them. Raises :class:`StackRefused`."""
     if isinstance(cluster, _Cluster) and name in cluster.config.nodesets:
@@ -217,7 +213,7 @@ def _joined(
     config = getattr(cluster, "config", cluster)
     if not isinstance(config, ClusterConfig | Mapping):
         raise refuse(what, (f"cluster: takes a HybridCluster, its config, or sections by name; got {described(cluster)}",))
-    around = dict(config) if isinstance(config, Mapping) else {"cluster": {"name": config.cluster.name}}
+    around = _parts(config) if isinstance(config, Mapping) else {"cluster": {"name": config.cluster.name}}
     found = given({**around, "nodesets": {name: own}})
     _refuse(what, found.faults)
     found.judge = _faults_of_part
@@ -227,6 +223,11 @@ def _joined(
     if isinstance(cluster, _Cluster):
         stack = cluster.config.model_copy(update={"nodesets": {**cluster.config.nodesets, name: stack.nodesets[name]}})
     return stack, found
+
+
+def _parts(sections: settings.StackSettings | Mapping[str, Part] | None) -> dict[str, Any]:
+    """Sections by name, whose settings are judged when they are read."""
+    return dict(sections or {})
 
 
 def _require_number(what: str, path: str, replicas: object) -> None:
@@ -239,10 +240,10 @@ def _sections(
     name: str, cluster: Part, slurmctld: tuple[Part, Hosts | None], slurmdbd: tuple[Part, Hosts | None]
 ) -> tuple[dict[str, Any], list[Finding]]:
     """The sections that other arguments say a part of."""
-    own, faults = named(_open(cluster), name)
+    own, faults = named(cluster or {}, name)
     found: dict[str, Any] = {"cluster": own}
     for section, (part, host) in (("controller", slurmctld), ("accounting", slurmdbd)):
-        found[section], wrong = (part, []) if host is None else outside(section, _open(part), host)
+        found[section], wrong = (part, []) if host is None else outside(section, part or {}, host)
         faults += wrong
     return found, faults
 
@@ -326,12 +327,6 @@ def _faults(secrets: Mapping[str, pulumi.Input[str]], sections: Mapping[str, Any
 def _faults_of_part(sections: Mapping[str, Any]) -> Sequence[str]:
     """The same of settings that no cluster is at hand for."""
     return tuple(map(str, examined(sections)[1]))
-
-
-def _open(section: Part) -> Mapping[str, Any]:
-    if isinstance(section, BaseModel):
-        return section.model_dump(by_alias=True, exclude_unset=True)
-    return section or {}
 
 
 def _refuse(what: str, faults: Sequence[Finding]) -> None:

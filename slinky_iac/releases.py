@@ -155,6 +155,12 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def merges_mappings(self) -> bool:
+        """Whether mappings of a custom resource are merged field by field into those of its pods (1.1.0 on,
+        ``structutils/kube.go``); before, they take their place (:mod:`slinky_iac.config.raw_merge`)."""
+        return self.minor >= 1
+
+    @property
     def has_node_ports(self) -> bool:
         """Whether ``service.nodePort`` is read for other kinds than LoginSet (1.1.1 on; no 1.0 does)."""
         return self >= OperatorVersion(1, 1, 1)

@@ -107,7 +107,11 @@ def page() -> str:
         ("Field", "Releases", "Way"), [(name, releases, f"`{way}`") for name, releases, way in _of_way(ways, Way.RAW)]
     )
     lines.append("\n## Fields of pods, containers and Services that raw doesn't take")
-    lines.append(f"\nAll others of these types are taken, by the type of Kubernetes {kubernetes_types.RELEASE}.")
+    lines.append(
+        f"\nAll others of these types are taken, by the type of Kubernetes {kubernetes_types.RELEASE}, but for values that"
+        " take the place of the operator's own, and with slurm-operator 1.0 for what it would lose"
+        " ([Recipes](../recipes.md#raw-pieces-by-release-of-slurm-operator))."
+    )
     lines += _table(
         ("Type", "Fields", "Taken", "Not taken, and what to use"),
         [

@@ -23,8 +23,8 @@ HEAD: Final = """# Python reference
 
 What a Pulumi program in Python can use. [Your own repository](own-repository.md#in-a-program-of-your-own) shows how, and
 [examples/program](../examples/program) is a whole program. A section is a mapping with the names of the
-[configuration](configuration.md), or its model from `slinky_iac.config`: `Part` below. `Hosts` is a name or an
-IP address, an Output of one, or `slinky_iac.address(…)`.
+[configuration](configuration.md). `settings` below is `slinky_iac.settings`, which has the type of each for a type
+checker. `Hosts` is a name or an IP address, an Output of one, or `slinky_iac.address(…)`.
 
 ## Import from slinky_iac
 """

@@ -21,7 +21,7 @@ from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
 
 WRONG_ARGUMENTS: Final = 2
-PAGES: Final = ("configuration", "findings", "cli", "api")
+PAGES: Final = ("configuration", "findings", "cli", "api", "settings")
 """Pages of docs/ that are made from the code."""
 
 
@@ -116,12 +116,14 @@ def _schema() -> str:
 def _page(name: str) -> str:
     from slinky_iac.commands import api_page, command_page  # noqa: PLC0415 - as in _schema
     from slinky_iac.config.reference import findings_page, reference  # noqa: PLC0415 - as in _schema
+    from slinky_iac.config.settings_stub import stub  # noqa: PLC0415 - as in _schema
 
     made: dict[str, Callable[[], str]] = {
         "configuration": reference,
         "findings": findings_page,
         "cli": lambda: command_page.page(parser()),
         "api": api_page.page,
+        "settings": stub,
     }
     return made[name]()
 

@@ -1,7 +1,8 @@
 """The door for what has no setting of its own: raw pieces of a custom resource's pod, container, Service and spec.
 
 They are laid beside what this program renders, never over it: a field that a setting or the operator owns is refused with
-the name of the setting (rules_raw). So gates, digests and policies read one spec.
+the name of the setting (rules_raw, rules_pieces). What a release of the operator would lose of its own by them is said
+beside them, or they are refused (raw_merge). So gates, digests and policies read one spec.
 """
 
 from __future__ import annotations

@@ -151,8 +151,9 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield at("controller.external").info(
-            "the outside slurm.conf must hold NodeSet= and PartitionName= lines; `slinky handoff --role slurmctld` renders"
-            f" them (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets none there",
+            "the outside slurm.conf must hold NodeSet= and PartitionName= lines (partitions:"
+            f" {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets none there. They are the stack's"
+            " output outsideSlurmConf, and with settings in a file `slinky handoff --role slurmctld` renders them",
             id="outside-slurm-conf",
         )
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.config import kubernetes_types, raw_fields
+from slinky_iac.config import kubernetes_types, raw_fields, rules_pieces
 from slinky_iac.config.findings import NOTHING, Finding, at, use
-from slinky_iac.config.pod_places import covers, is_reserved, runs_code
-from slinky_iac.config.raw import Raw
+from slinky_iac.config.pieces import Part, listed, parts
+from slinky_iac.config.pod_places import covers, is_reserved
 from slinky_iac.config.raw_fields import Way
-from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -37,13 +35,17 @@ _POD: Final[Mapping[str, str]] = {
     "hostNetwork": "pod.hostNetwork",
     "hostPID": _IN_SIGHT,
     "hostname": _OPERATORS,
+    "hostnameOverride": _OPERATORS,
     "imagePullSecrets": "cluster.images.pullSecrets",
     "nodeName": "pod.nodeSelector",
     "nodeSelector": "pod.nodeSelector",
+    "priority": "pod.priorityClass",
     "priorityClassName": "pod.priorityClass",
+    "resources": "resources",
     "restartPolicy": _OPERATORS,
     "serviceAccount": _TOKEN,
     "serviceAccountName": _TOKEN,
+    "setHostnameAsFQDN": _OPERATORS,
     "shareProcessNamespace": _IN_SIGHT,
     "subdomain": _OPERATORS,
     "terminationGracePeriodSeconds": "pod.terminationGrace",
@@ -56,9 +58,15 @@ _CONTAINER: Final[Mapping[str, str]] = {
     "name": _OPERATORS,
     "resources.limits": "resources",
     "resources.requests": "resources",
+    "restartPolicy": _OPERATORS,
+    "restartPolicyRules": _OPERATORS,
     "startupProbe": _OPERATORS,
     "livenessProbe": _OPERATORS,
     "readinessProbe": _OPERATORS,
+}
+_SLURMD: Final[Mapping[str, str]] = {
+    "lifecycle.preStop": f"{_OPERATORS}, and takes the node out of Slurm (DOWN) before its pod goes",
+    "securityContext.privileged": "privileged",
 }
 _SERVICE: Final[Mapping[str, str]] = {
     "externalIPs": "service.type: any address could be taken over by it, and the operator drops it",
@@ -78,38 +86,6 @@ _ARGUMENTS: Final[Mapping[str, Mapping[str, bool]]] = {
 """Arguments of each daemon besides -v, and whether a value follows. The operator lays them behind its own, where the last
 one counts: others name another node, file, server or user, or forget the jobs (slurmctld -c). Source: slurmctld(8),
 slurmdbd(8), slurmrestd(8), slurmd(8); ``internal/builder/common/container.go``."""
-_OWN_VARIABLES: Final = frozenset({"MALLOC_ARENA_MAX", "POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_SACK_JWKS"})
-
-
-@dataclass(frozen=True)
-class _Part:
-    path: str
-    raw: Raw
-    section: str
-    service: str = ""
-    """Type of its Service; empty where it has none."""
-    variables: frozenset[str] = frozenset()
-    """Names of its setting ``env``."""
-
-    @property
-    def has_volumes(self) -> bool:
-        """Whether it has a setting ``volumes``."""
-        return self.section in {"nodesets", "logins"}
-
-
-def _parts(config: StackConfig) -> Iterator[_Part]:
-    yield _Part("controller", config.controller.raw, "controller", config.controller.service.type)
-    yield _Part("accounting", config.accounting.raw, "accounting", config.accounting.service.type)
-    yield _Part("restapi", config.restapi.raw, "restapi", config.restapi.service.type)
-    for name, nodeset in config.nodesets.items():
-        yield _Part(f"nodesets.{name}", nodeset.raw, "nodesets", variables=frozenset(nodeset.env))
-    for name, login in config.logins.items():
-        yield _Part(f"logins.{name}", login.raw, "logins", login.service.type)
-
-
-def raw_pieces(config: StackConfig) -> Iterator[tuple[str, Raw]]:
-    """Each part that has raw pieces: its path, and these."""
-    return ((part.path, part.raw) for part in _parts(config))
 
 
 def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Iterator[Finding]:
@@ -122,13 +98,13 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     keys = {each.name for each in config.key_entries}
-    for part in _parts(config):
+    for part in parts(config):
         raw, path = part.raw, f"{part.path}.raw"
-        more = _WITH_VOLUMES if part.has_volumes else {}
+        more = _WITH_VOLUMES if part.volumes is not None else {}
         yield from _owned(f"{path}.pod", raw.pod, {**_POD, **more})
-        mounts = {"volumeMounts": "volumes"} if part.has_volumes else {}
-        privileged = {"securityContext.privileged": "privileged" if part.section == "nodesets" else _IN_SIGHT}
-        yield from _owned(f"{path}.container", raw.container, {**_CONTAINER, **mounts, **privileged})
+        mounts = {"volumeMounts": "volumes"} if part.volumes is not None else {}
+        slurmd = _SLURMD if part.section == "nodesets" else {}
+        yield from _owned(f"{path}.container", raw.container, {**_CONTAINER, **mounts, **slurmd})
         yield from _owned(f"{path}.service", raw.service, _SERVICE)
         if part.section == "nodesets" and raw.service:
             yield at(f"{path}.service").error("has no effect: a NodeSet has no Service of its own. Remove it")
@@ -140,7 +116,6 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for name, kind, piece in pieces:
             for below, why in kubernetes_types.faults(kind, piece):
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
-        yield from _variables(part, f"{path}.container.env")
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
         yield from _folders(part, f"{path}.pod.volumes", keys)
@@ -148,41 +123,18 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _keys_in_variables(part, path, keys)
 
 
-def _containers(part: _Part) -> list[tuple[Mapping[str, Any], str]]:
-    """The daemon's own container and those that run before it, each with its place below ``raw``."""
-    before = [(each, "pod.initContainers") for each in _listed(part.raw.pod, "initContainers")]
-    return [(part.raw.container, "container"), *before]
-
-
-def _keys_in_variables(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
+def _keys_in_variables(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
     """A key is as readable in a variable as in a volume: by root of the container, and in /proc of its processes."""
-    for container, where in _containers(part):
+    for container, where in part.containers():
         for field in ("env", "envFrom"):
-            if any(keys & set(_texts(each)) for each in _listed(container, field)):
+            if any(keys & set(_texts(each)) for each in listed(container, field)):
                 yield at(f"{path}.{where}.{field}").error(
                     "has a Secret with a key of the cluster: who reads this container's variables could"
                     " act as Slurm's admin. Remove it"
                 )
 
 
-def _variables(part: _Part, path: str) -> Iterator[Finding]:
-    env = part.raw.container.get("env")
-    for each in env if isinstance(env, list) else ():
-        name = str(each.get("name", "")) if isinstance(each, Mapping) else ""
-        if runs_code(name):
-            yield at(path).error(
-                f"has {name_of(name)}: with it a daemon would run other code, or ask another host. Remove it"
-            )
-        elif name in _OWN_VARIABLES or name in part.variables:
-            yield at(path).error(f"has {name_of(name)}, which is set already: Kubernetes takes the last of two. Remove one")
-        elif isinstance(each, Mapping) and each.get("value") and is_secret(name):
-            yield at(path).error(
-                f"has {name_of(name)}, which is named like a secret: everyone who sees the pod can read its value. Use"
-                " valueFrom.secretKeyRef"
-            )
-
-
-def _arguments(part: _Part, path: str) -> Iterator[Finding]:
+def _arguments(part: Part, path: str) -> Iterator[Finding]:
     known = _ARGUMENTS.get(part.section, {})
     given = part.raw.container.get("args")
     words = [str(each) for each in given] if isinstance(given, list) else []
@@ -202,7 +154,7 @@ def _arguments(part: _Part, path: str) -> Iterator[Finding]:
             is_value = option.startswith("-") and not equals and not "".join(words[number + 1 : number + 2]).startswith("-")
 
 
-def _of_spec(part: _Part, path: str, line: str) -> Iterator[Finding]:
+def _of_spec(part: Part, path: str, line: str) -> Iterator[Finding]:
     kind = raw_fields.KINDS[part.section]
     for below, why in kubernetes_types.faults(kind, part.raw.spec, line=line):
         yield at(path + below.replace("[", ".").replace("]", "")).error(why)
@@ -238,15 +190,10 @@ def _mode_of(spec: Mapping[str, Any]) -> object:
     return kept.get("volumeMode") if isinstance(kept, Mapping) else None
 
 
-def _folders(part: _Part, path: str, keys: set[str]) -> Iterator[Finding]:
-    for each in _listed(part.raw.pod, "volumes"):
+def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
+    for each in listed(part.raw.pod, "volumes"):
         if "hostPath" in each:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
-        projected = each.get("projected")
-        if isinstance(projected, Mapping) and any(
-            "serviceAccountToken" in source for source in _listed(projected, "sources")
-        ):
-            yield at(path).error("has a serviceAccountToken: jobs and users would have the pod's token. Remove it")
         if is_reserved(str(each.get("name"))):
             yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
         if keys & set(_texts(each)):
@@ -262,23 +209,23 @@ def _texts(value: object) -> Iterator[str]:
         yield from _texts(part)
 
 
-def _mounts(part: _Part, path: str) -> Iterator[Finding]:
+def _mounts(part: Part, path: str) -> Iterator[Finding]:
     """Mounts of the daemon's own container, and volumes of others beside it."""
-    for each in _listed(part.raw.container, "volumeMounts"):
+    for each in listed(part.raw.container, "volumeMounts"):
         place = str(each.get("mountPath", ""))
         if covers(place):
             yield at(f"{path}.container.volumeMounts").error(
                 f"has {name_of(place)}, where the daemon's settings, keys or programs are: others would take their place."
                 " Mount it elsewhere"
             )
-    for container, where in _containers(part):
+    for container, where in part.containers():
         field = ".volumeMounts" if where == "container" else ""
-        for each in _listed(container, "volumeMounts"):
+        for each in listed(container, "volumeMounts"):
             if is_reserved(str(each.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
                     f"mounts {name_of(str(each.get('name')))}, which holds keys or settings"
                 )
-    for each in _listed(part.raw.spec, "volumeClaimTemplates"):
+    for each in listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
         if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
             yield at(f"{path}.spec.volumeClaimTemplates").error(
@@ -287,9 +234,4 @@ def _mounts(part: _Part, path: str) -> Iterator[Finding]:
             )
 
 
-def _listed(value: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
-    found = value.get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
-
-
-RULES = (_raw,)
+RULES = (_raw, *rules_pieces.RULES)

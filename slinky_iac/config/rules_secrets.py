@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.pod_places import fault_of_variable
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
@@ -40,7 +41,10 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Pod specs, the state and previews show the environment, and each job inherits it."""
-    found = {f"nodesets.{name}.env": each.env for name, each in config.nodesets.items()}
+    found = {
+        f"nodesets.{name}.env": {key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets")}
+        for name, each in config.nodesets.items()
+    }
     found |= {f"jobs.{name}.environment": each.environment for name, each in config.jobs.items()}
     for place, variables in found.items():
         for name, value in variables.items():

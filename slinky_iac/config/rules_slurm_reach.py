@@ -15,7 +15,7 @@ from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules_raw import raw_pieces
+from slinky_iac.config.pieces import parts
 from slinky_iac.config.rules_slurm_conf import refused_parameters
 from slinky_iac.config.rules_slurm_files import READ_FILES, cgroups_hold
 from slinky_iac.config.script_faults import of_command, of_lifecycle, of_script
@@ -225,7 +225,7 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Commands beside a daemon: hooks of its container, and init containers of its pod."""
-    for part, raw in raw_pieces(config):
+    for part, raw in ((each.path, each.raw) for each in parts(config)):
         for hook, said in of_lifecycle(raw.container.get("lifecycle")):
             yield _refused(f"{part}.raw.container.lifecycle.{hook}", RUNS, said)
         init = raw.pod.get("initContainers")

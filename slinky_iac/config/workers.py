@@ -185,7 +185,7 @@ class NodeSet(Section):
     anyone who becomes root in such a pod is close to root on its Kubernetes node. false is refused where the release
     drops it."""
     env: dict[str, str] = Field(default_factory=dict)
-    """Environment of the slurmd container. No secrets: pod specs are readable."""
+    """Environment of the slurmd container. No secrets: pod specs are readable. Nothing that runs other code (PATH)."""
     volumes: tuple[Volume, ...] = ()
     """Volumes in the slurmd container."""
     update_strategy: RollingUpdate = RollingUpdate()

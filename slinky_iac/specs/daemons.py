@@ -76,7 +76,7 @@ def _inside_controller(config: StackConfig) -> Spec:
             spec[field] = [{"name": name} | space]
     if controller.metrics or reads_metrics(config):
         spec["metrics"] = {"enabled": True, "serviceMonitor": service_monitor(config)}
-    return with_raw(filled(spec), controller.raw, "slurmctld")
+    return with_raw(config, filled(spec), controller.raw, "controller")
 
 
 def _users(config: ClusterConfig) -> Spec:
@@ -153,7 +153,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         extra["StorageParameters"] = parameters
     spec["extraConf"] = "\n".join(pair(key, value) for key, value in extra.items())
     spec["template"] = template(config, accounting.pod, more)
-    whole = with_raw(filled(spec), accounting.raw, "slurmdbd")
+    whole = with_raw(config, filled(spec), accounting.raw, "accounting")
     return kept(config.adopted, "Accounting", config.cluster.resource_name, whole)
 
 
@@ -218,7 +218,7 @@ def restapi_spec(config: ClusterConfig) -> Spec:
         pod.setdefault("metadata", {}).setdefault("annotations", {}).update(notes)
     if pod:
         spec["template"] = pod
-    whole = with_raw(spec, config.restapi.raw, "slurmrestd")
+    whole = with_raw(config, spec, config.restapi.raw, "restapi")
     return kept(config.adopted, "RestApi", config.cluster.resource_name, whole)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config import raw_merge
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
@@ -82,7 +83,7 @@ def pod_of(config: StackConfig, each: Resource) -> Spec | None:
     """Metadata and spec of one pod of a custom resource, without a name; None where its daemon is outside."""
     if each.container not in each.spec:
         return None
-    strategic = config.operator_version.drops_empty_values
+    strategic = config.operator_version.merges_mappings
     merged = _strategic if strategic else _replaced
     template = each.spec.get("template", {})
     given = {**template.get("spec", {}), **each.gated}
@@ -172,10 +173,6 @@ def _replaced(base: Spec, given: Spec) -> Spec:
     return found
 
 
-def _user(number: int) -> Spec:
-    return {"runAsNonRoot": True, "runAsUser": number, "runAsGroup": number}
-
-
 def _ports(name: str, *numbers: int) -> list[Spec]:
     return [
         {"name": name if at == 0 else "ssh", "containerPort": port, "protocol": "TCP"} for at, port in enumerate(numbers)
@@ -230,10 +227,10 @@ def _controller(config: StackConfig, each: Resource) -> Spec:
         volumes.append({"name": _STATE, "emptyDir": {}})
     return {
         "automountServiceAccountToken": False,
-        "containers": [own | {"securityContext": _user(names.SLINKY_UID)}],
+        "containers": [own | raw_merge.own("controller", "container")],
         # From 1.2 on there is none where slurmctld's pod restarts for new files (controllerPodTemplate).
         "initContainers": [*([] if restarts else [_reconfigure()]), _logfile("slurmctld")],
-        "securityContext": _user(names.SLINKY_UID) | {"fsGroup": names.SLINKY_UID},
+        **raw_merge.own("controller", "pod"),
         "volumes": volumes,
     }
 
@@ -250,9 +247,9 @@ def _accounting(_: StackConfig, each: Resource) -> Spec:
     return {
         "automountServiceAccountToken": False,
         "containers": [
-            own | {"readinessProbe": {"tcpSocket": {"port": 6819}}, "securityContext": _user(names.SLINKY_UID)},
+            own | {"readinessProbe": {"tcpSocket": {"port": 6819}}} | raw_merge.own("accounting", "container"),
         ],
-        "securityContext": _user(names.SLINKY_UID) | {"fsGroup": names.SLINKY_UID},
+        **raw_merge.own("accounting", "pod"),
         "volumes": [_files(_ETC, conf, _key(each.spec["slurmKeyRef"], "slurm.key")), _memory("run")],
     }
 
@@ -266,13 +263,13 @@ def _restapi(config: StackConfig, each: Resource) -> Spec:
         "startupProbe": listens,
         "livenessProbe": listens,
         "readinessProbe": listens,
-        "securityContext": _user(65534),
+        **raw_merge.own("restapi", "container"),
         "volumeMounts": [mount(_ETC, "/etc/slurm")],
     }
     return {
         "automountServiceAccountToken": False,
         "containers": [own],
-        "securityContext": _user(65534) | {"fsGroup": 65534},
+        **raw_merge.own("restapi", "pod"),
         "volumes": [_files(_ETC, {"configMap": {"name": f"{each.name}-config"}}, _slurm_key(config))],
     }
 
@@ -296,7 +293,7 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
         "env": env if config.operator_version.drops_empty_values else [],
         "ports": _ports("slurmd", 6818, *([22] if ssh else [])),
         **_http("slurmd"),
-        "securityContext": {"privileged": True, "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]}},
+        **raw_merge.own("nodesets", "container"),
         "lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh"]}}},
         "volumeMounts": mounts,
     }

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from slinky_iac.config.raw import Raw
+from slinky_iac.config.raw_merge import DAEMONS, beside, completed
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec
 
 
-def with_raw(spec: Spec, raw: Raw, container: str) -> Spec:
-    """A custom resource's spec with its raw pieces; ``container``: the field of the daemon's own container."""
-    found = dict(spec)
+def with_raw(config: ClusterConfig, spec: Spec, raw: Raw, section: str) -> Spec:
+    """The spec of a section's custom resource with its raw pieces, for the release of the operator that merges them."""
+    found, container, version = dict(spec), DAEMONS[section], config.operator_version
     if raw.pod:
         template = found.get("template", {})
-        found["template"] = {**template, "spec": _beside(template.get("spec", {}), raw.pod)}
+        ours = template.get("spec", {})
+        found["template"] = {**template, "spec": beside(ours, completed(version, section, "pod", raw.pod, ours))}
     if raw.container:
-        found[container] = _beside(found[container], raw.container)
+        ours = found[container]
+        found[container] = beside(ours, completed(version, section, "container", raw.container, ours))
     if raw.service:
         service = found.get("service", {})
-        found["service"] = {**service, "spec": _beside(service.get("spec", {}), raw.service)}
-    return _beside(found, raw.spec)
-
-
-def _beside(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Spec:
-    """Both: mappings field by field, lists one behind the other. Of two values ours stays."""
-    found = {**theirs, **ours}
-    for field in ours.keys() & theirs.keys():
-        upper, lower = ours[field], theirs[field]
-        if isinstance(upper, Mapping) and isinstance(lower, Mapping):
-            found[field] = _beside(upper, lower)
-        elif isinstance(upper, list) and isinstance(lower, list):
-            found[field] = [*upper, *lower]
-    return found
+        found["service"] = {**service, "spec": beside(service.get("spec", {}), raw.service)}
+    return beside(found, raw.spec)

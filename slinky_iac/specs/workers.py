@@ -73,7 +73,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
         more = {"extraSshdConfig": nodeset.ssh.extra_sshd_config, "sssdConfRef": _sssd_conf(config, nodeset.ssh)}
         spec["ssh"] = {"enabled": True, **more}
     own = names.nodeset_resource(config.cluster.resource_name, name)
-    return kept(config.adopted, "NodeSet", own, with_raw(filled(spec), nodeset.raw, "slurmd"))
+    return kept(config.adopted, "NodeSet", own, with_raw(config, filled(spec), nodeset.raw, "nodesets"))
 
 
 def _placed(nodeset: NodeSet) -> PodSettings:
@@ -195,7 +195,7 @@ def loginset_spec(config: ClusterConfig, name: str, login: LoginSet) -> Spec:
         "template": noted(config, template(config, login.pod, filled(pod))),
     }
     resource = names.loginset_resource(config.cluster.resource_name, name)
-    return kept(config.adopted, "LoginSet", resource, with_raw(filled(spec), login.raw, "login"))
+    return kept(config.adopted, "LoginSet", resource, with_raw(config, filled(spec), login.raw, "logins"))
 
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

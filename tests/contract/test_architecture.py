@@ -112,6 +112,7 @@ _PARTS = {
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
+    "settings": "",  # types alone
     "external_keys": "cluster engine errors keys kube names",
     "node_table": "cluster drain engine errors hostlist kube",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",

@@ -20,6 +20,7 @@ from components.hybrid_cluster import EXPORTS
 from lab import __main__ as lab_entry
 from slinky_iac.commands import api_page, cli
 from slinky_iac.config.reference import findings_page, reference
+from slinky_iac.config.settings_stub import stub
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT, read_yaml
 from tests.tree import tracked
@@ -99,6 +100,11 @@ def test_the_python_reference_is_current_and_has_every_argument_and_output() -> 
     arguments = inspect.signature(slinky_iac.HybridCluster.__init__).parameters
     assert {name for name in arguments if name != "self" and f"    {name}: " not in made} == set()
     assert {output for output in EXPORTS if f"| `{output}` | " not in made} == set()
+
+
+def test_the_types_of_sections_are_current() -> None:
+    made = (ROOT / "slinky_iac" / "settings.pyi").read_text()
+    assert made == stub(), "run `venv/bin/python -m slinky_iac reference settings > slinky_iac/settings.pyi`"
 
 
 def test_every_setting_is_in_the_reference() -> None:

@@ -130,6 +130,43 @@ def test_the_policy_pack_is_in_the_wheel(site: Site) -> None:
     assert (site.folder / "pack" / "slurm_rules" / "catalogue.py").read_text() == ours
 
 
+PROGRAM = """
+import pulumi
+import slinky_iac
+from slinky_iac.settings import NodeSetSettings
+
+one = pulumi.Output.from_input("one")
+GPU: NodeSetSettings = {"replicas": 2, "gres": ["gpu:8"]}
+atlas = slinky_iac.HybridCluster(
+    "atlas", slurmctld=slinky_iac.address(one), nodesets={"gpu": GPU, "cpu": {"image": one, "pod": {"labels": {"a": one}}}}
+)
+slinky_iac.NodeSet("big", cluster=atlas, replicas=one.apply(len), scaling_mode="StatefulSet")
+"""
+
+
+def test_a_type_checker_knows_each_setting_and_what_takes_an_output(site: Site, tmp_path: Path) -> None:
+    """In the wheel, where a program's own types come from: a checkout's components have another name."""
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(site.folder / "venv" / "bin" / "python")]
+    wrong = {
+        '"gres": ["gpu:8"]}': ('"gres": [one]}', "Output[str]"),
+        '{"replicas": 2,': ('{"replica": 2,', 'Extra key "replica"'),
+        'scaling_mode="StatefulSet"': ('scaling_mode="Set"', 'Literal["StatefulSet", "DaemonSet"]'),
+        "one.apply(len)": ("one", "Output[int]"),
+    }
+    texts = {"right.py": PROGRAM}
+    texts |= {f"wrong{number}.py": PROGRAM.replace(old, new) for number, (old, (new, _)) in enumerate(wrong.items())}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [*mypy, "--scripts-are-modules", *texts], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+    )
+    said = {name: [line for line in done.stdout.splitlines() if line.startswith(f"{name}:")] for name in texts}
+    assert said.pop("right.py") == [], done.stdout
+    for (name, lines), (_, word) in zip(said.items(), wrong.values(), strict=True):
+        assert any("error: " in line for line in lines), name
+        assert any(word.replace('"', "'") in line.replace('"', "'") for line in lines), (name, lines)
+
+
 def test_nothing_of_the_checkout_is_at_hand(site: Site) -> None:
     found = site.run("python", "-c", "import slinky_iac.components as c; print(c.__file__)").stdout.strip()
     assert Path(found).is_relative_to(site.folder)

@@ -12,11 +12,12 @@ import pytest
 from slurm_rules import secret_text
 from slurm_rules.clear_text import no_secrets_in_clear
 from slurm_rules.closed import cluster_as_made
-from slurm_rules.made import FILE
+from slurm_rules.made import FILE, HARMLESS
 from slurm_rules.model import Stack
 from slurm_rules.site import today
 from slurm_rules.slurm_conf import nodes
 
+from slinky_iac.config.rules_pieces import STRONG_CAPABILITIES
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.policies import making
 from tests.policies.in_memory import in_memory, one
@@ -270,3 +271,16 @@ def test_raw_pieces_that_only_harden_or_wait_pass_without_an_entry() -> None:
     before = found(stack_of(recorded("all-in-kubernetes", nodesets={"cpu": {"replicas": 1}})))
     after = found(stack_of(recorded("all-in-kubernetes", controller=controller, nodesets={"cpu": nodeset})))
     assert after == before
+
+
+@pytest.mark.parametrize("section", ["controller", "accounting", "restapi"])
+def test_what_the_program_says_of_the_operators_own_for_release_1_0_passes(section: str) -> None:
+    piece = {"raw": {"pod": {"securityContext": {"fsGroupChangePolicy": "OnRootMismatch"}}}}
+    old: dict[str, Any] = {"operator": {"version": "1.0.1"}}
+    assert found(stack_of(recorded("all-in-kubernetes", **old, **{section: piece}))) == found(
+        stack_of(recorded("all-in-kubernetes", **old))
+    )
+
+
+def test_capabilities_that_open_a_node_are_the_same_to_settings_and_policies() -> None:
+    assert set(HARMLESS["outside"]["strongCapabilities"]) == STRONG_CAPABILITIES

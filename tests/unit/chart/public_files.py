@@ -233,6 +233,7 @@ CASES = {
         errors=(
             "controller.raw.pod.containers",
             "nodesets.cpu.raw.container.args",
+            "nodesets.cpu.raw.container.lifecycle.preStop",
         ),
     ),
     "one nodeset of many": Case(

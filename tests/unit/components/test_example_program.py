@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import subprocess
 import sys
@@ -37,8 +38,20 @@ def test_the_cluster_gets_the_address_of_the_vm(monkeypatch: pytest.MonkeyPatch)
     assert {each.inputs["nodeset"] for each in recording.of("NodeSetScale")} == {"cpu", "gpu"}
 
 
-def test_its_types_are_right() -> None:
+def test_its_own_tests_pass_with_pulumis_mocks_alone() -> None:
+    """As a user runs them: none of this repository's stand-ins, settings or plugins."""
+    pytest_of_user = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", "."]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", str(PROGRAM)], cwd=ROOT, capture_output=True, text=True, check=False
+        [*pytest_of_user, "test_program.py"], cwd=PROGRAM.parent, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+
+
+def test_its_types_are_right() -> None:
+    files = [str(PROGRAM), str(PROGRAM.parent / "test_program.py")]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", *files], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout

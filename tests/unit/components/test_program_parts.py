@@ -15,7 +15,6 @@ from components.program_parts import HybridCluster, NodeSet
 from slinky_iac.config.load import load
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.sections import Operator
-from slinky_iac.config.workers import NodeSet as Settings
 from slinky_iac.config.workers import Resources
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 from tests.clusters import SECRETS
@@ -270,19 +269,6 @@ def test_a_password_of_another_resource_is_a_secret() -> None:
     recording = made(program, {})
     found = [each for each in recording.of("core/v1:Secret") if "pass-of-the-database" in repr(each.inputs)]
     assert [isinstance(each.inputs.get("stringData"), Secret) or "Secret(" in repr(each.inputs) for each in found] == [True]
-
-
-def test_settings_as_models_are_taken_too() -> None:
-    recording = made(
-        lambda: HybridCluster(
-            "atlas",
-            slurmctld="ctl.example.org",
-            accounting={"enabled": False},
-            keys={"source": "imported"},
-            nodesets={"gpu": Settings(replicas=2)},
-        )
-    )
-    assert recording.one("NodeSetScale").inputs["replicas"] == 2
 
 
 def test_a_program_takes_over_what_a_chart_made() -> None:

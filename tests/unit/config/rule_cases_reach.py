@@ -274,8 +274,8 @@ REACH_RAW += [
     for what, section, path, raw, below, words in (
         (
             "sets its node to DOWN",
-            "nodesets",
-            "nodesets.gpu",
+            "controller",
+            "controller",
             {"container": {"lifecycle": {"preStop": {"exec": {"command": _DOWN}}}}},
             "container.lifecycle.preStop",
             "which ends its jobs; drain it",

@@ -18,6 +18,7 @@ from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
+from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
@@ -25,7 +26,7 @@ from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 FILES = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
 OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in FILES]
 """Each part has its own cases beside its tests: errors, and what is only told."""
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + ADOPTED
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
 ERRORS += [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
@@ -79,7 +80,7 @@ def test_all_errors_are_told_at_once() -> None:
     assert {f.split(":")[0] for f in caught.value.faults} == {"keys.auth", "nodesets.gpu.maxReplicas", "operator.namespace"}
 
 
-@pytest.mark.parametrize("data", SOUND.values(), ids=SOUND)
+@pytest.mark.parametrize("data", (SOUND | RAW_SOUND).values(), ids=SOUND | RAW_SOUND)
 def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
     assert found(data, frozenset()) == []
 

@@ -1,0 +1,79 @@
+"""What a stack gives to the pods of each part, by every door: a typed setting and `raw` side by side, in Kubernetes' form.
+
+A rule over a pod asks here, so that what one door refuses no other takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slinky_iac.config.raw import Raw
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import Volume
+
+Piece = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part that has raw pieces, with its typed settings of the same fields."""
+
+    path: str
+    """Of the part in the settings."""
+    raw: Raw
+    section: str
+    env: Mapping[str, str] | None = None
+    """Its setting `env`; None where it has none."""
+    volumes: tuple[Volume, ...] | None = None
+    """Its setting `volumes`; None where it has none."""
+    service: str = ""
+    """Type of its Service; empty where it has none."""
+
+    def variables(self) -> Iterator[tuple[str, Piece]]:
+        """Variables of the daemon's container, each with the setting that says it."""
+        for name, value in (self.env or {}).items():
+            yield f"{self.path}.env.{name}", {"name": name, "value": value}
+        for each in listed(self.raw.container, "env"):
+            yield f"{self.path}.raw.container.env", each
+
+    def sources(self) -> Iterator[tuple[str, Piece]]:
+        """Volumes of the pod, likewise."""
+        for volume in self.volumes or ():
+            yield f"{self.path}.volumes", {"name": volume.name, **volume.source}
+        for each in listed(self.raw.pod, "volumes"):
+            yield f"{self.path}.raw.pod.volumes", each
+
+    def containers(self) -> list[tuple[Piece, str]]:
+        """The daemon's own container and those that run before it, each with its place below `raw`."""
+        return [(self.raw.container, "container"), *((each, "pod.initContainers") for each in self.before())]
+
+    def before(self) -> list[Piece]:
+        """Init containers."""
+        return listed(self.raw.pod, "initContainers")
+
+
+def parts(config: StackConfig) -> Iterator[Part]:
+    """Each part that has raw pieces."""
+    daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
+    for section, each in daemons:
+        yield Part(section, each.raw, section, service=each.service.type)
+    for name, nodeset in config.nodesets.items():
+        yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes)
+    for name, login in config.logins.items():
+        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type)
+
+
+def listed(value: Piece, field: str) -> list[Piece]:
+    """The mappings of a list; of what is no list, none."""
+    found = value.get(field)
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def mapped(value: Piece, *path: str) -> Piece:
+    """The mapping at a path; empty where there is none."""
+    for name in path:
+        found = value.get(name)
+        value = found if isinstance(found, Mapping) else {}
+    return value
