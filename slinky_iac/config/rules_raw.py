@@ -115,6 +115,8 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
         for name, kind, piece in pieces:
             for below, why in kubernetes_types.faults(kind, piece):
+                if re.split(r"[.\[]", below.lstrip("."), maxsplit=1)[0] in OWNED[kind]:
+                    continue  # it isn't taken at all
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
