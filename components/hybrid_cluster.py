@@ -25,6 +25,7 @@ from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import parts_of
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
+from slinky_iac.specs.refused import refused
 from slinky_iac.specs.shared import namespace_labels
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.trial import record
@@ -341,10 +342,10 @@ class HybridCluster(Joinable):
 
 def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
     """Jobs' scripts, and the certificate of the directory. Before anything is made: what can't be read, and what this
-    release of the operator would drop, is an error."""
+    release of the operator would drop, or Kubernetes refuse, is an error."""
     sssd = config.identity.sssd if config.auth.makes_daemons else None
     try:
-        require_sound(dropped(config))
+        require_sound(dropped(config) or refused(config))
         return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None

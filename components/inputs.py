@@ -26,7 +26,7 @@ from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .node_set import counted
-from .takes import ADDRESS, COUNT, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
+from .takes import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ _FORMS: Final = {
     OBJECT: "slinky-output-{:02}",
     LABEL: "slinky-output-{:02}",
     TEXT: "slinky-output-{:02}-text",
+    FOLDER: "/slinky-output-{:02}-path",
     WORD: "slinkyoutput{:02}",
     HOST: "slinky-output-{:02}.invalid",
     NAME: "slinky-output-{:02}.invalid",
@@ -80,6 +81,7 @@ _CHECKS: Final[Mapping[str, TypeAdapter[str]]] = {
     URL: TypeAdapter(Url),
     IMAGE: TypeAdapter(Image),
     TEXT: TypeAdapter(Annotated[str, Strict()]),
+    FOLDER: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^/\S*$")]),
     WORD: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=r"^[0-9A-Za-z_$.@+-]{1,80}$")]),
     NETWORK: TypeAdapter(Annotated[Network, AfterValidator(_of_ipv4)]),
     LABEL: TypeAdapter(Annotated[str, Strict(), StringConstraints(pattern=f"^({LABEL_VALUE.pattern})$")]),

@@ -27,6 +27,7 @@ OBJECT: Final = "name"
 """A name of an object of Kubernetes."""
 LABEL: Final = "value of a label"
 TEXT: Final = "text"
+FOLDER: Final = "path from / on"
 WORD: Final = "word"
 """A text of letters and digits alone."""
 URL: Final = "address of http or https"
@@ -86,6 +87,7 @@ TAKES: Final[Mapping[str, str]] = {
     "monitoring.status.serviceAccount": OBJECT,
     "controller.persistence.existingClaim": OBJECT,
     "controller.persistence.storageClass": OBJECT,
+    **{f"{each}.volumes.*.source.nfs.path": FOLDER for each in (*_SETS, *_LOGINS)},
     **{f"{each}.volumes.*.source.**": TEXT for each in (*_SETS, *_LOGINS)},
     **{f"{each}.service.annotations.**": TEXT for each in _SERVICES},
     **{f"{each}.annotations.**": TEXT for each in _PODS},

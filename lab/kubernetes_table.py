@@ -1,8 +1,9 @@
 """`python -m lab.kubernetes_table swagger.json`: fields of pods and Services, for config/kubernetes_types.json.
 
 The argument is what ``kubectl get --raw /openapi/v2`` prints of a cluster, or ``api/openapi-spec/swagger.json`` of
-Kubernetes' sources. Printed: each type that a PodSpec or a ServiceSpec can hold, with its fields and what each takes: a
-type, ``[type]``, ``{type}``, string, integer, number, boolean or scalar.
+Kubernetes' sources. Printed of each type that a PodSpec or a ServiceSpec can hold: its fields and what each takes (a type,
+``[type]``, ``{type}``, string, integer, number, boolean, quantity or intOrString), which of them are required, and the
+values of those that are one of a few.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any, Final
 
 ROOTS: Final = ("PodSpec", "ServiceSpec")
 _CORE: Final = "io.k8s.api.core.v1."
-_SCALARS: Final = {"Quantity": "scalar", "IntOrString": "scalar", "Time": "string", "MicroTime": "string"}
+_SCALARS: Final = {"Quantity": "quantity", "IntOrString": "intOrString", "Time": "string", "MicroTime": "string"}
 
 
-def table(definitions: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Fields by type, of the roots and of all that they refer to."""
+def table(definitions: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """``types``, ``required`` and ``enums`` by type, of the roots and of all that they refer to."""
     found: dict[str, dict[str, str]] = {}
+    required: dict[str, list[str]] = {}
+    enums: dict[str, dict[str, list[str]]] = {}
     waiting = [f"{_CORE}{root}" for root in ROOTS]
     while waiting:
         name = waiting.pop()
@@ -27,9 +30,13 @@ def table(definitions: dict[str, Any]) -> dict[str, dict[str, str]]:
         if short in found:
             continue
         found[short] = {}
+        if needed := definitions[name].get("required"):
+            required[short] = sorted(needed)
         for field, schema in definitions[name].get("properties", {}).items():
             found[short][field] = _kind(schema, waiting)
-    return found
+            if values := schema.get("items", schema).get("enum"):
+                enums.setdefault(short, {})[field] = values
+    return {"enums": enums, "required": required, "types": found}
 
 
 def _kind(schema: dict[str, Any], waiting: list[str]) -> str:

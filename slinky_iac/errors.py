@@ -112,10 +112,10 @@ class SlurmrestGarbage(SlurmrestError):
 
 class KubeError(SlinkyError):
     """The Kubernetes API could not be asked, or said no. ``status`` is the HTTP status, 0 where there was none; ``advice``
-    is what to do about this very cause, and the message's end."""
+    is what to do about this very cause, and the message's end; ``said`` Kubernetes' own words, empty where it said none."""
 
-    def __init__(self, message: str, *, status: int = 0, advice: str = "") -> None:
-        self.status, self.why, self.advice = status, message, advice
+    def __init__(self, message: str, *, status: int = 0, advice: str = "", said: str = "") -> None:
+        self.status, self.why, self.advice, self.said = status, message, advice, said
         super().__init__(f"{message}. {advice}" if advice else message)
 
 

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.gres import GresItem
 from slinky_iac.config.hosts import no_host
+from slinky_iac.config.kubernetes_names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity
 from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
 from slinky_iac.config.slurm_names import USER, cluster_name, feature, node_name, slurm_word
@@ -29,13 +30,11 @@ _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
 _QUOTED = re.compile(r'"([^"]+)"')
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
-_REFERENCE = re.compile(r"[A-Za-z0-9._/:@\[\]-]+")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NO_PATH = ("{", ": ", "://", "-----")
 """What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBERED = re.compile(r"([a-z0-9-]*[a-z0-9])-?\[[0-9,-]+\]")
-_ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
 def _dns_label(value: str) -> str:
@@ -49,11 +48,6 @@ def _entry_name(value: str) -> str:
     if not is_entry_name(value):
         raise Refused(value, "; an entry's name is letters, digits, '-', '_' and '.', at most 253 of them, without a folder")
     return value
-
-
-def is_entry_name(value: str) -> bool:
-    """Whether ConfigMaps and Secrets take this name of an entry, which is a file's name in pods (``IsConfigMapKey``)."""
-    return _ENTRY.fullmatch(value) is not None and value not in {".", ".."}
 
 
 def _nodeset_name(value: str) -> str:
@@ -103,10 +97,12 @@ def is_address(host: str) -> bool:
 
 
 def _image(value: str) -> str:
-    if _REFERENCE.fullmatch(value) is None or ":" not in value.rsplit("/", 1)[-1]:
+    if ":" not in value.rsplit("/", 1)[-1]:
         raise Refused(
             value, "; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
         )
+    if not is_image(value):
+        raise Refused(value, f"; kubelet reads {IMAGE.form}, a digest with 64 hexadecimal digits, and starts no other")
     return value
 
 

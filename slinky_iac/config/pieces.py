@@ -28,6 +28,8 @@ class Part:
     """Its setting `env`; None where it has none."""
     volumes: tuple[Volume, ...] | None = None
     """Its setting `volumes`; None where it has none."""
+    service: str = ""
+    """Type of its Service; empty where it has none."""
 
     def variables(self) -> Iterator[tuple[str, Piece]]:
         """Variables of the daemon's container, each with the setting that says it."""
@@ -54,13 +56,13 @@ class Part:
 
 def parts(config: StackConfig) -> Iterator[Part]:
     """Each part that has raw pieces."""
-    yield Part("controller", config.controller.raw, "controller")
-    yield Part("accounting", config.accounting.raw, "accounting")
-    yield Part("restapi", config.restapi.raw, "restapi")
+    daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
+    for section, each in daemons:
+        yield Part(section, each.raw, section, service=each.service.type)
     for name, nodeset in config.nodesets.items():
         yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes)
     for name, login in config.logins.items():
-        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes)
+        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type)
 
 
 def listed(value: Piece, field: str) -> list[Piece]:

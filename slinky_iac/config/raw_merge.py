@@ -90,6 +90,11 @@ def losses(version: OperatorVersion, section: str) -> tuple[Loss, ...]:
     return () if version.merges_mappings else (*_EVERY, *_WHOLE[section])
 
 
+def own(section: str, piece: str) -> dict[str, Any]:
+    """The operator's own mappings in ``pod`` or ``container`` of a section's parts, by field, in every release."""
+    return {each.name: dict(each.own) for each in _WHOLE[section] if each.piece == piece and each.own}
+
+
 def refused(version: OperatorVersion, section: str, given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Fields that are given and can't be taken with this release, each by its path below ``raw``, with the sentence."""
     for loss in losses(version, section):

@@ -13,8 +13,8 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import is_entry_name
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_names import is_entry_name
 from slinky_iac.config.pod_places import covers
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig

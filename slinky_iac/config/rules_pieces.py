@@ -111,6 +111,8 @@ def _strong(context: Piece) -> list[str]:
 
 def _own_names(config: StackConfig, part: Part) -> set[str]:
     found = {raw_merge.DAEMONS[part.section], *_BEFORE.get(part.section, ())}
+    if config.operator_version.prunes_slurm_conf:  # slurmctld's pod restarts for new files (controllerPodTemplate, 1.2.0)
+        found -= {"reconfigure"}
     if config.identity.passwd is not None:
         found.add("users")
     return found | ({"sssd"} if config.identity.sssd is not None and part.section == "controller" else set())

@@ -1,51 +1,71 @@
-"""Rules of raw pieces of pods, which pass through to Kubernetes: its own types judge them (kubernetes_types)."""
+"""Rules of settings that pass through to Kubernetes' objects: its own types and rules judge them (kubernetes_types)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_names import is_device
+from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
 
-_EXTENDED: Final = re.compile(r"(?=.{1,253}/)[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_LATER = "Kubernetes would drop it, or refuse the pod, which is made after `pulumi up` has ended"
 
 
 def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Volumes, tolerations and affinity: a field that Kubernetes lacks is dropped, and the pod isn't what was meant."""
-    pods = {"controller": config.controller.pod, "accounting": config.accounting.pod, "restapi": config.restapi.pod}
+    """What the API server drops or refuses when the operator makes the pod or the Service: no CRD looks into these."""
+    daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
+    pods: dict[str, PodSettings] = {path: each.pod for path, each in daemons}
+    services: dict[str, Service] = {path: each.service for path, each in daemons}
     volumes: dict[str, tuple[Volume, ...]] = {}
+    for name, login in config.logins.items():
+        services[f"logins.{name}"] = login.service
     for kind, found in (("nodesets", config.nodesets), ("logins", config.logins)):
         for name, each in found.items():
             pods[f"{kind}.{name}"], volumes[f"{kind}.{name}"] = each.pod, each.volumes
     for path, pod in pods.items():
-        yield from _faults(f"{path}.pod.tolerations", "[Toleration]", pod.tolerations)
-        yield from _faults(f"{path}.pod.affinity", "Affinity", pod.affinity)
-    for path, several in volumes.items():
-        for number, volume in enumerate(several):
-            where = f"{path}.volumes.{number}.source"
-            yield from _faults(where, "Volume", volume.source)
-            if len(volume.source) > 1:
-                named = ", ".join(map(name_of, volume.source))
-                yield at(where).error(f"has {named}; Kubernetes takes one source of a volume")
-
-
-def _faults(path: str, kind: str, value: object) -> Iterator[Finding]:
-    for below, why in kubernetes_types.faults(kind, value):
-        yield at(path + below.replace("[", ".").replace("]", "")).error(
-            f"{why}. The API server doesn't read it, and the pod would lack it or not start"
+        spec = {"nodeSelector": pod.node_selector, "tolerations": pod.tolerations, "affinity": pod.affinity}
+        yield from _faults(f"{path}.pod", "PodSpec", spec)
+        yield from _faults(
+            f"{path}.pod.priorityClass", "PodSpec", {"priorityClassName": pod.priority_class}, "priorityClassName"
         )
+        yield from _faults(f"{path}.pod", "ObjectMeta", {"labels": pod.labels, "annotations": pod.annotations})
+    for path, service in services.items():
+        yield from _faults(f"{path}.service", "ObjectMeta", {"annotations": service.annotations})
+    for path, several in volumes.items():
+        first = {each.name: each.source for each in reversed(several)}
+        if any(each.source != first[each.name] for each in several):
+            yield at(f"{path}.volumes").error(
+                "has two volumes of one name with two sources; Kubernetes refuses such a pod. Rename one"
+            )
+        for number, volume in enumerate(several):
+            where = f"{path}.volumes.{number}"
+            yield from _faults(f"{where}.source", "Volume", {"name": volume.name, **volume.source})
+            mount = {"mountPath": volume.mount_path, "subPath": volume.sub_path}
+            yield from _faults(where, "VolumeMount", mount)
+    for name, nodeset in config.nodesets.items():
+        for variable in nodeset.env:
+            where = f"nodesets.{name}.env.{name_of(variable)}"
+            yield from _faults(where, "EnvVar", {"name": variable}, "name")
+    claim = {"storageClassName": config.controller.persistence.storage_class}
+    yield from _faults("controller.persistence.storageClass", "PersistentVolumeClaimSpec", claim, "storageClassName")
+
+
+def _faults(path: str, kind: str, value: Mapping[str, object], field: str = "") -> Iterator[Finding]:
+    """``field``: the one of the piece that ``path`` itself names."""
+    for below, why in kubernetes_types.faults(kind, value):
+        place = below.removeprefix(f".{field}") if field else below
+        yield at(path + place.replace("[", ".").replace("]", "")).error(f"{why}. {_LATER}")
 
 
 def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names of devices that Kubernetes refuses in the pod, which is made after `up` has ended."""
     for name, nodeset in config.nodesets.items():
         for each in nodeset.resources.extended:
-            if _EXTENDED.fullmatch(each) is None:
+            if not is_device(each):
                 yield at(f"nodesets.{name}.resources.extended.{name_of(each)}").error(
                     "is not the name of a device plugin's resource, which is DOMAIN/NAME, for example nvidia.com/gpu"
                 )

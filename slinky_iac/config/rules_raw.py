@@ -111,10 +111,12 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         pieces = (
             ("pod", "PodSpec", raw.pod),
             ("container", "Container", raw.container),
-            ("service", "ServiceSpec", raw.service),
+            ("service", "ServiceSpec", {**raw.service, **({"type": part.service} if raw.service else {})}),
         )
         for name, kind, piece in pieces:
             for below, why in kubernetes_types.faults(kind, piece):
+                if re.split(r"[.\[]", below.lstrip("."), maxsplit=1)[0] in OWNED[kind]:
+                    continue  # it isn't taken at all
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _arguments(part, f"{path}.container.args")
         yield from _of_spec(part, f"{path}.spec", config.operator_version.line)
@@ -158,6 +160,11 @@ def _of_spec(part: Part, path: str, line: str) -> Iterator[Finding]:
     kind = raw_fields.KINDS[part.section]
     for below, why in kubernetes_types.faults(kind, part.raw.spec, line=line):
         yield at(path + below.replace("[", ".").replace("]", "")).error(why)
+    for field, of, piece in _claims(part.raw.spec):
+        for below, why in kubernetes_types.faults(of, piece):
+            yield at(f"{path}.{field}" + below.replace("[", ".").replace("]", "")).error(why)
+    if part.section == "controller" and _mode_of(part.raw.spec) == "Block":
+        yield at(f"{path}.persistence.volumeMode").error("is Block, and slurmctld's state is in a folder. Leave it out")
     for below, found in raw_fields.given(part.raw.spec, kind):
         if found is None:
             continue
@@ -165,6 +172,24 @@ def _of_spec(part: Part, path: str, line: str) -> Iterator[Finding]:
             yield at(f"{path}.{below}").error(found.words)
         elif not found.words.startswith("raw.spec."):
             yield at(f"{path}.{below}").error(f"isn't taken here: use {found.words}")
+
+
+def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
+    """Claims in a raw spec, of which the CRDs check less than Kubernetes does: each with its field and its type."""
+    if (kept := spec.get("persistence")) is not None:
+        yield "persistence", "PersistentVolumeClaimSpec", kept
+    several = spec.get("volumeClaimTemplates")
+    own = {"apiVersion", "kind"}
+    if isinstance(several, list):
+        several = [
+            {k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several
+        ]
+    yield "volumeClaimTemplates", "[PersistentVolumeClaimTemplate]", several
+
+
+def _mode_of(spec: Mapping[str, Any]) -> object:
+    kept = spec.get("persistence")
+    return kept.get("volumeMode") if isinstance(kept, Mapping) else None
 
 
 def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:

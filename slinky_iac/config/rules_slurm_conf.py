@@ -112,8 +112,6 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
                 " resources.extended: {nvidia.com/gpu: 8}",
                 id="gres-without-devices",
             )
-        if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
-            yield at(f"{path}.volumes").error("has two volumes of one name; Kubernetes refuses such a pod. Rename one")
     for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
         taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
         for key in host.config:

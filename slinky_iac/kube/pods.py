@@ -8,9 +8,9 @@ message, which is part of its status: no right to read logs is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from slinky_iac.errors import KubeNotFound
+from slinky_iac.errors import KubeError, KubeNotFound
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
 from slinky_iac.kube.requests import label_of, place
@@ -51,6 +51,12 @@ def pods_with_secret(kube: KubeClient, namespace: str, secret: str) -> tuple[Mou
     return tuple(sorted(own, key=lambda pod: pod.name))
 
 
+JUDGED: Final = frozenset({400, 403, 422})
+"""Statuses of an answer about the pod itself: it can't be read, an admission plugin or a webhook refuses it, it is wrong."""
+UNJUDGED: Final = ("pods is forbidden: User ",)
+"""How the answer begins where the user may make no pod: no plugin looked at this one."""
+NO_DRY_RUN: Final = "does not support dry run"
+"""What the API server says where a webhook can't be asked without effect."""
 ENDED = frozenset({"Succeeded", "Failed"})
 
 
@@ -108,6 +114,23 @@ class ShortPodClient(KubeClient):
         """Make a pod. :raises KubeUnreachable: no answer: it may be there or not, so delete it in any case."""
         what = f"pod {namespace}/{body['metadata']['name']}"
         self._answer("POST", place("Pod", namespace), what, json=dict(body))
+
+    def refusal(self, namespace: str, body: Mapping[str, Any]) -> str:
+        """Kubernetes' own words against a pod; empty where it would make it. It makes none: ``dryRun=All`` stops behind
+        validation, quotas, Pod Security and admission webhooks. :raises KubeError: nothing was judged."""
+        what = f"dry run of pod {namespace}/{body['metadata']['name']}"
+        try:
+            self._answer("POST", place("Pod", namespace), what, params={"dryRun": "All"}, json=dict(body))
+        except KubeError as error:
+            if (
+                error.status in JUDGED
+                and error.said
+                and not error.said.startswith(UNJUDGED)
+                and NO_DRY_RUN not in error.said
+            ):
+                return error.said
+            raise
+        return ""
 
     def short_pod(self, namespace: str, name: str) -> ShortPod:
         """How far a pod is. :raises KubeNotFound: it isn't there (any more)."""

@@ -158,12 +158,12 @@ class KubeRequests(Caller):
         if code in (401, 403):
             cause = "the credentials are unknown or expired" if code == 401 else "this user may not"
             advice = "Log in again" if code == 401 else "Ask for the right: `slinky rights` prints the Roles"
-            return KubeForbidden(f"{text}: {cause} ({self._access.origin})", status=code, advice=advice)
+            return KubeForbidden(f"{text}: {cause} ({self._access.origin})", status=code, advice=advice, said=said)
         if code in PASSING:
             return KubeUnreachable(
                 f"{text}: the API server or a proxy before it is in trouble. Look again later", status=code
             )
-        return KubeError(f"{text}: not an answer that may be used", status=code)
+        return KubeError(f"{text}: not an answer that may be used", status=code, said=said)
 
     def _without_api(self, response: httpx.Response) -> bool:
         """Whether a 404 without a Status is the API server's: it says so of a whole API that it hasn't (no CRD, no KEDA).

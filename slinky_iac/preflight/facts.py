@@ -93,6 +93,20 @@ class Kubelet:
 
 
 @dataclass(frozen=True)
+class PodVerdict:
+    """What the API server says of a pod of one custom resource, before it is made."""
+
+    path: str
+    """Settings of the custom resource, as ``nodesets.gpu``."""
+    namespace: str
+    """Where it was asked."""
+    refused: str = ""
+    """Its own words against the pod."""
+    trouble: str = ""
+    """Why it judged nothing."""
+
+
+@dataclass(frozen=True)
 class KubeFacts:
     """What the API server says."""
 
@@ -122,6 +136,8 @@ class KubeFacts:
     """NodeSets with their pods, by their name in the configuration; those that are there."""
     kubelets: Mapping[str, Kubelet] = field(default_factory=dict)
     """By Kubernetes node: some of those with worker pods that have limits of CPUs or memory."""
+    pods: tuple[PodVerdict, ...] = ()
+    """What the API server says of the pods that the stack's custom resources describe."""
     serves: Mapping[str, bool | None] = field(default_factory=dict)
     """Whether the API server has the kinds of a part, by its name; None where that isn't known."""
     token_set: bytes | None = None

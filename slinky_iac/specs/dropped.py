@@ -10,29 +10,17 @@ from slinky_iac.config.empty_values import CONSEQUENCES, ELSE, places, text
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
+from slinky_iac.specs.pods import resources
 from slinky_iac.specs.shared import Spec
-from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
 
 def dropped(config: StackConfig) -> tuple[Finding, ...]:
     """An error for each value that this release would leave out of the pods. ``config`` has no other errors: a spec of a
     stack that isn't sound can't be rendered."""
-    if not config.operator_version.drops_empty_values or not config.auth.makes_daemons:
+    if not config.operator_version.drops_empty_values:
         return ()
-    found = [each for path, spec, raw in _specs(config) for each in _of(path, spec, raw, config.operator.version)]
+    found = [each for one in resources(config) for each in _of(one.path, one.spec, one.raw, config.operator.version)]
     return tuple(dict.fromkeys(found))
-
-
-def _specs(config: StackConfig) -> Iterator[tuple[str, Spec, Raw]]:
-    yield "controller", controller_spec(config), config.controller.raw
-    if config.accounting.enabled:
-        yield "accounting", accounting_spec(config), config.accounting.raw
-    yield "restapi", restapi_spec(config), config.restapi.raw
-    for name, nodeset in config.nodesets.items():
-        yield f"nodesets.{name}", nodeset_spec(config, name, nodeset), nodeset.raw
-    for name, login in config.logins.items():
-        yield f"logins.{name}", loginset_spec(config, name, login), login.raw
 
 
 def _of(path: str, spec: Spec, raw: Raw, version: str) -> Iterator[Finding]:

@@ -83,7 +83,9 @@ def _placed(nodeset: NodeSet) -> PodSettings:
 
 
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
-    return [{"name": v.name, **v.source} for v in settings.volumes]
+    """Each once: a volume that is mounted at several places has an entry for each of them."""
+    every = [{"name": v.name, **v.source} for v in settings.volumes]
+    return [each for number, each in enumerate(every) if each not in every[:number]]
 
 
 def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:

@@ -73,7 +73,7 @@ def served(folder: Path) -> Iterator[KubeApi]:
          "--advertise-address=127.0.0.1", f"--cert-dir={folder}/certs", f"--token-auth-file={folder}/tokens.csv",
          "--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc",
          f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}",
-         "--service-cluster-ip-range=10.0.0.0/24"],
+         "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true"],
     ]  # fmt: skip
     running = []
     try:

@@ -41,6 +41,7 @@ from slinky_iac.preflight.ask_slurm import (
     preflight_clients,
 )
 from slinky_iac.preflight.ask_trials import ask_trials
+from slinky_iac.preflight.ask_verdicts import ask_verdicts
 from slinky_iac.preflight.connectivity import attempts
 from slinky_iac.preflight.facts import (
     IN_CONFIG,
@@ -171,6 +172,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         workers=workers,
         kubelets=_kubelets(kube, config, workers),
         serves=serves,
+        pods=ask_verdicts(kube, config, namespace=scope.pod_namespace),
     )
 
 

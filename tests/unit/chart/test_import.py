@@ -201,7 +201,7 @@ loginsets:
     login: {env: [{name: C, value: y}], resources: {limits: {cpu: 2, memory: 8Gi}}}
     strategy: {type: Recreate}
 sssd: {secretRef: {name: sssd, key: sssd.conf}}
-restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {externalTrafficPolicy: Local}}}
+restapi: {slurmrestd: {resources: {limits: {cpu: 1}}}, service: {spec: {type: NodePort, externalTrafficPolicy: Local}}}
 accounting: {enabled: true, storageConfig: {host: db.example.org, passwordKeyRef: {name: maria, key: word}}}
 """
 

@@ -149,6 +149,7 @@ RAW += [
         {"pod": {"initContainers": [{"name": name, "image": "r/a:1"}]}},
         "pod.initContainers",
         (name, "another name"),
+        **(OLD if name == "reconfigure" else {}),  # from 1.2 on slurmctld's pod has none
     )
     for section, name in (
         ("nodesets", "logfile"),

@@ -208,7 +208,10 @@ WORKERS = [
     Case(
         "two volumes of one name",
         nodeset(
-            volumes=[{"name": "v", "mountPath": "/a", "source": {}}, {"name": "v", "mountPath": "/b", "source": {}}],
+            volumes=[
+                {"name": "v", "mountPath": "/a", "source": {"emptyDir": {}}},
+                {"name": "v", "mountPath": "/b", "source": {"hostPath": {"path": "/b"}}},
+            ],
         ),
         "error",
         "nodesets.gpu.volumes",

@@ -91,7 +91,7 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     ),
     (
         fields.Image,
-        ["r/slurmd:26.05", "slurmd@sha256:abc", "host:5000/slurmd:1"],
+        ["r/slurmd:26.05", f"slurmd@sha256:{64 * 'a'}", "host:5000/slurmd:1"],
         ["", "slurmd", "r/slurmd", "host:5000/slurmd", "a b:1", " a:1", "a:$(id)", "`id`:1", "a:{{ b }}", "a\u202eb:1"],
     ),
     (

@@ -28,6 +28,21 @@ EXAMPLES: dict[str, Any] = {
     "PodSpec": {"nodeSelector": {"a": "b"}},
 }
 
+OF_PLACES: dict[str, Any] = {
+    "persistence.volumeMode": "Filesystem",
+    "persistentVolumeClaimRetentionPolicy.whenDeleted": "Retain",
+    "persistentVolumeClaimRetentionPolicy.whenScaled": "Delete",
+    "strategy.type": "Recreate",
+    "volumeClaimTemplates": [
+        {
+            "metadata": {"name": "disk"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Ti"}}},
+        }
+    ],
+}
+"""Examples of fields that take one of a few words, or a whole claim."""
+REFERENCE = {"kind": "PersistentVolumeClaim", "name": "a"}
+
 
 @pytest.mark.parametrize("line", ALL)
 def test_every_field_of_a_release_has_a_way(line: str) -> None:
@@ -108,7 +123,11 @@ def test_raw_spec_takes_what_the_table_opens_and_refuses_the_rest(line: str, kin
         takes = _type(line, kind, path)
         inner = EXAMPLES.get(takes.strip("[]{}"), {})
         value = [inner] if takes.startswith("[") else {"a": inner} if takes.startswith("{") else inner
-        said = _stack(kind, f"{line}.0", _nested(path, value))
+        piece = _nested(path, OF_PLACES.get(path, value))
+        for outer, source in piece.get("persistence", {}).items():
+            if outer in {"dataSource", "dataSourceRef"}:
+                piece["persistence"][outer] = REFERENCE | source
+        said = _stack(kind, f"{line}.0", piece)
         assert bool(said) != found.words.startswith("raw.spec."), (kind, path, said)
 
 

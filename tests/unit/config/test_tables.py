@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lab import kubernetes_table, slurm_table, tools
 from slinky_iac.config import kubernetes_types, slurm_words
@@ -163,8 +165,10 @@ def test_kubernetes_types_are_of_the_release_that_the_lab_builds() -> None:
 
 
 def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
-    types = json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())
-    assert len(types) == 114
+    whole = json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())
+    assert {name: len(part) for name, part in whole.items()} == {"enums": 20, "required": 68, "types": 114}
+    assert whole["enums"]["Toleration"]["effect"] == ["NoExecute", "NoSchedule", "PreferNoSchedule"]
+    assert whole["required"]["KeyToPath"] == ["key", "path"]
     counts = {kind: len(kubernetes_types.fields(kind)) for kind in ("PodSpec", "Container", "ServiceSpec", "Volume")}
     assert counts == {"PodSpec": 42, "Container": 25, "ServiceSpec": 20, "Volume": 31}
     made = kubernetes_table.table(
@@ -173,13 +177,20 @@ def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
             "io.k8s.api.core.v1.ServiceSpec": {
                 "properties": {"ports": {"type": "array", "items": {"$ref": "#/definitions/io.k8s.api.core.v1.ServicePort"}}}
             },
-            "io.k8s.api.core.v1.ServicePort": {"properties": {"port": {"type": "integer"}}},
+            "io.k8s.api.core.v1.ServicePort": {
+                "properties": {"port": {"type": "integer"}, "protocol": {"type": "string", "enum": ["TCP", "UDP"]}},
+                "required": ["port"],
+            },
         }
     )
     assert made == {
-        "PodSpec": {"hostname": "string"},
-        "ServiceSpec": {"ports": "[ServicePort]"},
-        "ServicePort": {"port": "integer"},
+        "enums": {"ServicePort": {"protocol": ["TCP", "UDP"]}},
+        "required": {"ServicePort": ["port"]},
+        "types": {
+            "PodSpec": {"hostname": "string"},
+            "ServiceSpec": {"ports": "[ServicePort]"},
+            "ServicePort": {"port": "integer", "protocol": "string"},
+        },
     }
 
 
@@ -188,9 +199,16 @@ def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
     [
         ("Volume", {"emptyDir": {"medium": "Memory", "sizeLimit": 5}}, []),
         ("Volume", {"emptyDir": {"mediun": "Memory"}}, [".emptyDir.mediun"]),
-        ("Volume", {"projected": {"sources": [{"secret": {"nme": "a"}}]}}, [".projected.sources[0].secret.nme"]),
+        (
+            "Volume",
+            {"projected": {"sources": [{"secret": {"nme": "a"}}]}},
+            [
+                ".projected.sources[0].secret.nme",
+                ".projected.sources[0].secret",
+            ],
+        ),
         ("Volume", {"hostPath": "/scratch"}, [".hostPath"]),
-        ("[Toleration]", [{"tolerationSeconds": True}], ["[0].tolerationSeconds"]),
+        ("[Toleration]", [{"operator": "Exists", "tolerationSeconds": True}], ["[0].tolerationSeconds"]),
         ("[Toleration]", {"key": "a"}, [""]),
         ("PodSpec", {"nodeSelector": {"a": 1}}, [".nodeSelector.a"]),
         ("PodSpec", {"nodeSelector": ["a"]}, [".nodeSelector"]),
@@ -198,3 +216,20 @@ def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
 )
 def test_what_kubernetes_does_not_know_is_named_by_its_path(kind: str, value: object, paths: list[str]) -> None:
     assert [path for path, _ in kubernetes_types.faults(kind, value)] == paths
+
+
+_PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+_ANY = st.recursive(
+    _PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3), max_leaves=8
+)
+
+
+@given(st.data())
+def test_every_type_judges_any_value_without_an_exception(data: st.DataObject) -> None:
+    kinds = sorted(json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())["types"])
+    kind = data.draw(st.sampled_from(kinds))
+    fields = sorted(kubernetes_types.fields(kind)) or ["a"]
+    value = data.draw(st.dictionaries(st.sampled_from(fields), _ANY, max_size=6) | _ANY)
+    for path, why in kubernetes_types.faults(kind, value, whole=True):
+        assert path == "" or path[0] in ".["
+        assert why

@@ -18,7 +18,7 @@ from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.catalogue import SLURM as SLURM_KEY
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import checks, expected, judged
-from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PodFacts, Tried
+from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PodFacts, PodVerdict, Tried
 from tests.stacks import minimal, outside
 from tests.unit.preflight.made import (
     CONF,
@@ -39,7 +39,7 @@ from tests.unit.preflight.made import (
 FILE = Path(__file__).with_name("recorded.json")
 NAMES = {
     *("accounting", "admin-level", "api-server", "auth-jwt", "auth-type", "certificate", "cgroup", "clock", "cluster-name"),
-    *("kubelet", "pod-resources", "topology"),
+    *("kubelet", "pod-resources", "pods-accepted", "topology"),
     *(
         "configless",
         "connect",
@@ -103,7 +103,16 @@ WRONG_CONF = type(CONF)(
 WRONG = replace(
     FACTS,
     here=(Tried(CTL, "connection refused"), Tried(DBD, "the name is not known here")),
-    kube=replace(KUBE, serves={"fence": False}, keys={SLURM_KEY.label: "SHA256:other", JWT.label: "SHA256:other"}),
+    kube=replace(
+        KUBE,
+        serves={"fence": False},
+        keys={SLURM_KEY.label: "SHA256:other", JWT.label: "SHA256:other"},
+        pods=(
+            PodVerdict("restapi", "slurm"),
+            PodVerdict("nodesets.gpu", "slurm", refused='pods "NAME" is forbidden: violates PodSecurity "baseline:latest"'),
+            PodVerdict("logins.main", "slurm", trouble="no answer"),
+        ),
+    ),
     pod=PodFacts(
         (replace(POD, tried=(Tried(CTL, "no answer"), Tried(DBD, "the name is not known there")), slurmd="27.05.0"),)
     ),

@@ -1,0 +1,53 @@
+"""The server's own verdict of the stack's pods: each asked for with ``dryRun=All``, so that none is made."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeError, KubeForbidden
+from slinky_iac.kube.pods import ShortPodClient
+from slinky_iac.preflight.facts import PodVerdict
+from slinky_iac.preflight.short_pods import ELSEWHERE
+from slinky_iac.specs.pods import pod_of, resources
+from slinky_iac.specs.shared import Spec
+
+
+def ask_verdicts(kube: ShortPodClient, config: StackConfig, *, namespace: str | None = None) -> tuple[PodVerdict, ...]:
+    """One for each custom resource with pods. What Kubernetes can't be asked is in the verdicts, not raised. They are asked
+    for in the cluster's namespace; until it is there in another, where quotas and Pod Security are others. ``namespace``:
+    one that is asked where this user may make no pod in the cluster's own."""
+    own = config.cluster.namespace
+    try:
+        first = own if kube.namespace_exists(own) else ELSEWHERE
+    except KubeError:
+        first = own
+    return tuple(
+        _verdict(kube, path, body, [first, *([namespace] if namespace not in (None, first) else [])])
+        for path, body in _bodies(config)
+    )
+
+
+def _bodies(config: StackConfig) -> Iterator[tuple[str, Spec]]:
+    """By their settings: pods as slurm-operator would make them, under names that no pod has."""
+    for each in resources(config):
+        pod = pod_of(config, each)
+        if pod is not None:
+            metadata = {**pod["metadata"], "name": f"slinky-preflight-{secrets.token_hex(4)}"}
+            yield each.path, {"apiVersion": "v1", "kind": "Pod", **pod, "metadata": metadata}
+
+
+def _verdict(kube: ShortPodClient, path: str, body: Spec, namespaces: list[str | None]) -> PodVerdict:
+    trouble, last = "", ""
+    for namespace in filter(None, namespaces):
+        last = namespace
+        try:
+            said = kube.refusal(namespace, body)
+        except KubeForbidden as error:
+            trouble = trouble or str(error)
+        except KubeError as error:
+            return PodVerdict(path, namespace, trouble=str(error))
+        else:
+            return PodVerdict(path, namespace, refused=said.replace(body["metadata"]["name"], "NAME"))
+    return PodVerdict(path, last, trouble=trouble)
