@@ -117,7 +117,9 @@ class AuthKeys(Component):
         options = child(self, protect=config.keys.protect, hooks=hooks, **HIDDEN)
         made = register_object(name, config, objects.key_secret(config, key), options, data=data)
         self.secrets.append(made)
-        self.since[key.config] = made.metadata.apply(_made_at)
+        # With the ID, which a preview of a new Secret doesn't know: Kubernetes' answer to its dry run has a time of its own,
+        # and `pulumi up --plan` would be refused for it.
+        self.since[key.config] = pulumi.Output.all(made.id, made.metadata).apply(lambda both: _made_at(both[1]))
         return key_fingerprint(value)
 
     def _generated(self, name: str, key: Key, config: ClusterConfig) -> pulumi.Output[str]:

@@ -22,6 +22,7 @@ from slinky_iac.config.base import docstrings
 from slinky_iac.config.package_types import ANY, settings_types
 from slinky_iac.config.reader import ARGUMENTS, StackRefused
 from slinky_iac.config.reference import SECRET_WORDS
+from slinky_iac.engine.engine_process import address_in
 from slinky_iac.engine.plugin_process import require_caller
 
 from .hybrid_cluster import HybridCluster as _Cluster
@@ -66,7 +67,7 @@ class Package(Provider):
     ) -> ConstructResult:
         """The cluster. Raises InputPropertiesError where it is refused, and PluginRefused where another process than the
         engine asks."""
-        require_caller(engine_address(sys.argv))
+        require_caller(address_in(sys.argv[1:]))
         if resource_type != TOKEN:
             raise _refused(f"this package has {TOKEN}, and no {resource_type}")
         try:
@@ -162,11 +163,6 @@ def _secrets() -> dict[str, Any]:
 
 def _worded(name: str) -> str:
     return SECRET_WORDS[name][:1].upper() + SECRET_WORDS[name][1:].replace("`", "")
-
-
-def engine_address(argv: list[str]) -> str:
-    """The engine's among the arguments of a plugin, ``FOLDER ENGINE [flags]``; empty where there is none."""
-    return next((word for word in argv[1:] if not word.startswith("-")), "")
 
 
 def serve() -> None:

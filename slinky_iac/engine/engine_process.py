@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -65,6 +65,12 @@ class EngineProcess:
         served = {each.port for each in table if each.listens and each.inode in ours}
         calling = {each.inode for each in table if each.port == int(port) and each.peer in served}
         return self.lives() and bool(calling & _held_by(self.pid))
+
+
+def address_in(arguments: Sequence[str]) -> str:
+    """The engine's address among the arguments of a plugin, ``[flags] ADDRESS [flags]``; empty where there is none.
+    `pulumi -v=9 --logtostderr` puts its flags first."""
+    return next((word for word in arguments if not word.startswith("-")), "")
 
 
 def found(address: str) -> EngineProcess | None:

@@ -58,9 +58,9 @@ def engine_address() -> str | None:
     """Address of the engine that started this plugin; None outside a plugin."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
-    if spec is None or spec.name != "pulumi.dynamic.__main__" or len(sys.argv) < 2:
+    if spec is None or spec.name != "pulumi.dynamic.__main__":
         return None
-    return sys.argv[1]
+    return engine_process.address_in(sys.argv[1:]) or None
 
 
 @functools.cache

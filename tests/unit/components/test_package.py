@@ -8,7 +8,7 @@ import pytest
 from pulumi import Output
 
 from components.hybrid_cluster import EXPORTS
-from components.package import TOKEN, Package, arguments, engine_address, made, schema
+from components.package import TOKEN, Package, arguments, made, schema
 from components.program_parts import HybridCluster
 from slinky_iac.config.reader import ARGUMENTS
 from slinky_iac.config.stack import StackConfig
@@ -84,8 +84,3 @@ def test_outputs_of_a_python_program_are_those_of_the_package() -> None:
 def test_who_is_not_the_engine_is_refused_before_anything_is_read() -> None:
     with pytest.raises(PluginRefused, match="doesn't come from the pulumi process"):
         Package().construct("atlas", TOKEN, {"no such setting": 1.0})
-
-
-def test_the_engine_is_the_first_argument_that_is_no_flag() -> None:
-    assert engine_address(["/program/slinky", "--logtostderr", "127.0.0.1:4000", "--tracing=x"]) == "127.0.0.1:4000"
-    assert engine_address(["/program/slinky"]) == ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from slinky_iac.engine import engine_process
-from slinky_iac.engine.engine_process import EngineProcess, found
+from slinky_iac.engine.engine_process import EngineProcess, address_in, found
 
 LISTEN = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
 LOOK = "import sys; from slinky_iac.engine.engine_process import found; print(found(sys.argv[1]))"
@@ -100,3 +100,17 @@ def test_what_is_no_address_of_this_machine_is_not_the_engine(peer: str) -> None
 
 def test_the_tests_run_where_the_kernel_says_who_calls() -> None:
     assert engine_process.KNOWN
+
+
+@pytest.mark.parametrize(
+    ("arguments", "address"),
+    [
+        (["127.0.0.1:4000"], "127.0.0.1:4000"),
+        (["--logtostderr", "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"),
+        (["127.0.0.1:4000", "--tracing=x"], "127.0.0.1:4000"),
+        ([], ""),
+    ],
+)
+def test_the_engine_is_the_first_argument_that_is_no_flag(arguments: list[str], address: str) -> None:
+    """`pulumi up -v=9 --logtostderr` starts each plugin with its flags; tests/integration/test_key_walk.py runs it so."""
+    assert address_in(arguments) == address
