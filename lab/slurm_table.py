@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 CONF: Final = "src/common/read_config.c"
 _TOPOLOGY: Final = "src/plugins/topology"
+_HELPERS: Final = "src/plugins/node_features/helpers/node_features_helpers.c"
+_TMPFS: Final = "src/plugins/namespace/tmpfs/read_jcconf.c"
 FILES: Final = {
     "slurm.conf": ((CONF, "slurm_conf_options"),),
     "PartitionName": ((CONF, "_partition_options"),),
@@ -29,9 +31,70 @@ FILES: Final = {
         (f"{_TOPOLOGY}/block/block_record.c", "_block_options"),
         (f"{_TOPOLOGY}/ring/ring_record.c", "ring_options"),
     ),
+    "helpers.conf": ((_HELPERS, "conf_options"), (_HELPERS, "feature_options")),
+    "job_container.conf": ((_TMPFS, "options"), (_TMPFS, "ns_options")),
+    "mpi.conf": (("src/plugins/mpi/pmix/mpi_pmix.c", "pmix_options"),),
+    "oci.conf": (("src/common/oci_config.c", "options"),),
+    "burst_buffer.conf": (("src/plugins/burst_buffer/common/burst_buffer_common.c", "bb_options"),),
+    "acct_gather.conf": tuple(
+        (f"src/plugins/acct_gather_{kind}/{name}/acct_gather_{kind}_{name}.c", "options")
+        for kind, name in (
+            *(("profile", "hdf5"), ("profile", "influxdb"), ("interconnect", "ofed"), ("interconnect", "sysfs")),
+            *(("energy", "ipmi"), ("energy", "xcc")),
+        )
+    ),
 }
 """Each kind of line: the source files, and the tables of its parameters there: of what begins a line, and of the rest. That
 of a plugin is left out where a release lacks the plugin."""
+_INSIDE: Final = frozenset(
+    {"_gres_options", "_switch_options", "_block_options", "feature_options", "ns_options"}
+)  # fmt: skip
+"""Tables of parameters that stand behind the one that begins a line."""
+YAML: Final = {
+    "topology.yaml": {
+        "": "TOPOLOGY_CONF",
+        "block": "TOPOLOGY_BLOCK_CONFIG",
+        "blocks": "BLOCK_CONFIG",
+        "flat": "TOPOLOGY_FLAT_CONFIG",
+        "ring": "TOPOLOGY_RING_CONFIG",
+        "rings": "RING_CONFIG",
+        "torus3d": "TOPOLOGY_TORUS3D_CONFIG",
+        "toruses": "TORUS3D_CONFIG",
+        "placements": "TORUS3D_PLACEMENT",
+        "regions": "TORUS3D_REGION",
+        **dict.fromkeys(("anchor", "anchor_seed", "anchor_spacing", "dims"), "TORUS3D_DIMS"),
+        "tree": "TOPOLOGY_TREE_CONFIG",
+        "switches": "SWITCH_CONFIG",
+    },
+    "namespace.yaml": {
+        "": "NAMESPACE_FULL_CONF",
+        "defaults": "NAMESPACE_CONF",
+        "dir_confs": "NAMESPACE_DIR_CONF",
+        "node_confs": "NAMESPACE_NODE_CONF",
+        "options": "NAMESPACE_CONF",
+    },
+}
+"""Each file in YAML: the objects that it may have by the name that they stand under, the whole file under none, each with
+the parser of the newest data parser that reads its names. One that a release lacks is left out."""
+OPTIONS: Final = {
+    "AccountingStoreFlags": "",
+    "BcastParameters": "bcast_parameters",
+    "CommunicationParameters": "comm_params",
+    "CpuFreqGovernors": "",
+    "DependencyParameters": "dependency_params",
+    "JobAcctGatherFrequency": "",
+    "JobAcctGatherParams": "job_acct_gather_params",
+    "LaunchParameters": "launch_params",
+    "PreemptParameters": "preempt_params",
+    "PriorityFlags": "",
+    "PrivateData": "",
+    "SchedulerParameters": "sched_params",
+    "SlurmctldParameters": "slurmctld_params",
+    "SlurmdParameters": "slurmd_params",
+    "TopologyParam": "topology_param",
+}
+"""Parameters of slurm.conf with a list of options, of which daemons pass over those that they don't know, and the field that
+the code looks for options in. The options are these, and those that slurm.conf(5) has."""
 DEFS: Final = "src/common/slurm_protocol_defs.c"
 FUNCTIONS: Final = {
     "AccountingStorageEnforce": (CONF, "_validate_accounting_storage_enforce"),
@@ -44,6 +107,14 @@ FUNCTIONS: Final = {
     "SlurmctldDebug": (DEFS, "log_string2num"),
 }
 """Parameters that take a closed list: the function that compares each word, and refuses another."""
+MANUAL: Final = "doc/man/man5/slurm.conf.5"
+PARSERS: Final = "src/plugins/data_parser/v*/parsers.c"
+PASSED_OVER: Final = {
+    "gres.conf": {"Flags": ("src/interfaces/gres.c", "gres_flags_parse")},
+    "NodeName": {"CpuBind": ("src/common/slurm_resource_info.c", "xlate_cpu_bind_str")},
+    "PartitionName": {"CpuBind": ("src/common/slurm_resource_info.c", "xlate_cpu_bind_str")},
+}
+"""The same of other files and lines, with the function that compares each option."""
 LIMITS: Final = ("src/common/slurm_rlimits_info.c", "PropagateResourceLimits")
 RESET: Final = "PriorityUsageResetPeriod"
 _KINDS: Final = {
@@ -51,12 +122,17 @@ _KINDS: Final = {
     "LONG_DOUBLE": "decimal", "LONG": "64",
 }  # fmt: skip
 _ROW: Final = re.compile(r'\{\s*"(\w+)"\s*,\s*S_P_(\w+)')
-_COMPARED: Final = re.compile(r'xstrn?casecmp\(\s*\w+,\s*"([^"]+)"')
+_ENTRY: Final = re.compile(r"^\.[TI]P.*\n(?:\.\\\".*\n)*\\fB(\w+)", re.MULTILINE)
+"""What an entry of a manual is about."""
+_COMPARED: Final = re.compile(r'xstrn?case(?:cmp|str)\(\s*\w+,\s*"([^"]+)"')
 
 
 def table(tree: Path) -> dict[str, Any]:
     """What one release's sources say."""
     found: dict[str, Any] = {name: _parameters(tree, places) for name, places in FILES.items()}
+    heads = {name: [row for row in places if row[1] not in _INSIDE] for name, places in FILES.items()}
+    heads = {name: rows for name, rows in heads.items() if len(rows) < len(FILES[name])}
+    found["heads"] = {name: " ".join(_names(_parameters(tree, rows))) for name, rows in heads.items()}
     words = {key: _compared(_function(tree / file, name)) for key, (file, name) in FUNCTIONS.items()}
     words[LIMITS[1]] = re.findall(r'RLIMIT_\w+,\s*"(\w+)"', (tree / LIMITS[0]).read_text())
     text = (tree / CONF).read_text()
@@ -64,8 +140,21 @@ def table(tree: Path) -> dict[str, Any]:
     words[RESET] = _compared(text[begins : text.index("SLURM_ERROR", begins)])
     plugins = {kind.name: sorted(_plugins(kind)) for kind in sorted((tree / "src/plugins").iterdir()) if kind.is_dir()}
     found["words"] = {key: " ".join(sorted({each.lower() for each in values})) for key, values in sorted(words.items())}
+    manual = (tree / MANUAL).read_text(errors="replace")
+    code = "\n".join(file.read_text(errors="replace") for file in sorted((tree / "src").rglob("*.[ch]")))
+    known = _names(found["slurm.conf"])
+    options = {key: sorted(_described(manual, key, known) | _looked_for(code, field)) for key, field in OPTIONS.items()}
+    found["options of slurm.conf"] = {key: " ".join(each) for key, each in options.items()}
+    for kind, functions in PASSED_OVER.items():
+        of_kind = {key: sorted(set(map(str.lower, _compared(_function(tree / f, n))))) for key, (f, n) in functions.items()}
+        found[f"options of {kind}"] = {key: " ".join(each) for key, each in of_kind.items()}
+    found |= {file: _objects(tree, parsers) for file, parsers in YAML.items()}
     found["plugins"] = {kind: " ".join(names) for kind, names in plugins.items() if names}
     return found
+
+
+def _names(kinds: Mapping[str, str]) -> list[str]:
+    return sorted(name for names in kinds.values() for name in names.split())
 
 
 def _parameters(tree: Path, places: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -81,6 +170,34 @@ def _parameters(tree: Path, places: Sequence[tuple[str, str]]) -> dict[str, str]
         for key, kind in _ROW.findall(declared[1]):
             kinds.setdefault(_KINDS.get(kind, "text"), set()).add(key)
     return {kind: " ".join(sorted(kinds[kind], key=str.lower)) for kind in sorted(kinds)}
+
+
+def _objects(tree: Path, parsers: Mapping[str, str]) -> dict[str, str]:
+    """Names by object of a file in YAML."""
+    text = max(tree.glob(PARSERS), key=lambda file: file.parent.name).read_text()
+    found = {}
+    for name, parser in parsers.items():
+        declared = re.search(rf"PARSER_ARRAY\({parser}\)\[\] = \{{(.*?)\n\}};", text, re.DOTALL)
+        if declared is not None:
+            found[name] = " ".join(sorted(re.findall(r'add_c?parse\w*\([^"\n]*"(\w+)"', declared[1])))
+    return found
+
+
+def _looked_for(code: str, field: str) -> set[str]:
+    """Options that code looks for in a field of the configuration, in lower case."""
+    call = rf'(?:conf_get_opt_str|xstrcasestr|xstrstr)\(\s*(?:\w+(?:\.|->))*{field}\s*,\s*"(\w+)'
+    return {each.lower() for each in re.findall(call, code)} if field else set()
+
+
+def _described(manual: str, key: str, known: Collection[str]) -> set[str]:
+    """Options that a manual has below a parameter, in lower case: until the next parameter of ``known``."""
+    found, inside = set(), False
+    for name in _ENTRY.findall(manual):
+        if name == key or name in known:
+            inside = name == key
+        elif inside:
+            found.add(name.lower())
+    return found
 
 
 def _function(file: Path, name: str) -> str:

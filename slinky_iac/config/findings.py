@@ -19,6 +19,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
     "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node only"
     " ([node-table.md](node-table.md#topology)).",
+    "beyond-the-pod": "slurmd's line gives its node more CPUs or memory than the pod has, so jobs get what isn't there."
+    " Leave it out, or raise `resources`. Acknowledge it if CPUs are meant to be shared.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
     "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
@@ -88,6 +90,8 @@ GENERAL: Final[Mapping[str, str]] = {
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
     "large-files": "Files or outside hosts fill most of a ConfigMap, which holds 1 MiB. Acknowledge it if they don't grow.",
+    "lua-untried": "slurmctld ends over a job_submit.lua that Lua can't load, and no trial reads it before a change. Run"
+    " `slinky preflight --try`, or set `controller.trial.enabled`. Acknowledge it where CI runs the trial.",
     "metrics-crash": "slurmctld before 25.11.5 can end when its metrics are read after a partition was removed. Update it.",
     "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with tokens of this program or of users."
     " Acknowledge it if that network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
@@ -115,6 +119,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " their records: a time or a table that is too small, PreemptMode=CANCEL, a ProctrackType without cgroups, a purge"
     " within a month. A parameter whose values this program does not know is refused too. The stack is refused until you"
     " change the value, or acknowledge it with the reason.",
+    "slurm-ignores": "A parameter, an option or a line is there that Slurm's daemons pass over, without a word or with a"
+    " line in their log. Correct or remove it. Acknowledge it if a plugin of your own reads it.",
     "slurm-runs": "A parameter or file of Slurm's runs a program or loads a library that isn't of the daemon's image, or a"
     " script or a hook of a container (`raw.container.lifecycle`) does harm to jobs. The stack is refused until you change"
     " it, or put the program into the image, or acknowledge it with the reason.",

@@ -28,6 +28,8 @@ class GresItem:
 
     name: str
     count: int
+    typed: bool = False
+    """Whether it has a type."""
 
     @classmethod
     def parse(cls, text: str) -> GresItem | None:
@@ -37,7 +39,7 @@ class GresItem:
         if found is None or (found[2] and found[4] is None and found[2][1].isdigit()):
             return None
         digits, unit = found[4] or "1", (found[5] or "").lower()
-        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0)
+        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, found[2] is not None)
 
 
 def _size(unit: str) -> int:

@@ -8,6 +8,10 @@ from typing import Final
 from slinky_iac.config.shown import Refused
 
 _QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
+_UNITS: Final = {
+    **{"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15},
+    **{"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50},
+}
 _LEAST: Final = 64 << 20  # bytes
 _BYTES: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGTP])i?[Bb]", re.IGNORECASE)
 
@@ -45,3 +49,21 @@ def _with_unit(value: str) -> str:
     if number and not number % (1 << 20):
         return f"give its unit: {number >> 20}Mi if bytes are meant, else {meant}"
     return f"give its unit, for example {meant}"
+
+
+def whole_cpus(quantity: str) -> int:
+    """CPUs of a quantity, rounded up: what slurmd gets as its CPUs (Slinky's chart rounds the same way). Raises ValueError
+    for what is none."""
+    return max(1, int(-(-_number(quantity) // 1)))
+
+
+def mebibytes(quantity: str) -> int:
+    """Mebibytes of a quantity, rounded down, as RealMemory counts. Raises ValueError for what is none."""
+    return int(_number(quantity) // 2**20)
+
+
+def _number(quantity: str) -> float:
+    if _QUANTITY.fullmatch(quantity) is None:
+        raise ValueError(f"{quantity!r} is no Kubernetes quantity")
+    digits = quantity.rstrip("mkKMGTPi")
+    return float(digits) * _UNITS[quantity[len(digits) :]]

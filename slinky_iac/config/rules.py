@@ -14,6 +14,7 @@ from slinky_iac.config import (
     rules_adopted,
     rules_clients,
     rules_daemonset,
+    rules_gres_conf,
     rules_identity,
     rules_keys,
     rules_kubernetes,
@@ -28,6 +29,7 @@ from slinky_iac.config import (
     rules_tls,
     rules_topology,
     rules_tres,
+    rules_yaml_files,
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at
@@ -134,16 +136,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:
-    fields = (
-        "extra_conf",
-        "config_files",
-        "metrics",
-        "persistence",
-        "service",
-        "resources",
-        "pod",
-        "raw",
-    )
+    fields = ("extra_conf", "config_files", "metrics", "persistence", "service", "resources", "pod", "raw")
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
     yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
     scripts = f"{why} (`slinky docs outside-hosts 'Prolog and epilog'`)"
@@ -338,6 +331,8 @@ RULES: tuple[Rule, ...] = (
     *rules_slurm_files.RULES,
     *rules_slurm_reach.RULES,
     *rules_topology.RULES,
+    *rules_yaml_files.RULES,
+    *rules_gres_conf.RULES,
     *rules_tres.RULES,
     *rules_pods.RULES,
     *rules_daemonset.RULES,

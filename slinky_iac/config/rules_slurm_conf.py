@@ -10,9 +10,11 @@ from slinky_iac.config import operator_conf, slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.partitions import partition_parameters
+from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import NodeSet
 
 TAKEN_FILES: Final[Mapping[str, str]] = {
     "jwks.json": "keys.tokens",
@@ -39,9 +41,9 @@ SCRIPT_ENDINGS: Final = frozenset({"", ".bash", ".pl", ".py", ".sh"})
 """Endings of a prolog's or epilog's name: nothing that a daemon opens has one of them."""
 _PASSED_OVER: Final = frozenset({"reconfigflags"})
 """Parameters of which slurmctld 26.05.5 reports an unknown word in its log and starts (run), against its own manual."""
+_DIGITS: Final = 20
+_SHARED: Final = {"cpus": "they share what there is", "memory": "Kubernetes ends what uses more than the pod has"}
 OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
-_TRUE: Final = frozenset({"1", "true", "up", "yes"})
-"""Values that Slurm reads as true (``s_p_handle_boolean``)."""
 _PARTITION_KEYS = frozenset({"partitionname", "nodes"})
 """Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
 
@@ -106,6 +108,7 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             yield at(f"{path}.extraConf").error("sets Features beside the setting features; use features only")
         if nodeset.gres and "gres" in keys:
             yield at(f"{path}.extraConf").error("sets Gres beside the setting gres; use gres only")
+        yield from _beyond(path, nodeset)
         if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
             yield at(f"{path}.gres").warning(
                 "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
@@ -120,6 +123,21 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
                     "repeats name and address; Slurm takes the last of two on one line, so this stack would drain"
                     " another node. Set name or address"
                 )
+
+
+def _beyond(path: str, nodeset: NodeSet) -> Iterator[Finding]:
+    """More than the pod has: slurmd takes what its line says for the node's, and jobs share what is there."""
+    memory, cpus = nodeset.resources.memory, nodeset.resources.cpus
+    limits = {name: (whole_cpus(cpus), "CPUs", "cpus") for name in ("cpus", "procs") if cpus is not None}
+    limits |= {"realmemory": (mebibytes(memory), "MiB", "memory")} if memory is not None else {}
+    for key, value in nodeset.extra_conf.items():
+        most, unit, setting = limits.get(key.lower(), (0, "", ""))
+        if unit and value.isdecimal() and len(value) < _DIGITS and int(value) > most:
+            yield at(f"{path}.extraConf.{key}").warning(
+                f"is {int(value)}, and resources.{setting} gives the pod {most} {unit}: slurmctld would give jobs"
+                f" {int(value)} {unit}, and {_SHARED[setting]}. Leave it out, or raise resources.{setting}",
+                id="beyond-the-pod",
+            )
 
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -159,7 +177,7 @@ def _default(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         (name, f"{path}.{key}")
         for name, path in lines.items()
         for key, value in parameters[path].items()
-        if key.lower() == "default" and value.lower() in _TRUE
+        if key.lower() == "default" and value.lower() in slurm_words.TRUE
     ]
     for name, path in found[:-1]:
         yield at(path).warning(
@@ -169,16 +187,31 @@ def _default(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Names and values that slurmctld can't read: it refuses its whole file, and ends where it is just starting."""
-    lines = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
+def _lines(config: StackConfig) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Lines of parameters by their settings, each with the file, or the kind of line of slurm.conf, that it goes to."""
+    lines: dict[str, tuple[str, Mapping[str, str]]] = {"controller.extraConf": ("slurm.conf", config.controller.extra_conf)}
     lines |= {path: ("PartitionName", parameters) for path, parameters in partition_parameters(config).items()}
     lines |= {f"nodesets.{name}.extraConf": ("NodeName", each.extra_conf) for name, each in config.nodesets.items()}
     lines |= {f"{host.path}.config": ("NodeName", host.config) for host in config.external.slurmd_hosts}
-    lines |= {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
+    return lines | {"accounting.extraConf": ("slurmdbd.conf", config.accounting.extra_conf)}
+
+
+def _twice(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Of two spellings of a parameter Slurm takes the last of the line, and the operator may sort them (run)."""
+    for path, (_file, parameters) in _lines(config).items():
+        for key, other in slurm_refusals.twice(parameters):
+            yield at(f"{path}.{key}").error(
+                f"is there beside {name_of(other)}, and Slurm takes one of the two, without a word or with a line in its"
+                " log: keep the one that you mean"
+            )
+
+
+def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Names and values that slurmctld can't read: it refuses its whole file, and ends where it is just starting. Options
+    that it passes over are warnings."""
     written = {"controller.extraConf": OWNED, "accounting.extraConf": OWNED_BY_DATABASE}
     refused = {f"controller.extraConf.{key}" for key, _ in refused_parameters(config)}
-    for path, (file, parameters) in lines.items():
+    for path, (file, parameters) in _lines(config).items():
         words = slurm_words.words(config.slurm_release, file)
         daemon = "slurmdbd" if file == "slurmdbd.conf" else "slurmctld"
         for key, value in parameters.items():
@@ -193,7 +226,29 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield at(f"{path}.{key}").error(
                     f"{words.got(key, value)}; {daemon} takes {fault}, and"
                     f" {'ignores' if key.lower() in _PASSED_OVER else 'refuses its whole file over'} another"
+                    f"{_switch(words, key, value)}"
                 )
+            else:
+                yield from _options(words, f"{path}.{key}", value, config.slurm_release)
+
+
+def _switch(words: slurm_words.Words, key: str, value: str) -> str:
+    """What to write for yes and no where a number is taken, as for JobRequeue."""
+    if words.fault(key, "YES") and not words.fault(key, "1") and value.lower() in slurm_words.SWITCH:
+        return f". Write {1 if value.lower() in slurm_words.TRUE else 0}: it is a number, and no switch"
+    return ""
+
+
+def _options(words: slurm_words.Words, path: str, value: str, release: str) -> Iterator[Finding]:
+    key = path.rpartition(".")[2]
+    for option in words.passed_over(key, value):
+        like = words.like(key, option)
+        hint = f"did you mean {like}?" if like else f"it reads {', '.join(sorted(words.options[key.lower()]))}"
+        yield at(path).warning(
+            f"has {name_of(option)}, which Slurm {release} passes over, at most with a line in its log ({hint}): what it"
+            " says has no effect. Correct it, or remove it",
+            id="slurm-ignores",
+        )
 
 
 def refused_parameters(config: StackConfig) -> Iterator[tuple[str, str]]:
@@ -216,5 +271,6 @@ RULES = (
     _partitions,
     _default,
     _words,
+    _twice,
     _refused,
 )

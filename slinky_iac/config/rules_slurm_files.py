@@ -18,8 +18,23 @@ from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
 
 _PAIR: Final = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]+)')
-READ_FILES: Final = ("cgroup.conf", "gres.conf", "topology.conf")
-"""Files whose parameters the table has."""
+_BOTH: Final = "slurmctld and slurmd end over it"
+_SLURMCTLD: Final = "slurmctld ends over it at its start"
+READ_FILES: Final = {
+    "acct_gather.conf": _SLURMCTLD,
+    "burst_buffer.conf": _SLURMCTLD,
+    "cgroup.conf": _BOTH,
+    "gres.conf": _BOTH,
+    "helpers.conf": _BOTH,
+    "job_container.conf": "slurmd ends over it, and no job runs on such a node",
+    "oci.conf": "each job with --container ends over it",
+    "topology.conf": _SLURMCTLD,
+}
+"""Files whose parameters the table has, and what follows of one that isn't there (run on 26.05.5 and 25.11.7; of
+burst_buffer.conf and oci.conf read: ``bb_load_config``, ``get_oci_conf``)."""
+_SUBMITTED: Final = "job_submit.lua"
+_MPI: Final = "mpi.conf"
+"""slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""
 _NEEDED: Final = (
     ("JobSubmitPlugins", "lua", ("job_submit.lua",), "slurmctld ends"),
     ("CliFilterPlugins", "lua", ("cli_filter.lua",), "every srun, sbatch and salloc fails"),
@@ -42,11 +57,6 @@ _GATHERED: Final = (
     ("SysfsInterfaces", "AcctGatherInterconnectType", ("sysfs",)),
 )
 """Beginnings of names in acct_gather.conf, and the plugins that read them (``acct_gather_conf_init``: fatal for others)."""
-_OCI: Final = re.compile(
-    "include|containerpath|createenvfile|disable(cleanup|hooks)|envexclude|ignorefileconfigjson|mountspooldir"
-    "|runtime(create|delete|envexclude|kill|query|run|start)|srun(args|path)|(file|stdio|syslog)debug|debugflags"
-)
-"""Names that oci.conf may have (``oci_config.c``), in lower case."""
 _LARGE: Final = 700 << 10
 _MOST: Final = (1 << 20) - (48 << 10)
 """Bytes in a ConfigMap: Kubernetes takes 1 MiB, and the operator's own lines and the object's metadata need some of it."""
@@ -58,6 +68,8 @@ _FUNCTIONS: Final = {
     "jobcomp.lua": ("slurm_jobcomp_log_record",),
 }
 """What a script must define, or its plugin isn't loaded (``req_fxns`` of each)."""
+_NO_SYSTEMD: Final = ("ignoresystemd", "ignoresystemdonfailure")
+"""Parameters of cgroup.conf, in lower case, by which slurmd makes its cgroups without systemd."""
 _SHEBANG: Final = re.compile(r"#![^\r\n]*(\n|\Z)")
 
 
@@ -104,7 +116,7 @@ def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Names and values of the files that slurmctld and slurmd read."""
-    for name in READ_FILES:
+    for name, ends in READ_FILES.items():
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
         for line, rest in ((line, _PAIR.sub("", each)) for line, each in lines_of(text)):
@@ -113,11 +125,18 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file. Correct the line"
                     f" ({name}(5)), or begin it with # to leave it out"
                 )
+        heads = {"include", *map(str.lower, words.heads)}
+        for line, head in _heads(text) if words.heads else ():
+            if head in words and head.lower() not in heads:
+                yield where.error(
+                    f"has {name_of(head)} at the beginning of line {line}: {ends}. Write"
+                    f" {' or '.join(words.heads)} first ({name}(5))"
+                )
         for line, key, value in pairs(text):
             if key not in words:
                 yield where.error(
-                    f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: slurmctld"
-                    f" and slurmd end over it. {slurm_words.instead_of(key, name, config.slurm_release)}"
+                    f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: {ends}."
+                    f" {slurm_words.instead_of(key, name, config.slurm_release)}"
                 )
             elif fault := words.fault(key, value):
                 yield where.error(
@@ -126,13 +145,31 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-def _of_containers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    for line, key, _value in pairs(config.slurmctld.config_files.get("oci.conf", "")):
-        if not _OCI.fullmatch(key.lower()):
-            yield at("controller.configFiles.oci.conf").error(
-                f"has {name_of(key)} on line {line}, which Slurm doesn't read there: each job with --container ends over it."
-                " Remove it (oci.conf(5))"
-            )
+def _heads(text: str) -> Iterator[tuple[int, str]]:
+    """What each line begins with."""
+    for number, line in lines_of(text):
+        if found := _PAIR.match(line):
+            yield number, found[1]
+
+
+def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Options, and whole parameters of mpi.conf, that daemons pass over without a word."""
+    for name in (*READ_FILES, _MPI):
+        words = slurm_words.words(config.slurm_release, name)
+        for line, key, value in pairs(config.slurmctld.config_files.get(name, "")):
+            where = at(f"controller.configFiles.{name}")
+            for option in words.passed_over(key, value):
+                like = words.like(key, option)
+                yield where.warning(
+                    f"has {name_of(option)} in {name_of(key)} on line {line}, which Slurm {config.slurm_release} passes over"
+                    f" (it reads {', '.join(sorted(words.options[key.lower()]))})."
+                    f"{f' Did you mean {like}?' if like else ''} Correct it, or remove it",
+                    id="slurm-ignores",
+                )
+            if name == _MPI and key not in words:
+                instead = slurm_words.instead_of(key, name, config.slurm_release)
+                said = f"has {name_of(key)} on line {line}, which Slurm passes over. {instead}"
+                yield where.warning(said, id="slurm-ignores")
 
 
 def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -149,10 +186,11 @@ def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _gathered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmctld ends over a parameter of a plugin that it doesn't load."""
     conf = Conf(config.slurmctld.extra_conf)
+    known = slurm_words.words(config.slurm_release, "acct_gather.conf")
     for line, key, _value in pairs(config.slurmctld.config_files.get("acct_gather.conf", "")):
         rows = [row for row in _GATHERED if key.lower().startswith(row[0].lower())]
         loaded = any({each.rpartition("/")[2] for each in conf.words(name)}.intersection(p) for _, name, p in rows)
-        if not loaded and key.lower() != "include":
+        if not loaded and key in known and key.lower() != "include":
             named = [f"{name}: {name_of(plugins[0])}" for _, name, plugins in rows[:1]]
             way = "".join(f", or set controller.extraConf.{each}" for each in named)
             yield at("controller.configFiles.acct_gather.conf").error(
@@ -174,6 +212,17 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"controller.extraConf.{key}").error(
                 f"has {plugin}, which reads {' or '.join(needed)}{more}: {ends} without. Add it to controller.configFiles"
             )
+
+
+def _lua(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmctld ends over a script that Lua can't load (``slurm_lua_loadscript``). Lua is judged by Lua alone: the trial."""
+    named = {word.rpartition("/")[2] for word in Conf(config.slurmctld.extra_conf).words("JobSubmitPlugins")}
+    if "lua" in named and _SUBMITTED in config.slurmctld.config_files and not config.controller.trial.enabled:
+        yield at(f"controller.configFiles.{_SUBMITTED}").info(
+            "is Lua, which slurmctld alone judges, and it ends over a fault: before `pulumi up` run"
+            " `slinky preflight --try`, or set controller.trial.enabled: true, which does that before each change",
+            id="lua-untried",
+        )
 
 
 def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
@@ -200,6 +249,22 @@ def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             f"disables cgroups, which {', '.join(using)} uses: no slurmd would start. Set ProctrackType:"
             " proctrack/linuxproc in controller.extraConf, and no plugin of cgroups, or leave CgroupPlugin out"
         )
+
+
+def _without_systemd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmd asks systemd for the scope of its steps, and ends where there is none (``_init_slurmd_system_scope`` of
+    cgroup_v2.c, ``_slurmd_init``). Workers get slurmctld's cgroup.conf; where the stack has none, every operator writes the
+    line (:func:`slinky_iac.config.operator_conf.files`)."""
+    text = config.slurmctld.config_files.get("cgroup.conf")
+    if text is None or not config.nodesets or not cgroups_hold(config):
+        return
+    said = {key.lower(): value.lower() for _, key, value in pairs(text)}
+    if said.get("cgroupplugin") == "cgroup/v1" or not slurm_words.TRUE.isdisjoint(map(said.get, _NO_SYSTEMD)):
+        return
+    yield at("controller.configFiles.cgroup.conf").error(
+        "lacks IgnoreSystemd=yes: slurmd would ask systemd for its cgroups, which pods don't have, and no slurmd in a pod"
+        " would start. Add the line IgnoreSystemd=yes"
+    )
 
 
 def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -243,4 +308,16 @@ def _tried(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield at("controller.trial.namespace").ignored("controller.trial.enabled is false")
 
 
-RULES = (_scripts, _parameters, _of_containers, _namespaces, _gathered, _of_plugins, _without_cgroups, _sizes, _tried)
+RULES = (
+    _scripts,
+    _parameters,
+    _unread_options,
+    _namespaces,
+    _gathered,
+    _of_plugins,
+    _lua,
+    _without_cgroups,
+    _without_systemd,
+    _sizes,
+    _tried,
+)

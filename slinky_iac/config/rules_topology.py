@@ -10,12 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 from slinky_iac import safe_yaml
+from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_files import lines_of, pairs
+from slinky_iac.config.rules_yaml_files import unread
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
@@ -24,7 +27,8 @@ from slinky_iac.hostlist import expand
 
 _CONF: Final = "topology.conf"
 _YAML: Final = "topology.yaml"
-_KINDS: Final = ("block", "flat", "ring", "torus3d", "tree")
+_OF_ANY: Final = frozenset({"cluster_default", "topology"})
+"""Names of a topology beside the one of its kind."""
 _ENDS: Final = "slurmctld ends over it at its start"
 _STARTS: Final = "At its start slurmctld ends over another"
 _MOST_LEVELS: Final = 16
@@ -136,24 +140,40 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     text = config.slurmctld.config_files.get(_YAML)
     if text is None:
         return
-    yield from _said(at(f"controller.configFiles.{_YAML}"), _of_document(text, _hosts(config)))
-
-
-def _of_document(text: str, hosts: frozenset[str]) -> Iterator[str]:
-    """What is wrong with topology.yaml. One topology may stand without a list around it."""
+    path = at(f"controller.configFiles.{_YAML}")
     try:
         found = safe_yaml.read(text)
     except safe_yaml.NotYamlError as wrong:
-        yield str(wrong)
+        yield from _said(path, [str(wrong)])
         return
     entries = [found] if isinstance(found, Mapping) else found
     if not isinstance(entries, list) or not entries or not all(isinstance(each, Mapping) for each in entries):
-        yield "is no list of topologies, each with topology: NAME and what it is, as `- {topology: t1, flat: true}`"
+        words = "is no list of topologies, each with topology: NAME and what it is, as `- {topology: t1, flat: true}`"
+        yield from _said(path, [words])
         return
+    yield from _said(path, _of_topologies(entries, _hosts(config), slurm_words.objects(config.slurm_release, _YAML)))
+    for said in (*unread(entries, config.slurm_release, _YAML), *_twice(entries)):
+        yield path.error(f"{said} (topology.yaml(5))")
+
+
+def _twice(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What slurmctld takes without a word, and does otherwise than the file says (run)."""
+    names = Counter(str(each["topology"]) for each in entries if "topology" in each)
+    for name in (name for name, times in names.items() if times > 1):
+        yield f"has topology {name_of(name)} twice, and a partition that names it gets one of them. Rename the other"
+    if sum(each.get("cluster_default") is True for each in entries) > 1:
+        yield "has cluster_default: true in two topologies, and one is the default. Keep it in that one"
+
+
+def _of_topologies(
+    entries: Sequence[Mapping[str, Any]], hosts: frozenset[str], objects: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
+    """What is wrong with topology.yaml. One topology may stand without a list around it."""
+    known = sorted(objects[""] - _OF_ANY)
     for each in entries:
-        kinds = [kind for kind in _KINDS if each.get(kind)]
+        kinds = [kind for kind in known if each.get(kind)]
         if len(kinds) != 1:
-            yield f"has a topology with {' and '.join(kinds) or 'none'} of {', '.join(_KINDS)}: each has one"
+            yield f"has a topology with {' and '.join(kinds) or 'none'} of {', '.join(known)}: each has one"
             continue
         inner = each[kinds[0]]
         if kinds[0] == "tree":
@@ -164,6 +184,30 @@ def _of_document(text: str, hosts: frozenset[str]) -> Iterator[str]:
             sizes = inner.get("block_sizes") if isinstance(inner, Mapping) else None
             given = sizes if isinstance(sizes, list) and sizes else None
             yield from _of_blocks(units, given, hosts) if units else ["has a block topology without blocks"]
+        elif kinds[0] == "ring":
+            units = _units(inner, "rings", "ring")
+            yield from _of_both("ring", units) if units else ["has a ring topology without rings"]
+        elif kinds[0] == "torus3d":
+            units = _units(inner, "toruses", "name")
+            yield from [*_of_both("torus", units), *_of_toruses(inner)] if units else ["has a torus3d without toruses"]
+        elif isinstance(inner, Mapping) and "flat" not in objects:
+            yield "has flat with settings, where this release of Slurm takes flat: true alone"
+
+
+def _of_toruses(inner: Mapping[str, Any]) -> Iterator[str]:
+    """Sizes above 0, whose product is the number of nodes (``_validate_torus3d_config``)."""
+    for each in inner["toruses"]:
+        dims = each.get("dims") if isinstance(each, Mapping) else None
+        sizes = [dims.get(axis) for axis in "xyz"] if isinstance(dims, Mapping) else []
+        whole = [size for size in sizes if isinstance(size, int) and not isinstance(size, bool) and size > 0]
+        if len(whole) != len("xyz"):
+            yield "has a torus without dims: {x: …, y: …, z: …}, numbers above 0"
+            continue
+        nodes = _names(_text(each.get("nodes")))
+        if nodes and each.get("regions"):
+            yield "has a torus with nodes and regions, of which it has one"
+        elif nodes and len(nodes) != prod(whole):
+            yield f"has a torus of {len(nodes)} nodes whose dims make {prod(whole)}"
 
 
 def _units(value: object, word: str, name: str) -> list[Unit]:

@@ -118,6 +118,21 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield at(path).error(f"has {', '.join(sorted(gres.SHARED & set(given)))} without gpu: {_ENDS}. Add gpu")
 
 
+def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A node has all GRES of a name with a type, or all without (``_foreach_slurm_conf``: fatal for slurmd, run)."""
+    nodes = [(f"nodesets.{name}.gres", each.slurmd_conf) for name, each in config.nodesets.items()]
+    nodes += [(f"{host.path}.config", host.config) for host in config.external.slurmd_hosts]
+    found: dict[tuple[str, str], None] = {}
+    for path, parameters in nodes:
+        typed, others = ({each.name for each in gres.items(parameters) if each.typed is kind} for kind in (True, False))
+        found |= dict.fromkeys((path, name) for name in sorted(typed & others))
+    for path, name in found:
+        yield at(path).error(
+            f"has {name_of(name)} with a type and {name_of(name)} without: slurmd ends over it, and no job runs on such a"
+            " node. Give each a type, or none"
+        )
+
+
 def _gres_conf(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """GPUs that no slurmd finds (gres.c: count reported lower than configured)."""
     if lacks_gres_conf(config):
@@ -154,7 +169,14 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
         found = gres.items(nodeset.slurmd_conf)
         count = sum(each.count for each in found if each.name == "gpu")
-        if devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):
+        other = next((each.name for each in found if each.name.lower() == "gpu" != each.name), "")
+        if devices and other:
+            yield at(f"nodesets.{name}.gres").warning(
+                f"has {name_of(other)}, and Slurm's own name is gpu, in small letters: --gpus, AutoDetect and all that Slurm"
+                f' does for GPUs is for gpu alone. Write "gpu:{devices}"',
+                id="devices-without-gres",
+            )
+        elif devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):
             yield at(extended).warning(
                 f"asks Kubernetes for {_gpus(devices)}, and gres names none: slurmctld gives no job any of them. Set, for"
                 f' example, gres: ["gpu:{devices}"]',
@@ -225,4 +247,4 @@ def _plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES = (_tracked, _weights, _gres_types, _gres_conf, _outside_gres_conf, _unnamed, _devices, _qos, _plugins)
+RULES = (_tracked, _weights, _gres_types, _mixed, _gres_conf, _outside_gres_conf, _unnamed, _devices, _qos, _plugins)

@@ -20,6 +20,10 @@ _MODES: Final = frozenset({"off", "cluster", "cancel", "requeue", "on", "suspend
 _TASK_UNITS: Final = frozenset({"none", "sockets", "cores", "threads"})
 _TASK_AUTO: Final = frozenset(f"autobind={unit}" for unit in _TASK_UNITS)
 _TASK: Final = _TASK_UNITS | _TASK_AUTO | {"verbose", "slurmdoffspec", "oomkillstep", "slurmdspecoverride"}
+_RATE: Final = re.compile(
+    r"rl_(bucket_size|refill_rate|refill_period|table_size)=(?!0*[1-9][0-9]*\Z)|rl_log_freq=(?!(-1|[0-9]+)\Z)"
+)
+"""Limits of rate_limit.c over which slurmctld ends."""
 _LONGEST_SCRIPT: Final = 512 << 20
 _LONGEST_LINE: Final = 2 << 20
 
@@ -107,6 +111,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("MaxDBDMsgs", lambda c: c.number("MaxDBDMsgs", 10000) < 10000, "must be 10000 or more"),
     ("PriorityDecayHalfLife", lambda c: c["PriorityDecayHalfLife"] == "0" and not c["PriorityUsageResetPeriod"], "is 0, so usage would grow for ever: set PriorityUsageResetPeriod beside it"),
     ("PriorityCalcPeriod", lambda c: c["PriorityCalcPeriod"] in ("0", "-1", "unlimited", "infinite"), "must be a minute or more"),
+    ("SlurmctldParameters", lambda c: c.has("SlurmctldParameters", "rl_enable") and any(_RATE.match(each) for each in c.words("SlurmctldParameters")), "has a limit of requests that is no number: give rl_bucket_size, rl_refill_rate, rl_refill_period and rl_table_size whole numbers above 0, rl_log_freq one from -1 on"),
     ("PropagatePrioProcess", lambda c: c.number("PropagatePrioProcess", 0) > 2, "takes 0, 1 or 2"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_script_size", _LONGEST_SCRIPT), f"has a max_script_size above {_LONGEST_SCRIPT}, the most: lower it"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_submit_line_size", _LONGEST_LINE), f"has a max_submit_line_size above {_LONGEST_LINE}, the most: lower it"),
@@ -120,6 +125,34 @@ _OF_PARTITION: Final[tuple[Row, ...]] = (
     ("Exclusive", lambda c: c["Exclusive"] not in ("", "no", "node", "user", "topo"), "takes NO, NODE, USER or TOPO"),
     ("SelectTypeParameters", lambda c: re.match(r"\Z|cr_core|cr_socket", c["SelectTypeParameters"]) is None, "takes CR_Core, CR_Core_Memory, CR_Socket or CR_Socket_Memory"),
 )  # fmt: skip
+
+
+_EXCLUSIVE: Final = (
+    ("shared", "oversubscribe"),
+    ("feature", "features"),
+    ("procs", "cpus"),
+    ("priority", "priorityjobfactor"),
+    ("priority", "prioritytier"),
+    ("jobcontainertype", "namespacetype"),
+    ("defmempercpu", "defmempernode"),
+    ("maxmempercpu", "maxmempernode"),
+    ("denyaccounts", "allowaccounts"),
+    ("denyqos", "allowqos"),
+)
+"""Two parameters, in lower case, of which Slurm takes one (``_parse_partitionname``, ``_parse_nodename`` and
+``_validate_and_set_defaults`` of read_config.c), and says so in its log at most."""
+
+
+def twice(own: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Parameters that are there twice, in two spellings or by two names, each with the other one."""
+    names: dict[str, str] = {}
+    for key in own:
+        if key.lower() in names:
+            yield key, names[key.lower()]
+        names.setdefault(key.lower(), key)
+    for one, other in _EXCLUSIVE:
+        if one in names and other in names:
+            yield names[one], names[other]
 
 
 def refused(written: Mapping[str, str], own: Mapping[str, str], release: tuple[int, ...]) -> Iterator[tuple[str, str]]:

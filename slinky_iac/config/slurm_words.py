@@ -18,10 +18,14 @@ from slinky_iac.config.shown import name_of, shown
 from slinky_iac.releases import release_numbers
 
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
+TRUE: Final = frozenset({"1", "true", "up", "yes"})
+"""Values that Slurm reads as true (``s_p_handle_boolean``)."""
+SWITCH: Final = TRUE | {"0", "down", "false", "no"}
+"""The same, and those that it reads as false."""
 _UNLIMITED: Final = frozenset({"unlimited", "infinite"})
 _FORMS: Final = {
     "text": (re.compile(".*"), ""),
-    "switch": (re.compile("yes|no|true|false|up|down|1|0"), "YES or NO"),
+    "switch": (re.compile("|".join(sorted(SWITCH))), "YES or NO"),
     "decimal": (re.compile(r"[0-9]+(\.[0-9]*)?|unlimited|infinite"), "a number"),
     "time": (
         re.compile(r"([0-9]+-)?[0-9]+(:[0-9]+){0,2}|infinite|unlimited|-1"),
@@ -99,6 +103,10 @@ class Words:
     kinds: dict[str, str]
     lists: dict[str, frozenset[str]]
     plugins: dict[str, frozenset[str]]
+    options: dict[str, frozenset[str]]
+    """Options of parameters, by parameters in lower case: the daemon passes over any other."""
+    heads: tuple[str, ...]
+    """What a line may begin with; none where that is any parameter."""
 
     def __contains__(self, key: str) -> bool:
         return key.lower() in self.kinds
@@ -122,6 +130,17 @@ class Words:
             return ()
         exact = key.lower() in _IN_CAPITALS
         return tuple(each for each in value.split(",") if each and (each if exact else each.lower()) not in known)
+
+    def passed_over(self, key: str, value: str) -> tuple[str, ...]:
+        """The options of a value that the daemon doesn't know, and passes over; none for a parameter without such a list."""
+        known = self.options.get(key.lower())
+        named = [each.strip().partition("=")[0] for each in value.split(",")] if known else []
+        return tuple(each for each in named if each and not each.isdigit() and each.lower() not in (known or ()))
+
+    def like(self, key: str, option: str) -> str:
+        """The option of a parameter that was meant by another word; empty where none is like it."""
+        known = [each for each in sorted(self.options.get(key.lower(), ())) if not each.endswith(option.lower())]
+        return next(iter(get_close_matches(option.lower(), known, n=1, cutoff=0.75)), "")
 
     def got(self, key: str, value: str) -> str:
         """What is wrong with a value of which :meth:`fault` says what is taken, in words."""
@@ -161,13 +180,17 @@ def _table() -> dict[str, dict[str, dict[str, str]]]:
     return found
 
 
+def _of_release(release: str) -> dict[str, dict[str, str]]:
+    older = [each for each in _table() if release_numbers(each) <= release_numbers(release)]
+    return _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
+
+
 @cache
 def words(release: str, file: str) -> Words:
-    """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, cgroup.conf, gres.conf, topology.conf, or a
+    """What ``release`` reads in ``file``: slurm.conf, slurmdbd.conf, another file of Name=Value that the table has, or a
     PartitionName or NodeName line of slurm.conf. Of releases that the table lacks, the nearest before it counts, else the
     oldest."""
-    older = [each for each in _table() if release_numbers(each) <= release_numbers(release)]
-    of_release = _table()[max(older or _table(), key=release_numbers) if older else min(_table())]
+    of_release = _of_release(release)
     kinds = {name.lower(): kind for kind, names in of_release[file].items() for name in names.split()}
     kinds |= {"include": "text"} if file.endswith(".conf") else {file.lower(): "text"}
     lists = {key.lower(): frozenset(names.split()) for key, names in of_release["words"].items()}
@@ -179,7 +202,22 @@ def words(release: str, file: str) -> Words:
     plugins = {kind: frozenset(names.split()) for kind, names in of_release["plugins"].items()}
     cgroups = frozenset({"autodetect", "disabled", *(f"cgroup/{each}" for each in plugins["cgroup"])})
     lists |= _OF_LINES.get(file, {}) | ({"cgroupplugin": cgroups} if file == "cgroup.conf" else {})
-    return Words(kinds, lists, plugins if file == "slurm.conf" else {})
+    options = {key.lower(): frozenset(each.split()) for key, each in of_release.get(f"options of {file}", {}).items()}
+    heads = tuple(of_release["heads"].get(file, "").split())
+    return Words(kinds, lists, plugins if file == "slurm.conf" else {}, options, heads)
+
+
+@cache
+def objects(release: str, file: str) -> dict[str, frozenset[str]]:
+    """What ``release`` reads in ``file``, which is YAML: names by the object that has them, as it is called; the whole file
+    is the one without a name. Of releases that the table lacks, as for :func:`words`."""
+    return {name: frozenset(names.split()) for name, names in _of_release(release)[file].items()}
+
+
+def since(key: str, release: str, file: str, place: str) -> str:
+    """The first release after ``release`` that reads a name in an object of ``file``; empty where none does."""
+    later = [each for each in sorted(_table(), key=release_numbers) if release_numbers(each) > release_numbers(release)]
+    return next((each for each in later if key in objects(each, file).get(place, ())), "")
 
 
 def is_known(key: str, file: str) -> bool:

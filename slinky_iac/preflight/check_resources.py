@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
@@ -18,7 +19,7 @@ from slinky_iac.kube.objects import Pod
 from slinky_iac.preflight.check import Answers, Expect, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Kubelet
 from slinky_iac.slurmrest.objects import Node
-from slinky_iac.specs.workers import mebibytes, nodeset_spec, whole_cpus
+from slinky_iac.specs.workers import nodeset_spec
 
 STATIC: Final = "static"
 NO_SWAP: Final = ("", "NoSwap")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.adopted import kept
+from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
@@ -33,21 +33,6 @@ from slinky_iac.specs.shared import (
 from slinky_iac.specs.slurm_conf import pairs
 
 JWKS_VOLUME = "slurm-jwks"
-
-_UNITS = {
-    "": 1,
-    "k": 1e3,
-    "Ki": 2**10,
-    "M": 1e6,
-    "Mi": 2**20,
-    "G": 1e9,
-    "Gi": 2**30,
-    "T": 1e12,
-    "Ti": 2**40,
-    "P": 1e15,
-    "Pi": 2**50,
-}
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
@@ -140,25 +125,6 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
 def _limits(resources: Resources) -> dict[str, str]:
     limits = {key: value for key, value in (("cpu", resources.cpus), ("memory", resources.memory)) if value}
     return limits | {key: str(count) for key, count in resources.extended.items()}
-
-
-def _number(quantity: str) -> float:
-    match = _QUANTITY.fullmatch(quantity)
-    if match is None:
-        raise ValueError(f"{quantity!r} is no Kubernetes quantity")
-    unit = match[2] or ""
-    return float(match[1]) * (0.001 if unit == "m" else _UNITS[unit])
-
-
-def whole_cpus(quantity: str) -> int:
-    """CPUs of a quantity, rounded up: what slurmd gets as its CPUs (Slinky's chart rounds the same way)."""
-    value = _number(quantity)
-    return max(1, int(-(-value // 1)))
-
-
-def mebibytes(quantity: str) -> int:
-    """Mebibytes of a quantity, rounded down, as RealMemory counts."""
-    return int(_number(quantity) // 2**20)
 
 
 def _partition(config: ClusterConfig, nodeset: NodeSet) -> Spec:

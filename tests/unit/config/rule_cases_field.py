@@ -171,7 +171,7 @@ FIELD = [
         "error",
         "controller.extraConf.SlurmctldParameters",
         ("enable_stepmgr", "PrologFlags"),
-        file("cgroup.conf", "CgroupPlugin=cgroup/v2\n"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"),
     ),
     Case(
         "enable_stepmgr without contained jobs",
@@ -227,7 +227,7 @@ FIELD = [
         "error",
         "controller.configFiles.cgroup.conf",
         ("line 2", "Key=Value"),
-        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nConstrainCores=yes\n"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\nConstrainCores=yes\n"),
     ),
     Case(
         "a plugin of cgroups that Slurm doesn't have",
@@ -235,7 +235,7 @@ FIELD = [
         "error",
         "controller.configFiles.cgroup.conf",
         ("CgroupPlugin", "cgroup/v2"),
-        file("cgroup.conf", "CgroupPlugin=cgroup/v2\n"),
+        file("cgroup.conf", "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n"),
     ),
     Case(
         "a way to find GPUs that Slurm doesn't have",
@@ -267,7 +267,7 @@ FIELD = [
         "error",
         "controller.configFiles.cgroup.conf",
         ("ConstrainCores", "YES or NO"),
-        file("cgroup.conf", "ConstrainCores=yes\n"),
+        file("cgroup.conf", "ConstrainCores=yes\nIgnoreSystemd=yes\n"),
     ),
     Case(
         "job_submit/lua without its script",
@@ -580,9 +580,6 @@ SOUND = {
     "what clients of a federation show": conf("FederationParameters", "fed_display"),
     "a part of a GPU with media engines": nodeset(
         gres=["gpu:1g.10gb+me:1"], resources={"extended": {"nvidia.com/mig-1g.10gb.me": 1}}
-    ),
-    "a script of Lua with its words in comments and texts": minimal(
-        controller={"extraConf": {"JobSubmitPlugins": "lua"}, "configFiles": {"job_submit.lua": LUA}}
     ),
     "a quota of GPUs": minimal(cluster={"name": "c", "quota": {"requests.nvidia.com/gpu": 8}}),
     "a resource that jobs don't consume": nodeset(gres=["license:no_consume:4"], resources={"extended": {"a.io/b": 1}}),

@@ -16,6 +16,7 @@ from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
 from tests.unit.config.rule_cases_adopted import ADOPTED, ADOPTED_TOLD
 from tests.unit.config.rule_cases_clients import CLIENTS, CLIENTS_TOLD
 from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
+from tests.unit.config.rule_cases_files import FILES, FILES_SOUND, FILES_TOLD
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND
@@ -23,11 +24,11 @@ from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
-FILES = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
-OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in FILES]
+RULES_OF_PARTS = sorted((ROOT / "tests" / "unit" / "parts").glob("*/rule_cases.py"))
+OF_PARTS = [import_module(f"tests.unit.parts.{each.parent.name}.rule_cases") for each in RULES_OF_PARTS]
 """Each part has its own cases beside its tests: errors, and what is only told."""
 ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + CLIENTS + IDENTITY + FIELD + REACH + REACH_RAW + RAW + ADOPTED
-ERRORS += [case for each in OF_PARTS for case in each.CASES]
+ERRORS += FILES + [case for each in OF_PARTS for case in each.CASES]
 HINTS = (
     TOLD
     + TLS_TOLD
@@ -35,6 +36,7 @@ HINTS = (
     + CLIENTS_TOLD
     + IDENTITY_TOLD
     + FIELD_TOLD
+    + FILES_TOLD
     + ADOPTED_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
@@ -83,6 +85,11 @@ def test_all_errors_are_told_at_once() -> None:
 @pytest.mark.parametrize("data", (SOUND | RAW_SOUND).values(), ids=SOUND | RAW_SOUND)
 def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
     assert found(data, frozenset()) == []
+
+
+@pytest.mark.parametrize("data", FILES_SOUND.values(), ids=FILES_SOUND)
+def test_a_sound_neighbour_of_a_fault_has_no_error(data: dict[str, Any]) -> None:
+    assert [each for each in found(data, frozenset()) if each[0] == "error" or "passes over" in each[2]] == []
 
 
 def test_every_rule_has_a_case() -> None:

@@ -48,10 +48,34 @@ YAML = [
     ("- {topology: t, tree: {switches: [{switch: s, nodes: [a-0, a-1]}]}}", False),
     ("- {topology: t, tree: {switches: [{switch: s, nodes: a-0}]}, flat: true}", False),
     ("- {topology: t}", False),
+    ("- {topology: t, torus3d: {toruses: [{name: r, nodes: 'a-[0-3]', dims: {x: 2, y: 2, z: 1}}]}}", True),
+    ("- {topology: t, torus3d: {toruses: [{name: r, nodes: 'a-[0-3]', dims: {x: 2, y: 2, z: 2}}]}}", False),
+    ("- {topology: t, torus3d: {toruses: [{name: r, nodes: a-0}]}}", False),
+    ("- {topology: t, torus3d: {}}", False),
+    ("- {topology: t, ring: {rings: []}}", False),
+    ("- {topology: t, ring: true}", False),
+    ("- {topology: t, ring: {rings: [{nodes: a-0}]}}", False),
+    ("- {topology: t, ring: {rings: [{ring: r, nodes: a-0}, {ring: r, nodes: a-1}]}}", False),
     ("[]", False),
     ("", False),
     ("a: [", False),
 ]
+OF_RELEASE = [
+    ("- {topology: t, ring: {rings: [{ring: r, nodes: a-0}]}}", True, False),
+    ("- {topology: t, torus3d: {toruses: [{name: r, nodes: a-0, dims: {x: 1, y: 1, z: 1}}]}}", True, False),
+    ("- {topology: t, flat: {alpha_step_rank: true}}", True, False),
+    ("- {topology: t, flat: true}", True, True),
+]
+"""Beside each whether 26.05.5 takes it, and 25.11.7."""
+PASSED_OVER = [
+    ("- {topology: t, tree: {switches: [{switch: s, node: a-0}]}}", "has node below switches", "Did you mean nodes?"),
+    ("- {topology: t, tree: {switchs: [], switches: [{switch: s, nodes: a-0}]}}", "has switchs below tree", "switches?"),
+    ("- {topology: t, clusterdefault: true, flat: true}", "has clusterdefault, where", "cluster_default?"),
+    (f"- {{topology: t, block: {BLOCKS}, block_sizes: [4], foo: 1}}}}", "has foo below block", "block_sizes, blocks"),
+    ("- {topology: t, flat: true}\n- {topology: t, flat: true}", "has topology t twice", "Rename"),
+    ("[{topology: t, cluster_default: true, flat: true}, {cluster_default: true, flat: true}]", "two topologies", "Keep"),
+]
+"""What slurmctld starts with, and passes over."""
 GATHER = [
     ("AcctGatherInterconnectType=sysfs", "SysfsInterfaces=ib0\n", True),
     ("AcctGatherProfileType=acct_gather_profile/hdf5", "ProfileHDF5Dir=/tmp/p\n", True),
@@ -78,6 +102,28 @@ def test_topology_conf_is_refused_where_slurmctld_ends_over_it(conf: str, text: 
 @pytest.mark.parametrize(("text", "taken"), YAML)
 def test_topology_yaml_is_refused_where_slurmctld_ends_over_it(text: str, taken: bool) -> None:
     assert (not said("topology.yaml", text)) == taken
+
+
+def of_release(release: str, text: str) -> list[str]:
+    stack = minimal(cluster={"name": "c", "slurmVersion": release}, controller={"configFiles": {"topology.yaml": text}})
+    return errors(stack, "controller.configFiles.topology.yaml")
+
+
+@pytest.mark.parametrize(("text", "newer", "older"), OF_RELEASE)
+def test_a_release_s_topologies_are_those_that_it_has(text: str, newer: bool, older: bool) -> None:
+    assert (not of_release("26.05", text), not of_release("25.11", text)) == (newer, older)
+
+
+@pytest.mark.parametrize(("text", "what", "instead"), PASSED_OVER)
+def test_what_slurmctld_would_pass_over_in_topology_yaml_is_refused(text: str, what: str, instead: str) -> None:
+    (one,) = said("topology.yaml", text)
+    assert what in one
+    assert instead in one
+
+
+def test_a_topology_of_a_later_release_is_said_to_be_that() -> None:
+    found = of_release("25.11", "- {topology: t, ring: {rings: [{ring: r, nodes: a-0}]}}")
+    assert any("Slurm 26.05 reads it." in each for each in found)
 
 
 @pytest.mark.parametrize(("conf", "text", "taken"), GATHER)
@@ -110,11 +156,14 @@ def test_oci_conf_has_slurm_s_own_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "file"),
-    [("JobContainerType=job_container/tmpfs", "job_container.conf"), ("NamespaceType=linux", "namespace.yaml")],
+    ("key", "file", "text"),
+    [
+        ("JobContainerType=job_container/tmpfs", "job_container.conf", "AutoBasePath=true\n"),
+        ("NamespaceType=linux", "namespace.yaml", "defaults: {auto_base_path: true}\n"),
+    ],
 )
-def test_a_plugin_of_namespaces_has_its_file(key: str, file: str) -> None:
+def test_a_plugin_of_namespaces_has_its_file(key: str, file: str, text: str) -> None:
     name, _, value = key.partition("=")
     conf = {name: value, "PrologFlags": "Contain"}
     assert [each for each in errors(minimal(controller={"extraConf": conf}), "controller") if file in each]
-    assert not errors(minimal(controller={"extraConf": conf, "configFiles": {file: "AutoBasePath=true\n"}}), "controller")
+    assert not errors(minimal(controller={"extraConf": conf, "configFiles": {file: text}}), "controller")

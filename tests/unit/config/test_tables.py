@@ -23,6 +23,12 @@ COUNTS = {
         "cgroup.conf": 23,
         "gres.conf": 13,
         "topology.conf": 6,
+        "helpers.conf": 8,
+        "job_container.conf": 11,
+        "mpi.conf": 13,
+        "oci.conf": 20,
+        "burst_buffer.conf": 20,
+        "acct_gather.conf": 44,
     },
     "26.05": {
         "slurm.conf": 248,
@@ -32,8 +38,25 @@ COUNTS = {
         "cgroup.conf": 24,
         "gres.conf": 13,
         "topology.conf": 7,
+        "helpers.conf": 8,
+        "job_container.conf": 11,
+        "mpi.conf": 13,
+        "oci.conf": 20,
+        "burst_buffer.conf": 20,
+        "acct_gather.conf": 46,
     },
 }
+
+OBJECTS = {
+    "25.11": {"topology.yaml": [5, 2, 2, 3, 1], "namespace.yaml": [2, 12, 2, 12]},
+    "26.05": {"topology.yaml": [7, 3, 3, 3, 2, 2, 3, 1, 3, 3, 1, 2, 3, 1, 5, 1], "namespace.yaml": [2, 13, 4, 2, 13]},
+}
+"""Names of each object of a file in YAML, the whole file first, then by their names."""
+OPTIONS = {
+    "25.11": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 82, 35, 15, 7],
+    "26.05": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 81, 36, 15, 7],
+}
+"""Options of each parameter of ``slurm_table.OPTIONS``."""
 
 
 @pytest.mark.parametrize("release", COUNTS)
@@ -53,6 +76,11 @@ def test_every_parameter_of_a_release_is_in_the_table(release: str) -> None:
         "ReconfigFlags": 3,
         "SlurmctldDebug": 10,
     }
+    table = TABLE[release]
+    objects = {file: [len(table[file][name].split()) for name in sorted(table[file])] for file in slurm_table.YAML}
+    assert objects == OBJECTS[release]
+    assert [len(table["options of slurm.conf"][key].split()) for key in slurm_table.OPTIONS] == OPTIONS[release]
+    assert len(table["options of gres.conf"]["Flags"].split()) == {"25.11": 9, "26.05": 10}[release]
     assert {"sched": "backfill builtin", "preempt": "partition_prio qos"}.items() <= TABLE[release]["plugins"].items()
 
 
@@ -118,6 +146,23 @@ extern int parse_part_enforce_type(char *m)
     "src/interfaces/gres.c": (
         's_p_options_t _gres_options[] = {\n{"File",  S_P_STRING},\n{NULL} };\n'
         '\tstatic s_p_options_t _gres_conf_options[] = {\n{"Name",  S_P_ARRAY, _parse_gres_config,  NULL},\n{NULL} };\n'
+        'extern uint32_t gres_flags_parse(char *input)\n{\n\tif (xstrcasestr(input, "CountOnly"))\n}\n'
+    ),
+    "src/common/slurm_resource_info.c": (
+        'extern int xlate_cpu_bind_str(char *s)\n{\n\tif (xstrcasecmp(tok, "cores") == 0) a();\n}\n'
+    ),
+    "src/common/oci_config.c": 'static s_p_options_t options[] = {\n{"SrunPath", S_P_STRING},\n{NULL} };\n',
+    "src/slurmctld/a.c": (
+        'if (xstrcasestr(slurm_conf.sched_params, "defer")) a();\n\tx = conf_get_opt_str(sched_params,\n\t"Depth=");'
+    ),
+    "src/plugins/data_parser/v0.0.44/parsers.c": "static const parser_t PARSER_ARRAY(TOPOLOGY_CONF)[] = {\n};\n",
+    "src/plugins/data_parser/v0.0.45/parsers.c": (
+        "static const parser_t PARSER_ARRAY(TOPOLOGY_CONF)[] = {\n"
+        '\tadd_parse(STRING, name, "topology", "Any name, \\"t1\\""),\n\tadd_cparse(TOPOLOGY_FLAT, "flat", "Plugin"),\n};\n'
+    ),
+    "doc/man/man5/slurm.conf.5": (
+        ".TP\n\\fBClusterName\\fR\nText\n.TP\n\\fBUsePAM\\fR\n.TP\n\\fBno\\fR\n.TP\n\\fBPriorityFlags\\fR\n"
+        ".RS\n.TP\n\\fBMAX_TRES\\fR\n.IP\n.TP\n\\fBJobRequeue\\fR\n.TP\n\\fB1\\fR\n"
     ),
     "src/plugins/topology/ring/ring_record.c": 's_p_options_t ring_options[] = {\n{"RingName", S_P_ARRAY, a}, {NULL} };\n',
     "src/plugins/sched/backfill/backfill.c": "",
@@ -138,7 +183,15 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
         "cgroup.conf": {"decimal": "MaxRAMPercent"},
         "gres.conf": {"text": "File Name"},
         "topology.conf": {"text": "RingName"},
+        "oci.conf": {"text": "SrunPath"},
+        **{f"{name}.conf": {} for name in ("helpers", "job_container", "mpi", "burst_buffer", "acct_gather")},
     }
+    assert found["heads"]["gres.conf"] == "Name"
+    assert found["topology.yaml"] == {"": "flat topology"}
+    options = {key: each for key, each in found["options of slurm.conf"].items() if each}
+    assert options == {"PriorityFlags": "max_tres", "SchedulerParameters": "defer depth"}
+    assert found["options of gres.conf"] == {"Flags": "countonly"}
+    assert found["options of NodeName"] == found["options of PartitionName"] == {"CpuBind": "cores"}
     assert {key: words for key, words in found["words"].items() if words} == {
         "AccountingStorageEnforce": "all",
         "DebugFlags": "agent",
@@ -148,7 +201,7 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
         "SelectTypeParameters": "cr_lln",
         "SlurmctldDebug": "quiet",
     }
-    assert found["plugins"] == {"sched": "backfill", "topology": "ring"}
+    assert found["plugins"] == {"data_parser": "v0.0.44 v0.0.45", "sched": "backfill", "topology": "ring"}
 
 
 def test_a_tree_that_is_not_slurms_is_refused(tmp_path: Path) -> None:

@@ -43,5 +43,5 @@ def test_two_maps_have_no_file_of_one_name(first: str, second: str) -> None:
 
 
 def test_files_that_slurm_reads_stay_config_files() -> None:
-    topologies = {"topology.yaml": "- {topology: t, flat: true}"}
+    topologies = {"topology.yaml": "- {topology: t, flat: true}", "namespace.yaml": "defaults: {}"}
     assert errors(configFiles=dict.fromkeys(SLURM_FILES, "# x") | topologies) == []

@@ -1,0 +1,307 @@
+"""Files of slurmd, lines of nodes and partitions, and lists of words, as sites write them: what daemons end over, or drop.
+
+What is said of slurmctld and slurmd was run on 26.05.5 and 25.11.7: slurmctld up to "Running as primary controller", slurmd
+up to its registration, or as `slurmd -G`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stacks import minimal
+from tests.unit.config.rule_cases import Case, nodeset
+from tests.unit.config.rule_cases_field import LUA
+
+GRES, CGROUP = "controller.configFiles.gres.conf", "controller.configFiles.cgroup.conf"
+
+
+def file(name: str, text: str, **conf: str) -> dict[str, Any]:
+    return {"controller": {"configFiles": {name: text}} | ({"extraConf": conf} if conf else {})}
+
+
+def bad(case: str, name: str, text: str, words: tuple[str, ...], good: str) -> Case:
+    """A file over which slurmd ends, beside NodeSets, and the same file without the fault."""
+    return Case(case, nodeset() | file(name, text), "error", f"controller.configFiles.{name}", words, file(name, good))
+
+
+def line(place: str, parameters: dict[str, str | None]) -> dict[str, Any]:
+    """Parameters of a node's line, a partition's, or of slurm.conf."""
+    if place == "conf":
+        return minimal(controller={"extraConf": parameters})
+    return nodeset(**({"extraConf": parameters} if place == "node" else {"partition": {"config": parameters}}))
+
+
+FILES = [
+    bad(
+        "cgroup.conf with which slurmd asks systemd",
+        "cgroup.conf",
+        "ConstrainCores=yes\nConstrainRAMSpace=yes\n",
+        ("IgnoreSystemd=yes", "no slurmd in a pod"),
+        "ConstrainCores=yes\nConstrainRAMSpace=yes\nIgnoreSystemd=yes\n",
+    ),
+    bad(
+        "cgroup.conf that says it should",
+        "cgroup.conf",
+        "CgroupPlugin=cgroup/v2\nIgnoreSystemd=no\n",
+        ("IgnoreSystemd=yes",),
+        "CgroupPlugin=cgroup/v2\nignoresystemd=TRUE\n",
+    ),
+    bad(
+        "cgroup.conf without a line",
+        "cgroup.conf",
+        "# nothing\n",
+        ("IgnoreSystemd=yes",),
+        "IgnoreSystemdOnFailure=yes\n",
+    ),
+]
+SHARD = {"gres": ["gpu:2", "shard:8"], "resources": {"cpus": 4, "extended": {"nvidia.com/gpu": 2}}}
+FILES += [
+    bad(
+        f"gres.conf: {case}",
+        "gres.conf",
+        text,
+        words,
+        "AutoDetect=nvidia\n",
+    )
+    for case, text, words in (
+        ("more devices than files", "Name=gpu Count=8 File=/dev/nvidia[0-3]\n", ("line 1", "Count=8", "4 in File")),
+        (
+            "two ways of files",
+            "Name=gpu File=/dev/nvidia0 MultipleFiles=/dev/nvidia[0-1]\n",
+            ("File and MultipleFiles",),
+        ),
+        ("a part of a GPU counted twice", "Name=gpu MultipleFiles=/dev/nvidia0,/dev/nvidia1 Count=2\n", ("one device",)),
+        ("files that are no list", "Name=gpu File=/dev/nvidia[3-0]\n", ("list of files",)),
+        (
+            "types and none",
+            "Name=gpu Type=a File=/dev/nvidia0\nName=GPU File=/dev/nvidia1\n",
+            ("1 and 2", "line 1 has Type"),
+        ),
+        ("files and none", "Name=gpu Count=2\n# x\nName=gpu File=/dev/nvidia1\n", ("1 and 3", "line 3 has File")),
+        ("a line twice", "Name=fpga Count=2\nName=fpga Count=3\n", ("neither Type nor File",)),
+        ("variables and none", "Name=gpu File=/dev/nvidia0 Flags=no_gpu_env,opencl_env\n", ("no_gpu_env",)),
+        ("a line that begins within", "File=/dev/nvidia0 Name=gpu\n", ("File at the beginning of line 1", "AutoDetect")),
+    )
+]
+FILES += [
+    bad(
+        f"{name}: {case}",
+        name,
+        text,
+        words,
+        good,
+    )
+    for name, case, text, words, good in (
+        ("helpers.conf", "a name", "Featre=a Helper=/usr/bin/x\n", ("Featre", "Feature?"), "Feature=a Helper=/usr/bin/x\n"),
+        ("helpers.conf", "an order", "Helper=/usr/bin/x Feature=a\n", ("Helper at the beginning",), "Feature=a\n"),
+        ("job_container.conf", "a name", "AutoBasePth=true\n", ("AutoBasePth", "slurmd ends"), "AutoBasePath=true\n"),
+        ("job_container.conf", "a value", "BasePath=/tmp/n Shared=maybe\n", ("Shared", "YES or NO"), "BasePath=/tmp/n\n"),
+        ("oci.conf", "a name", "RuntimeState=x\n", ("RuntimeState", "--container"), "MountSpoolDir=/srun\n"),
+        ("burst_buffer.conf", "a name", "StageInTime=9\n", ("StageInTimeout?",), "StageInTimeout=900\n"),
+        ("acct_gather.conf", "a name", "ProfileHDF5Dirr=/tmp/p\n", ("ProfileHDF5Dir?",), "# none\n"),
+        ("namespace.yaml", "no YAML", "defaults: {dirs: [}\n", ("line 1", "no slurmd starts"), "defaults: {}\n"),
+        ("namespace.yaml", "a list", "[]\n", ("no mapping",), "defaults: {}\n"),
+        ("namespace.yaml", "a name", "default: {shared: true}\n", ("default,", "defaults?"), "defaults: {shared: true}\n"),
+        (
+            *("namespace.yaml", "a name for some nodes", "node_confs: [{nodes: 'a-[0-3]', options: {basepath: /x}}]\n"),
+            *(("basepath below options", "base_path?"), "node_confs: [{nodes: 'a-[0-3]', options: {base_path: /x}}]\n"),
+        ),
+        (
+            *("namespace.yaml", "a list of folders", "defaults: {dirs: [/tmp]}\n"),
+            *(("dirs", "commas"), "defaults: {dirs: '/tmp,/dev/shm'}\n"),
+        ),
+    )
+]
+FILES += [
+    Case(
+        "a GRES with a type and without, which no slurmd takes",
+        nodeset(gres=["gpu:a100:4", "gpu:4"], resources={"extended": {"nvidia.com/gpu": 8}}),
+        "error",
+        "nodesets.gpu.gres",
+        ("with a type", "without"),
+        {"nodesets": {"gpu": {"gres": ["gpu:a100:4", "gpu:h100:4"]}}},
+    ),
+    Case(
+        "the same of hosts",
+        minimal(external={"slurmdHosts": [{"name": "m-1", "config": {"Gres": "gpu:a100:4,gpu:4"}}]}),
+        "error",
+        "external.slurmdHosts.0.config",
+        ("with a type",),
+        {"external": {"slurmdHosts": [{"name": "m-1", "config": {"Gres": "gpu:8"}}]}},
+    ),
+]
+FILES += [
+    Case(
+        f"{one} beside {other}",
+        line(place, {other: "1", one: "1"}),
+        "error",
+        path,
+        (other, "one of the two"),
+        line(place, {other: None}),
+    )
+    for place, path, one, other in (
+        ("node", "nodesets.gpu.extraConf.weight", "weight", "Weight"),
+        ("node", "nodesets.gpu.extraConf.Feature", "Feature", "Features"),
+        ("node", "nodesets.gpu.extraConf.Procs", "Procs", "CPUs"),
+        ("partition", "nodesets.gpu.partition.config.maxtime", "maxtime", "MaxTime"),
+        ("partition", "nodesets.gpu.partition.config.Shared", "Shared", "OverSubscribe"),
+        ("partition", "nodesets.gpu.partition.config.Priority", "Priority", "PriorityTier"),
+        ("partition", "nodesets.gpu.partition.config.DefMemPerCPU", "DefMemPerCPU", "DefMemPerNode"),
+        ("partition", "nodesets.gpu.partition.config.DenyAccounts", "DenyAccounts", "AllowAccounts"),
+        ("conf", "controller.extraConf.killwait", "killwait", "KillWait"),
+        ("conf", "controller.extraConf.MaxMemPerCPU", "MaxMemPerCPU", "MaxMemPerNode"),
+    )
+]
+FILES += [
+    Case(
+        "slurmdbd.conf with a parameter in two spellings",
+        minimal(accounting={"database": {"host": "db"}, "extraConf": {"CommitDelay": "1", "commitdelay": "2"}}),
+        "error",
+        "accounting.extraConf.commitdelay",
+        ("CommitDelay", "one of the two"),
+        {"accounting": {"extraConf": {"commitdelay": None}}},
+    ),
+    Case(
+        "a switch where Slurm takes a number",
+        minimal(controller={"extraConf": {"JobRequeue": False}}),
+        "error",
+        "controller.extraConf.JobRequeue",
+        ("Write 0", "no switch"),
+        {"controller": {"extraConf": {"JobRequeue": 0}}},
+    ),
+    Case(
+        "a limit of requests that is no number",
+        minimal(controller={"extraConf": {"SlurmctldParameters": "rl_enable,rl_bucket_size=ten"}}),
+        "error",
+        "controller.extraConf.SlurmctldParameters",
+        ("rl_bucket_size", "above 0"),
+        {"controller": {"extraConf": {"SlurmctldParameters": "rl_enable,rl_bucket_size=10,rl_log_freq=-1"}}},
+    ),
+]
+FILES_TOLD = [
+    Case(
+        f"{key} with an option that Slurm passes over",
+        minimal(controller={"extraConf": {key: wrong}}),
+        "warning",
+        f"controller.extraConf.{key}",
+        words,
+        {"controller": {"extraConf": {key: right}}},
+    )
+    for key, wrong, words, right in (
+        ("SchedulerParameters", "defer,bf_windw=9", ("bf_windw", "did you mean bf_window?"), "defer,bf_window=9"),
+        ("AccountingStoreFlags", "job_coment", ("job_comment?",), "job_comment"),
+        ("CpuFreqGovernors", "OnDmand", ("ondemand?",), "OnDemand,Performance"),
+        ("JobAcctGatherFrequency", "tsk=30", ("task?",), "task=30,energy=15"),
+        ("PriorityFlags", "FAIR_TREE", ("it reads", "no_fair_tree"), "MAX_TRES"),
+        ("LaunchParameters", "enable_nss_slrum", ("enable_nss_slurm?",), "enable_nss_slurm"),
+    )
+]
+FILES_TOLD += [
+    Case(
+        "a partition's binding that Slurm passes over",
+        nodeset(partition={"config": {"CpuBind": "cores_"}}),
+        "warning",
+        "nodesets.gpu.partition.config.CpuBind",
+        ("cores_", "cores?"),
+        {"nodesets": {"gpu": {"partition": {"config": {"CpuBind": "cores"}}}}},
+    ),
+    Case(
+        "gres.conf with a flag that Slurm passes over",
+        minimal(**file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_envv\n")),
+        "warning",
+        GRES,
+        ("nvidia_gpu_envv", "Did you mean nvidia_gpu_env?"),
+        file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_env\n"),
+    ),
+    Case(
+        "gres.conf with a resource that no node has",
+        nodeset() | file("gres.conf", "Name=fpga File=/dev/nvidia0\n"),
+        "warning",
+        GRES,
+        ("fpga", "line 1", "there are: gpu"),
+        {"nodesets": {"gpu": {"gres": ["fpga:1"]}}},
+    ),
+    Case(
+        "gres.conf with GPUs that nothing finds",
+        minimal(**file("gres.conf", "AutoDetect=off\nName=gpu Type=a100\n")),
+        "warning",
+        GRES,
+        ("without File on line 2", "drained"),
+        file("gres.conf", "AutoDetect=nvidia\nName=gpu Type=a100\n"),
+    ),
+    Case(
+        "mpi.conf with a name that no plugin reads",
+        minimal(**file("mpi.conf", "PMIxDirectCon=true\n")),
+        "warning",
+        "controller.configFiles.mpi.conf",
+        ("PMIxDirectConn?",),
+        file("mpi.conf", "PMIxDirectConn=true\n"),
+    ),
+    Case(
+        "more CPUs than the pod has",
+        nodeset(resources={"cpus": 4}, extraConf={"CPUs": 128}),
+        "warning",
+        "nodesets.gpu.extraConf.CPUs",
+        ("128", "4 CPUs", "resources.cpus"),
+        {"nodesets": {"gpu": {"extraConf": {"CPUs": 4}}}},
+    ),
+    Case(
+        "more memory than the pod has",
+        nodeset(resources={"memory": "8Gi"}, extraConf={"RealMemory": 512000}),
+        "warning",
+        "nodesets.gpu.extraConf.RealMemory",
+        ("512000", "8192 MiB", "resources.memory"),
+        {"nodesets": {"gpu": {"extraConf": {"RealMemory": 8192}}}},
+    ),
+    Case(
+        "GPUs by a name that isn't Slurm's",
+        nodeset(gres=["GPU:4"], resources={"extended": {"nvidia.com/gpu": 4}}),
+        "warning",
+        "nodesets.gpu.gres",
+        ("GPU", "small letters", "gpu:4"),
+        {"nodesets": {"gpu": {"gres": ["gpu:4"]}}},
+    ),
+    Case(
+        "a script of Lua that nothing has read",
+        minimal(**file("job_submit.lua", LUA, JobSubmitPlugins="lua")),
+        "info",
+        "controller.configFiles.job_submit.lua",
+        ("slinky preflight --try", "controller.trial.enabled"),
+        {"controller": {"trial": {"enabled": True}}},
+    ),
+]
+FILES_SOUND = {
+    "cgroups of the older kind, which ask no systemd": nodeset() | file("cgroup.conf", "CgroupPlugin=cgroup/v1\n"),
+    "cgroups disabled, beside plugins that use none": nodeset()
+    | file("cgroup.conf", "CgroupPlugin=disabled\n", ProctrackType="proctrack/linuxproc"),
+    "shards of GPUs, which are more than their files": nodeset(**SHARD)
+    | file("gres.conf", "Name=gpu File=/dev/nvidia[0-1]\nName=shard Count=8 File=/dev/nvidia[0-1]\n"),
+    "lines of other nodes": nodeset(**SHARD)
+    | file("gres.conf", "NodeName=a Name=gpu Type=x File=/dev/nvidia0\nNodeName=b Name=gpu File=/dev/nvidia0 Count=1\n"),
+    "a name without a file, which AutoDetect finds": nodeset(**SHARD)
+    | file("gres.conf", "AutoDetect=nvidia\nName=gpu Type=a100\nName=shard Count=8\n"),
+    "helpers of features": minimal(
+        **file("helpers.conf", "AllowUserBoot=root\nNodeName=a Feature=mig Helper=/usr/bin/m\nMutuallyExclusive=a,b\n")
+    ),
+    "folders of each job by node": minimal(
+        **file("job_container.conf", "AutoBasePath=true\nNodeName=a-[0-3] BasePath=/tmp/n InitScript=/usr/bin/i\n")
+    ),
+    "options in capitals, with values, and numbers alone": minimal(
+        controller={
+            "extraConf": {
+                "SchedulerParameters": "BF_Window=60,defer",
+                "JobAcctGatherFrequency": "30",
+                "PriorityFlags": "MAX_TRES",
+            }
+        }
+    ),
+    "as much as the pod has": nodeset(
+        resources={"cpus": "3500m", "memory": "8Gi"}, extraConf={"CPUs": 4, "RealMemory": 8192, "CoreSpecCount": 1}
+    ),
+    "a script of Lua with its words in comments and texts": minimal(**file("job_submit.lua", LUA, JobSubmitPlugins="lua")),
+    "limits by CPU and by GPU": nodeset(partition={"config": {"DefMemPerCPU": "1000", "DefMemPerGPU": "2000"}}),
+    "cgroup.conf of hosts alone, which have systemd": minimal(
+        external={"slurmdHosts": [{"name": "m-1"}]}, **file("cgroup.conf", "ConstrainCores=yes\n")
+    ),
+}
+"""Settings over which no error is said."""
