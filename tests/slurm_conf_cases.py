@@ -179,6 +179,13 @@ CONF = """
 - HashPlugin=hash/sha1
 - NamespaceType=namespace/foo
 - SlurmctldParameters=enable_configless,enable_stepmgr
++ SlurmctldParameters=enable_configless,rl_enable,rl_bucket_size=20,rl_log_freq=-1
++ SlurmctldParameters=enable_configless,rl_bucket_size=ten
+- SlurmctldParameters=enable_configless,rl_enable,rl_bucket_size=ten
+- SlurmctldParameters=enable_configless,rl_enable,rl_refill_rate=0
+- SlurmctldParameters=enable_configless,rl_enable,rl_log_freq=-2
++ SlurmctldParameters=enable_configless,enable_confless
++ SchedulerParameters=bf_windw=10
 - AccountingStorageTRES=gres/gpu
 - AccountingStorageTRES=gpu
 - PriorityWeightTRES=CPU=1000,gres/foo=1
@@ -219,6 +226,7 @@ PARTITION = """
 + Default=1
 - Default=maybe
 + MaxNodes=UNLIMITED
++ CpuBind=cores_
 - MaxNodes=2-4
 - PriorityTier=high
 - PriorityTier=70000

@@ -32,6 +32,8 @@ READ_FILES: Final = {
 }
 """Files whose parameters the table has, and what follows of one that isn't there (run on 26.05.5 and 25.11.7; of
 burst_buffer.conf and oci.conf read: ``bb_load_config``, ``get_oci_conf``)."""
+_LOCAL: Final = re.compile(r"\blocal\s+(function\s+)?\w+")
+"""What Lua keeps to the script: Slurm doesn't find it (run)."""
 _SUBMITTED: Final = "job_submit.lua"
 _MPI: Final = "mpi.conf"
 """slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""
@@ -232,7 +234,7 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
         return False
     if file == "topology.conf":
         return any(key.lower() == _UNITS[plugin].lower() for _, key, _ in pairs(text))
-    return set(LUA_NAME.findall(LUA_COMMENT.sub("", text))).issuperset(_FUNCTIONS.get(file, ()))
+    return set(LUA_NAME.findall(_LOCAL.sub("", LUA_COMMENT.sub("", text)))).issuperset(_FUNCTIONS.get(file, ()))
 
 
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

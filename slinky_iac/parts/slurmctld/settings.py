@@ -64,7 +64,8 @@ class Controller(Section):
     extra_conf: PartitionConf = Field(default_factory=dict)
     """More slurm.conf parameters (in Kubernetes only). Those this program or the operator owns are refused."""
     config_files: dict[str, str] = Field(default_factory=dict)
-    """More files for /etc/slurm by name, e.g. cgroup.conf (in Kubernetes only). Names of slurm.conf and keys are refused."""
+    """More files for /etc/slurm by name, e.g. cgroup.conf, which needs `IgnoreSystemd=yes` where slurmd is in pods (in
+    Kubernetes only). Names of slurm.conf and keys are refused."""
     prolog: dict[str, str] = Field(default_factory=dict)
     """Prolog scripts by name, e.g. 10-gpu.sh (in Kubernetes only). They are in /etc/slurm, beside slurm.conf."""
     epilog: dict[str, str] = Field(default_factory=dict)

@@ -178,6 +178,18 @@ FILES += [
         {"controller": {"extraConf": {"SlurmctldParameters": "rl_enable,rl_bucket_size=10,rl_log_freq=-1"}}},
     ),
 ]
+FILES += [
+    Case(
+        "job_submit.lua whose function is its own",
+        minimal(
+            **file("job_submit.lua", LUA.replace("slurm_job_modify =", "local slurm_job_modify ="), JobSubmitPlugins="lua")
+        ),
+        "error",
+        "controller.extraConf.JobSubmitPlugins",
+        ("slurm_job_modify",),
+        file("job_submit.lua", LUA),
+    )
+]
 FILES_TOLD = [
     Case(
         f"{key} with an option that Slurm passes over",
