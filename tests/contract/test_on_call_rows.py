@@ -29,6 +29,7 @@ OTHERS = {
     "incorrect passphrase",
     "configured Kubernetes cluster is unreachable",
     "Protocol authentication error",
+    "Unable to initialize cgroup plugin",
     "slurmctld: fatal: You are running with a database but for some reason we have no TRES from it",
     ".spec.jwtKeyRef: field not declared in schema",
     "the stack is currently locked",
