@@ -7,9 +7,8 @@ Each was run as `slurmd -G`, which reads the file as slurmd does when it starts,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
@@ -24,6 +23,8 @@ from slinky_iac.hostlist import expand
 
 _ENDS: Final = "slurmd ends over it, and no job runs on such a node"
 _OFF: Final = frozenset({"", "off"})
+_ANY: Final = ""
+"""Stands for every node."""
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
 
 
@@ -48,10 +49,10 @@ class Record:
         names = _expanded(self.values.get("file", ""))
         return 1 if "multiplefiles" in self.values else None if names is None else len(names)
 
-    def beside(self, other: Record) -> bool:
-        """Whether one node may have both lines."""
-        mine, theirs = (_expanded(each.values.get("nodename", "")) for each in (self, other))
-        return not mine or not theirs or not set(mine).isdisjoint(theirs)
+    @property
+    def shape(self) -> tuple[str, bool, bool]:
+        """What all lines of its name and node have in common: the name, and whether there are files and a type."""
+        return self.name, bool(self.file), "type" in self.values
 
 
 def _expanded(text: str) -> tuple[str, ...] | None:
@@ -83,14 +84,34 @@ def _of_one(record: Record) -> Iterator[str]:
         yield f"has Count={count} and {named}: name as many devices, or leave Count out"
 
 
-def _of_two(one: Record, other: Record) -> Iterator[str]:
-    """What is wrong with two lines of one resource and node."""
+def _of_two(records: Sequence[Record]) -> Iterator[str]:
+    """What is wrong with lines of one resource and node: one sentence for each two shapes that meet on a node."""
+    shapes: dict[tuple[str, bool, bool], dict[str, Record]] = {}
+    told: set[frozenset[tuple[str, bool, bool]]] = set()
+    for record in records:
+        for host in _expanded(record.values.get("nodename", "")) or (_ANY,):
+            for shape, hosts in shapes.items():
+                other = hosts.get(host) or hosts.get(_ANY) or (next(iter(hosts.values())) if host == _ANY else None)
+                pair = frozenset({shape, record.shape})
+                if other is None or other is record or pair in told or not (said := _between(other, record)):
+                    continue
+                told.add(pair)
+                yield said
+            shapes.setdefault(record.shape, {}).setdefault(host, record)
+
+
+def _between(one: Record, other: Record) -> str:
+    """What is wrong with two lines of one node; empty where nothing is, as for two resources."""
+    if one.name != other.name:
+        return ""
+    lines = f"has two lines of {name_of(one.name)}, {one.line} and {other.line}, of which"
     if bool(one.file) != bool(other.file):
-        yield "File, and the other has none: give both one, or none"
-    elif ("type" in one.values) != ("type" in other.values):
-        yield "Type, and the other has none: give both one, or none"
-    elif not one.file and "type" not in one.values:
-        yield "neither Type nor File, so one is the other again: keep one, with the whole Count"
+        return f"{lines} line {(one if one.file else other).line} alone has File: give both one, or none"
+    if one.shape != other.shape:
+        return f"{lines} line {(one if 'type' in one.values else other).line} alone has Type: give both one, or none"
+    if not one.file and "type" not in one.values:
+        return f"{lines} none has Type or File, so one is the other again: keep one, with the whole Count"
+    return ""
 
 
 def _lines(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -98,18 +119,8 @@ def _lines(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for record in records:
         for said in _of_one(record):
             yield path.error(f"on line {record.line}, {said}. {_ENDS} (gres.conf(5))")
-    for one, other in combinations(records, 2):
-        if one.name == other.name and one.beside(other):
-            for said in _of_two(one, other):
-                which = one.line if said.startswith("neither") or _has(one, said) else other.line
-                yield path.error(
-                    f"has two lines of {name_of(one.name)}, {one.line} and {other.line}, of which line {which} has {said}."
-                    f" {_ENDS} (gres.conf(5))"
-                )
-
-
-def _has(record: Record, said: str) -> bool:
-    return bool(record.file) if said.startswith("File") else "type" in record.values
+    for said in _of_two(records):
+        yield path.error(f"{said}. {_ENDS} (gres.conf(5))")
 
 
 def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

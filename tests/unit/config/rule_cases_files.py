@@ -75,10 +75,10 @@ FILES += [
         (
             "types and none",
             "Name=gpu Type=a File=/dev/nvidia0\nName=GPU File=/dev/nvidia1\n",
-            ("1 and 2", "line 1 has Type"),
+            ("1 and 2", "line 1 alone has Type"),
         ),
-        ("files and none", "Name=gpu Count=2\n# x\nName=gpu File=/dev/nvidia1\n", ("1 and 3", "line 3 has File")),
-        ("a line twice", "Name=fpga Count=2\nName=fpga Count=3\n", ("neither Type nor File",)),
+        ("files and none", "Name=gpu Count=2\n# x\nName=gpu File=/dev/nvidia1\n", ("1 and 3", "line 3 alone has File")),
+        ("a line twice", "Name=fpga Count=2\nName=fpga Count=3\n", ("none has Type or File",)),
         ("variables and none", "Name=gpu File=/dev/nvidia0 Flags=no_gpu_env,opencl_env\n", ("no_gpu_env",)),
         ("a line that begins within", "File=/dev/nvidia0 Name=gpu\n", ("File at the beginning of line 1", "AutoDetect")),
     )
