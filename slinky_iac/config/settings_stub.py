@@ -7,6 +7,7 @@ while it is written, and no list of settings is kept by hand.
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -54,6 +55,7 @@ def stub() -> str:
         yield f"class {type_name(model)}(TypedDict, total=False):"
         for name, what in models[model]["properties"].items():
             yield f"    {to_snake(name)}: {_type(what, form(model, name), form(model, name, '*'))}"
+            yield from _said(what.get("description", ""))
 
     return HEAD + "".join("\n" + "\n".join(section(model)) + "\n" for model in models)
 
@@ -73,6 +75,12 @@ def _type(what: Mapping[str, Any], form: str, inner: str) -> str:
         return f"Mapping[str, {_type(_values(what), inner, '{}')}]"
     plain = [kinds] if isinstance(kinds, str) else kinds
     return " | ".join((form if each != "null" else "{}").format(_PLAIN[each]) for each in plain) or "Any"
+
+
+def _said(description: str) -> list[str]:
+    """The setting's description below it, which editors show beside the name."""
+    text = " ".join(description.replace("\\", "\\\\").split())
+    return textwrap.wrap(f'"""{text}"""', 120, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _values(what: Mapping[str, Any]) -> Mapping[str, Any]:
