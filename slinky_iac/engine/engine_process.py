@@ -8,6 +8,7 @@ takes calls from every user of the machine. What the kernel says is read from ``
 from __future__ import annotations
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ _LOOPBACK: Final = f"{int.from_bytes(socket.inet_aton('127.0.0.1'), sys.byteorde
 """127.0.0.1 as the tables write it, as a number of this machine. An IPv6 socket that speaks IPv4 has it at the end of its
 address."""
 _LISTENS: Final = "0A"
+_ADDRESS: Final = re.compile(r"127\.0\.0\.1:[0-9]{1,5}")
 _GONE: Final = ("Z", "X")
 
 
@@ -68,9 +70,9 @@ class EngineProcess:
 
 
 def address_in(arguments: Sequence[str]) -> str:
-    """The engine's address among the arguments of a plugin, ``[flags] ADDRESS [flags]``; empty where there is none.
-    `pulumi -v=9 --logtostderr` puts its flags first."""
-    return next((word for word in arguments if not word.startswith("-")), "")
+    """The engine's address among the arguments of a plugin; empty where there is none. The flags of `pulumi -v=9
+    --logtostderr --tracing URL` come before it (``buildPluginArguments``, ``sdk/go/common/resource/plugin/plugin.go``)."""
+    return next((word for word in reversed(arguments) if _ADDRESS.fullmatch(word)), "")
 
 
 def found(address: str) -> EngineProcess | None:

@@ -358,10 +358,11 @@ def test_a_wrong_passphrase_writes_no_hand_off(walk: Walk) -> None:
 
 
 def test_a_verbose_log_may_hold_keys_and_nothing_beside_it_does(walk: Walk, api: KubeApi) -> None:
-    """docs/operations.md warns of -v=9; what it writes is the log alone, and plan files and state stay encrypted."""
+    """docs/operations.md warns of -v=9 and --tracing: they write the log and the trace alone; plan files and state stay
+    encrypted."""
     configure(walk, server_of(api))
     folder = walk.project.folder
-    words = ("--logtostderr", "--logflow", "-v=9")
+    words = ("--logtostderr", "--logflow", "-v=9", "--tracing", f"file:{walk.told / 'verbose-trace'}")
     walk.run("verbose-preview", "preview", "--save-plan", str(folder / "update-plan.json"), *words)
     walk.run("verbose-up", "up", "--yes", "--plan", str(folder / "update-plan.json"), *words)
     walk.run("verbose-refresh", "refresh", "--yes", *words)

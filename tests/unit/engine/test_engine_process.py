@@ -107,10 +107,13 @@ def test_the_tests_run_where_the_kernel_says_who_calls() -> None:
     [
         (["127.0.0.1:4000"], "127.0.0.1:4000"),
         (["--logtostderr", "-v=9", "127.0.0.1:4000"], "127.0.0.1:4000"),
+        (["--tracing", "http://127.0.0.1:9411/api", "127.0.0.1:4000"], "127.0.0.1:4000"),
+        (["--tracing", "127.0.0.1:9411", "127.0.0.1:4000"], "127.0.0.1:4000"),
         (["127.0.0.1:4000", "--tracing=x"], "127.0.0.1:4000"),
+        (["--tracing"], ""),
         ([], ""),
     ],
 )
-def test_the_engine_is_the_first_argument_that_is_no_flag(arguments: list[str], address: str) -> None:
+def test_the_engine_is_the_last_address_among_the_arguments(arguments: list[str], address: str) -> None:
     """`pulumi up -v=9 --logtostderr` starts each plugin with its flags; tests/integration/test_key_walk.py runs it so."""
     assert address_in(arguments) == address
