@@ -18,11 +18,11 @@ from slurm_rules.people import people_of_chart
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
+from slurm_rules.values import check_of
 from slurm_rules.whole import whole_faults
 from slurm_rules.world import GATE_TYPES, World, world_of
 
 _ANY_NAME: Final = (*guests.KINDS, *HARMLESS["guests"]["anyName"])
-_REFERRED: Final = ("/Secret", "/ConfigMap")
 _SITE: Final = HARMLESS["site"]
 OPTIONS: Final = {
     "declared": Option([], SCHEMA),
@@ -213,10 +213,8 @@ def _inside(resource: Resource, stack: Stack, judging: Judging, options: Options
         return
     if key == "/PersistentVolumeClaim" and name.startswith("statesave"):
         judging.add("metadata.name", "is slurmctld's own claim")
-    pulls = resource.peek("type") == "kubernetes.io/dockerconfigjson" and name not in judging.world.keys
-    referred = pulls or (key in _REFERRED and name in judging.world.referred)
     free = key in _ANY_NAME or (resource.is_slinky and resource.base_kind != "NodeSet")
-    if not free and not referred and not named_as_made(key, name, judging.world):
+    if not free and not named_as_made(key, name, judging.world):
         judging.add("metadata.name", f"is {name}; the program's are {', '.join(KINDS[key]['names'])}")
     _fields(key, resource, judging, options)
     judging.faults.extend(whole_faults(key, resource, judging.world))
@@ -228,6 +226,7 @@ def _fields(key: str, resource: Resource, judging: Judging, options: Options) ->
         judging.add("", "is a gate that this program doesn't have")
         return
     for each in resource.ignore_changes:
-        if key not in KINDS or each not in KINDS[key]["ignoreChanges"]:
+        free = key in guests.KINDS and check_of(key, tuple(each.split("."))) == "free"
+        if not free and (key not in KINDS or each not in KINDS[key]["ignoreChanges"]):
             judging.add("ignoreChanges", f"has {each}: what a review sees isn't what runs")
     Fields(key, resource, judging, options).judge()

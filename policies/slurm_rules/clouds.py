@@ -25,7 +25,7 @@ _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?publi
 _FORCED: Final = re.compile(r"(?i)^allows?ForcePush")
 _TO: Final = re.compile(rf"(?://|@)[\w.-]{{1,253}}:(?:{'|'.join(map(str, PORTS))})\b")
 _MACHINES: Final = "machines may run programs, let others in, or go with the jobs on them"
-_TOKENS: Final = "tokens of its realm may go to others"
+_FORMED: Final = "what it holds may go to others, or others may come in"
 _SHARE: Final = re.compile(r"(?i)share|file|export|mount|volume|netapp")
 _DAEMON: Final = re.compile(
     r"(?i)(?:_\w{1,20}\._tcp\.)?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)"
@@ -50,7 +50,8 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
     grants = [may for kinds, may in _LISTS["grants"].items() if any(fnmatchcase(kind, each) for each in kinds.split("|"))]
     pools = [may for each, may in _LISTS["pools"].items() if kind in each.split("|")]
-    forms = [may for each, may in _LISTS["forms"].items() if kind == each and not world.provider]
+    issuer = package == "keycloak" and world.provider  # its tokens may be Slurm's
+    forms = [may for each, may in _LISTS["forms"].items() if kind in each.split("|") and not issuer]
     known = grants or pools or forms or any(fnmatchcase(kind, each) for each in _LISTS["kinds"])
     if package not in _LISTS["providers"] or not known:
         yield Fault("", f"is of {package}, and may run programs, give rights, take machines away or write past the pack")
@@ -58,7 +59,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     if grants:
         yield from _granted(resource, grants[0], world)
     if forms:
-        yield from listed(resource.props, forms[0], _TOKENS)
+        yield from listed(resource.props, forms[0], _FORMED)
     if pools:
         yield from marks(resource.props, "", {"folders": ()})
         yield from listed(resource.props, {**pools[0], **_LISTS["pools"]["*"]}, _MACHINES)
@@ -107,6 +108,8 @@ def _granted(resource: Resource, may: list[str], world: World) -> Iterator[Fault
             yield Fault("role", f"gives {role} to {member}")
         if any(f"[{space}/" in member for space in world.closed):
             yield Fault("member", "is an account of the cluster")
+    elif said := resource.get("statements"):
+        yield from (Fault("statements", f"says {each!s:.80}") for each in _list(said) if not _LOOKED_AT.fullmatch(str(each)))
     elif policy.lstrip().startswith("{"):
         yield from (Fault("policy", said) for said in _statements(policy, may))
     else:
@@ -123,17 +126,23 @@ def _trusted(trust: str) -> list[str]:
     except (ValueError, KeyError, TypeError, RecursionError):
         return [""]
     said = [
-        str(next((each for key, each in equals.items() if key.endswith(":sub")), "")) if action == _BY_IDENTITY else ""
+        next((f"{key} {each}" for key, each in equals.items() if key.endswith(":sub")), "") if action == _BY_IDENTITY else ""
         for action, equals in asked
     ]
-    return said or [""]
+    return said if said and all(f'provider/{each.partition(":sub ")[0]}"' in trust for each in said) else [""]
 
 
 def _account(subject: str, world: World) -> bool:
-    parts = subject.split(":")
-    return len(parts) == 4 and parts[:2] == ["system", "serviceaccount"] and elsewhere_named(parts[2], world)
+    parts = subject.partition(":sub ")[2].split(":")
+    named = len(parts) == 4 and parts[:2] == ["system", "serviceaccount"] and elsewhere_named(parts[2], world)
+    return named or bool(_BRANCH.fullmatch(subject))
 
 
+_BRANCH: Final = re.compile(
+    r"token\.actions\.githubusercontent\.com:sub repo:[\w.-]{1,60}/[\w.-]{1,100}:(?:ref:refs/heads/[\w./-]{1,100}|environment:[\w.-]{1,60})"
+    r"|gitlab\.com:sub project_path:[\w./-]{1,200}:ref_type:branch:ref:[\w./-]{1,100}"
+)
+"""One branch, or environment, of one repository, as who signs for it says."""
 _BY_IDENTITY: Final = "sts:AssumeRoleWithWebIdentity"
 
 
@@ -152,6 +161,10 @@ def _statements(policy: str, may: list[str]) -> Iterator[str]:
                 yield f"allows {action}"
 
 
+_LOOKED_AT: Final = re.compile(
+    r"(?i)allow group [\w.'/-]{1,100} to inspect [\w-]{1,60} in (?:tenancy|compartment (?:id )?[\w.:-]{1,200})"
+)
+"""Which resources there are, without what they hold. Source: Oracle Cloud, "Verbs" of policies."""
 _NAMED: Final = re.compile(r"arn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:[^*]{3}")
 _OWN_PLACE: Final = re.compile(r"(?!sys/|auth/|identity/)[\w-]{1,60}/[\w/-]{3,}")
 

@@ -136,12 +136,14 @@ class Fields:
 
     def _file(self, file: str, text: str, shown: str) -> None:
         name, world = self.resource.in_cluster_name, self.judging.world
-        own = like_any(text, MADE["texts"].get(file, ()), world) or _is_own(name, file, world)
+        own = name not in world.files and (like_any(text, MADE["texts"].get(file, ()), world) or _is_own(name, file, world))
         self.judging.add_all(shown, file_faults(file, text, list(self.options["tokenKeys"]), world, own=own))
 
     def _sealed(self, place: Place, shown: str) -> None:
         """An entry of a Secret: other rules judge keys; here sssd.conf, by which daemons learn who is who."""
-        raw = entry(self.resource, str(place[-1])) if str(place[-1]).endswith("sssd.conf") else None
+        key = str(place[-1])
+        read = key.endswith("sssd.conf") or (self.resource.in_cluster_name, key) in self.judging.world.sssd
+        raw = entry(self.resource, key) if read else None
         if isinstance(raw, bytes):
             self.judging.add_all(shown, sssd_faults(raw.decode("utf-8", "replace")))
 

@@ -25,18 +25,26 @@ _POD: Final = "spec.template.spec"
 _MORE: Final = "a program beside the cluster is no root, and has nothing of its node or of Kubernetes"
 _OF_SECRET: Final = re.compile(r"(?i)(?<!imagePull)secret")
 _READERS: Final = ("Deployment", "Ingress")
-_MAKERS: Final = ("Accounting", "LoginSet", "Token")
-_OPERATORS: Final = re.compile(r"-(?:accounting|ssh-host-keys|jwt-[\w.-]{1,253})$")
-"""Ends of names of the Secrets that slurm-operator makes (api/v1beta1/*_keys.go)."""
+_OPERATORS: Final = {
+    **{"Accounting": "-accounting", "Controller": "-config", "NodeSet": "-ssh-config"},
+    **{"LoginSet": "-ssh-(?:config|host-keys)", "Token": r"-jwt-[\w.-]{1,253}"},
+}
+"""Ends of names of the Secrets and ConfigMaps that slurm-operator makes of each kind (api/v1beta1/*_keys.go)."""
+_OTHERS: Final = re.compile(r".*\.crt|istio-.*|kube-.*|openshift-.*|sh\.helm\..*")
+"""What Kubernetes and others write into each namespace, and pods there mount."""
+_OF_KEY: Final = re.compile(r"(?i).*(?:slurm|jwt|munge|hs256|sack|jwks).*key.*|.*jwks.*")
 _PLAIN: Final = re.compile(r"(?!https)\w{1,20}://")
 
 
 def guest_faults(resource: Resource, stack: Stack, world: World, options: Mapping[str, Any]) -> Iterator[Fault]:
     """Faults of such an object beside those of its fields."""
+    called = resource.in_cluster_name
     if resource.base_kind in GUESTS["ofCluster"] and resource.namespace not in world.slurm:
         yield Fault("metadata.namespace", "is the operator's, which has no object of a site's own")
     if not resource.is_slinky and resource.base_kind != "Secret":
         yield from (Fault("", f"fills {name}, {why}") for name in filled(resource) if (why := _taken(name, stack, world)))
+    if resource.base_kind in ("ConfigMap", "Secret") and not named_as_made(f"/{resource.base_kind}", called, world):
+        yield from _named(resource, stack, world)
     if resource.base_kind == "Certificate":
         yield from _certificate(resource, world)
     if resource.base_kind == "SecretStore":
@@ -49,15 +57,31 @@ def _taken(secret: str, stack: Stack, world: World) -> str:
     """Why a store may not fill a Secret; empty where it may."""
     if is_key(secret, world):
         return "a Secret with a key of the cluster"
-    if any(
-        secret.removeprefix(f"{each.in_cluster_name}-") != secret and _OPERATORS.search(secret)
-        for each in stack.slinky(*_MAKERS)
-    ):
+    if _of_operator(secret, stack):
         return "a Secret that slurm-operator makes"
     if world.secrets.count(secret) > 1:
         return "which another resource makes"
     read = (secret == text for each in stack.resources if each.kind in _READERS for _, text in texts(each.peek("spec")))
     return "" if secret in world.referred or any(read) else "which no part of the stack reads"
+
+
+def _of_operator(name: str, stack: Stack) -> bool:
+    return any(re.fullmatch(f"{each.in_cluster_name}{_OPERATORS[each.kind]}", name) for each in stack.slinky(*_OPERATORS))
+
+
+def _named(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
+    """A ConfigMap or Secret of another name than the program's: what refers to it here says how it is judged."""
+    name, pulls = resource.in_cluster_name, resource.peek("type") == "kubernetes.io/dockerconfigjson"
+    secret = resource.base_kind == "Secret" and name not in world.keys
+    if _of_operator(name, stack) or _OTHERS.fullmatch(name):
+        yield Fault("metadata.name", f"is {name}, which slurm-operator or Kubernetes makes")
+    if resource.namespace not in world.slurm and not pulls:
+        yield Fault("metadata.name", f"is {name}, and the operator's namespace has none of a site's own")
+    if secret and is_key(name, world):
+        yield Fault("metadata.name", f"is {name}, a name of a key's Secret")
+    for key in (*resource.names("data"), *resource.names("stringData")) if secret else ():
+        if _OF_KEY.fullmatch(key):
+            yield Fault("data", f"has {key}, a key's name, in a Secret that no daemon has as its key")
 
 
 def _certificate(certificate: Resource, world: World) -> Iterator[Fault]:

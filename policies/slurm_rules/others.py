@@ -27,8 +27,8 @@ _CLIENTS: Final = tuple(_LISTS["clients"])
 _WATCHES: Final = "monitoring.coreos.com"
 _SYSTEM_KINDS: Final = ("ConfigMap", "Secret", "Service", "Endpoints", "EndpointSlice", "Lease")
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
-_ENDS: Final = frozenset({"drain", "evict", "reboot"})
-"""Words of fields by which controllers take pods with jobs from their nodes."""
+_ENDS: Final = [{"drain"}, {"evict"}, {"eviction"}, {"reboot"}, {"pod", "deletion"}, {"delete", "pods"}, {"auto", "upgrade"}]
+"""Words of fields by which controllers take pods with jobs from their nodes, a driver's upgrade among them."""
 PORTS: Final = range(6817, 6821)
 """Ports of Slurm's daemons."""
 _SWITCHES: Final = ("enable", "enabled", "force")
@@ -45,7 +45,7 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     group, kind = resource.group, resource.base_kind
     yield from names(resource.get("metadata", "annotations"), "metadata.annotations", world)
     yield from writes_database(resource.get("spec"), "spec", world)
-    for field in ("spec", "data") if kind == "ConfigMap" else ("spec",):
+    for field in ("spec", "data", "stringData") if kind in ("ConfigMap", "Secret") else ("spec",):
         yield from people_faults(resource.get(field), field)
     if judge := _BY_KIND.get(f"{group}/{kind}"):
         yield from judge(resource, world, options)
@@ -211,7 +211,7 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
     critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
     if critical and kind != "DaemonSet" and not resource.namespace.startswith("kube-"):
         yield Fault("spec", "has pods that take the place of pods with running jobs; use a PriorityClass of this stack")
-    if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS:
+    if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS and not _asks(resource, world):
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
     if kind == "NodePool" and resource.get("spec", "template", "spec", "terminationGracePeriod"):
         yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
@@ -223,6 +223,21 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
     for field in ("spec", "data"):
         client = kind in _CLIENTS or resource.group == _WATCHES
         yield from names(resource.get(field), field, world, client=client)
+
+
+_ZONES: Final = re.compile(_LISTS["zones"])
+
+
+def _asks(resource: Resource, world: World) -> bool:
+    """Whether it has the cluster's DNS ask others for zones of their own, and does nothing else. Source: coredns.io, forward."""
+    if f"{resource.base_kind}/{resource.in_cluster_name}" != "ConfigMap/coredns-custom" or set(resource.names()) & {"binaryData"}:
+        return False
+    found = {str(key): " ".join(str(text).split()) for key, text in (resource.get("data") or {}).items()}
+    zones = {zone for text in found.values() for zone in re.findall(r"([\w.-]{1,253})(?::53)? \{ ", text)} - {"policy"}
+    own = ("cluster.local", *world.hosts)
+    return all(key.endswith(".server") and _ZONES.fullmatch(f"{text} ") for key, text in found.items()) and not any(
+        f".{host}".endswith(f".{zone}") or zone.endswith(f".{host}") for zone in zones for host in own
+    )
 
 
 def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterator[Fault]:
@@ -278,11 +293,17 @@ def _of_no_one(pod: Mapping[str, Any]) -> bool:
 
 def _ends(path: str, part: Mapping[str, Any]) -> list[str]:
     """Fields that are on, and by whose names, or that of the part, pods are taken from nodes; and taints that evict."""
-    within = not _ENDS.isdisjoint(words_of(path.rpartition(".")[2]))
+    within = _by_name(path.rpartition(".")[2])
     evicts = part.get("effect") == "NoExecute" and "taints" in path.lower() and "template" not in path
-    switched = [str(field) for field, value in part.items() if value is True]
-    taken = [each for each in switched if (within and each in _SWITCHES) or not _ENDS.isdisjoint(words_of(each))]
+    switched = [str(field) for field, value in part.items() if value is True or value == "true"]
+    taken = [each for each in switched if (within and each in _SWITCHES) or _by_name(each)]
+    taken += ["value"] if "value" in switched and _by_name(str(part.get("name"))) else []
     return [*taken, "effect"] if evicts else taken
+
+
+def _by_name(name: str) -> bool:
+    words = words_of(name)
+    return any(each <= {*words} for each in _ENDS)
 
 
 def _read_only(value: object, volume: str) -> bool:

@@ -1,4 +1,5 @@
-"""Programs of other namespaces by which people come to the files of all users: who they are there, and as whom they act."""
+"""Programs of other namespaces by which people come to the files of all users, to Kubernetes or to a user's number: who they
+are there, as whom they act, and what everybody may do."""
 
 from __future__ import annotations
 
@@ -14,22 +15,36 @@ _SHARED: Final = frozenset(_LISTS["sources"])
 _FILES: Final = re.compile(_LISTS["files"], re.IGNORECASE)
 """Folders, exports and claims of users, by their names."""
 _MOUNTS: Final = re.compile(r"/(?:home|homes|users|scratch)(?:/\{\w{1,40}\})?/?")
-_ASKED: Final = re.compile(_LISTS["authenticators"])
-"""Classes by which a hub asks somebody else who a person is."""
-_CHOICE: Final = re.compile(r"authenticator_class[\"'\]]{0,2}[ \t]{0,9}[:=][ \t]{0,9}[\"']?([\w.:-]{1,200})")
+_EVERYBODY: Final = [(re.compile(name), re.compile(value), why) for name, value, why in _LISTS["everybody"]]
+"""Settings by which programs say what each person may do who comes: the only values that give nothing of the cluster's."""
+_LINES: Final = [(re.compile(line), why) for line, why in _LISTS["lines"]]
+"""The same in lines that give rights (Argo CD's policy.csv)."""
+_SETTING: Final = re.compile(
+    r"(?m)(?:^|[,{])[ \t-]{0,40}(?:c\.[\w.]{1,60}\.)?[\"']?([A-Za-z][\w.-]{1,60})[\"']?[ \t]{0,9}[:=][ \t]{0,9}[\"']?([\w.:-]{0,200})"
+)
+_OWN: Final = frozenset(HARMLESS["selfService"])
+"""What people may write of themselves in a directory: by none of it a daemon knows a user."""
+_FOLDED: Final = re.compile(r"\n[ \t]{1,80}(?=\S)")
+_ACCESS: Final = re.compile(r"(?mi)^[ \t]*+(?:olcAccess:{1,2}[ \t]*+(?:\{\d{1,4}\})?|access[ \t]++)[ \t]*+to[ \t]++(.{1,4000})$")
+_NAMED: Final = re.compile(r"(?i)(?:dn(?:\.(?:exact|base|baseobject))?|group\S{0,80}?)=(?!.*\*)\S+")
+_WRITES: Final = re.compile(r"(?i)(?:self)?(?:write|manage|add)|[=+][a-z]*[awmz][a-z]*")
+_INSTRUCTION: Final = re.compile(
+    r"(?i)targetattr[ \t]*(!?=)[ \t]*\"([^\"]{1,2000})\".{0,500}?allow[ \t]*\(([^)]{1,200})\)[ \t]*userdn[ \t]*=[ \t]*\"ldap:///"
+    r"(self|all|anyone)"
+)
 _PUBLIC: Final = re.compile(_LISTS["public"])
 """Of these, those at which everybody may have an account."""
 _ROOT: Final = "is root over the files of users: who may come there, and as whom, no rule sees"
 
 
 def people_faults(value: object, root: str) -> Iterator[Fault]:
-    """Both, of an object's fields or a chart's values."""
+    """All of it, of an object's fields or a chart's values."""
     yield from _files_of_users(value, root)
-    yield from _hubs(value, root)
+    yield from _given(value, root)
 
 
 def people_of_chart(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Both, of a chart's values."""
+    """All of it, of a chart's values."""
     yield from people_faults(values, "values")
     yield from _files_in_values(charts, values)
 
@@ -87,16 +102,41 @@ def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fa
             yield Fault(path, _ROOT)
 
 
-def _hubs(value: object, root: str) -> Iterator[Fault]:
-    """Hubs that let people in under any name that they type."""
+def _given(value: object, root: str) -> Iterator[Fault]:
+    """What a program of another namespace gives to everybody who comes."""
     for path, key, part in everything(value, root):
-        said = [part] if key == "authenticator_class" else _CHOICE.findall(part) if isinstance(part, str) else []
-        for each in said:
-            if not (isinstance(each, str) and _ASKED.fullmatch(each)):
-                yield Fault(path, f"is {each}, which takes any name that people type")
+        text = part if isinstance(part, str) else ""
+        each = [(key, part)] if key and not isinstance(part, Mapping | list | tuple) else []
+        for name, said in [*each, *(_SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ())]:
+            for named, allowed, why in _EVERYBODY:
+                if named.fullmatch(name) and not allowed.fullmatch(str(said)):
+                    yield Fault(path, f"has {name} {said or '(nothing)'}, which {why}")
+        yield from (Fault(path, f"has {match[0].strip()[:80]}: {why}") for line, why in _LINES for match in line.finditer(text))
+        yield from (Fault(path, f"lets {who} write {what}, by which Slurm may know users") for who, what in _written(text))
     for path, part in mappings(value, root):
         chosen = part.get("JupyterHub")
         name = str(chosen.get("authenticator_class", "")) if isinstance(chosen, Mapping) else ""
         every = any(isinstance(each, Mapping) and each.get("allow_all") is True for each in part.values())
         if every and _PUBLIC.search(name):
             yield Fault(path, f"lets in everybody who has an account of {name} (allow_all)")
+
+
+def _written(text: str) -> Iterator[tuple[str, str]]:
+    """Who may write what of a person in a directory, beside named administrators and what is a person's own. Source:
+    slapd.access(5); 389 Directory Server, Managing access control."""
+    for said in _ACCESS.findall(_FOLDED.sub(" ", text) if "to" in text else ""):
+        what, *clauses = re.split(r"\sby\s", f" {said} ")
+        attributes = re.search(r"(?i)\sattrs?=(\S+)", what)
+        for clause in clauses:
+            who, *rights = clause.split() or [""]
+            if not _NAMED.fullmatch(who) and any(map(_WRITES.fullmatch, rights)):
+                yield from _beyond(who, attributes[1].split(",") if attributes else ["*"])
+    for sign, names, rights, who in _INSTRUCTION.findall(text):
+        if re.search("(?i)write|all|add", rights):
+            yield from _beyond(who, names.split("||") if sign == "=" else ["*"])
+
+
+def _beyond(who: str, attributes: list[str]) -> Iterator[tuple[str, str]]:
+    own = {each.strip().lower() for each in attributes} <= _OWN
+    if not own or who.lower() != "self":
+        yield who, ", ".join(map(str.strip, attributes))[:80]

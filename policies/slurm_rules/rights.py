@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.world import World
 
 RBAC: Final = "rbac.authorization.k8s.io"
@@ -42,7 +42,8 @@ def judged(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     for index, entry in enumerate(resource.get("rules") or ()):
         if not isinstance(entry, Mapping):
             continue
-        faults = harm(entry, world.keys, _own_groups(stack)) if within else _addresses(entry)
+        own = _own_groups(stack)
+        faults = harm(entry, world.keys, own) if within else _beyond(entry, own)
         for fault in faults:
             yield Fault(f"rules[{index}]", fault)
 
@@ -85,13 +86,30 @@ def _harmless(
     return verb in _READ or group in _WRITABLE | defined
 
 
-def _addresses(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Of a role of another namespace: a Service there takes over any address by externalIPs."""
-    kinds = {str(each) for each in entry.get("resources") or ()}
-    groups = {str(each) for each in entry.get("apiGroups") or ("*",)}
-    wrong = sorted({str(each) for each in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
-    if wrong and kinds & _TAKES_ADDRESSES and groups & {"", "*", "discovery.k8s.io"}:
-        yield f"allows {', '.join(wrong)} of {', '.join(sorted(kinds & _TAKES_ADDRESSES))}, which take over any address"
+def _beyond(entry: Mapping[str, Any], own: frozenset[str]) -> Iterator[str]:
+    """Of a role of another namespace: what acts beyond it, as a Service that takes an address by externalIPs, a Token of
+    slurm-operator, or what a deployer makes of its objects."""
+    verbs = sorted({str(each) for each in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
+    for group in map(str, entry.get("apiGroups") or ("*",)):
+        wide = group in ("", "*", "discovery.k8s.io")
+        wrong = [
+            kind
+            for kind in map(str, entry.get("resources") or ())
+            if (wide and kind in _TAKES_ADDRESSES) or not _stays(group, kind.partition("/")[0], own)
+        ]
+        if verbs and wrong:
+            yield f"allows {', '.join(verbs)} of {', '.join(wrong)}{f' of {group}' if group else ''}, which act beyond it"
+
+
+def _stays(group: str, kind: str, own: frozenset[str]) -> bool:
+    """Whether objects of a group, or of a kind by its plural, act within their own namespace."""
+    if group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or group in ("", "*"))):
+        return True
+    within = {each.lower() for each in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
+    return group in within or not within.isdisjoint({f"{group}/{kind.removesuffix(end)}{more}" for end, more in _PLURALS})
+
+
+_PLURALS: Final = (("s", ""), ("es", ""), ("ies", "y"))
 
 
 def _binding(binding: Resource, stack: Stack, world: World) -> Iterator[Fault]:

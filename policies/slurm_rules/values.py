@@ -317,10 +317,10 @@ def _conf_servers(asked: Asked) -> str | None:
 
 def _sshd(asked: Asked) -> str | None:
     for line in str(asked.value).splitlines():
-        word, _, value = re.sub(r"[\s=]+", " ", line.strip().lower()).partition(" ")
-        off = word in _LISTS["sshdOff"] and value.strip() == "no"
-        if word and not word.startswith("#") and word not in _LISTS["sshd"] and not off:
-            return f"sets {word} of sshd"
+        word, _, value = re.sub(r"[\s=]+", " ", line.strip()).partition(" ")
+        form = next((form for words, form in _LISTS["sshd"].items() if word.lower() in words.split("|")), "(?!)")
+        if word and not word.startswith("#") and not re.fullmatch(form, value.strip()):
+            return f"sets {word.lower()} of sshd to {value[:60]}"
     return None
 
 

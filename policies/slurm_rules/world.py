@@ -40,6 +40,10 @@ class World:
     scaled: frozenset[str]
     hosts: frozenset[str]
     referred: frozenset[str]
+    files: frozenset[str]
+    """ConfigMaps of which a Controller takes files of /etc/slurm, prologs or epilogs."""
+    sssd: frozenset[tuple[str, str]]
+    """Name and entry of the Secrets that pods read as sssd.conf."""
     priorities: frozenset[str]
     keys: frozenset[str]
     secrets: tuple[str, ...]
@@ -139,6 +143,12 @@ def world_of(stack: Stack) -> World:
         scaled=frozenset(scaled - {""}),
         hosts=frozenset(hosts - {""}),
         referred=frozenset(name for each in slinky if each.kind != "Token" for _, name in _named(each.props)),
+        files=frozenset(name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))),
+        sssd=frozenset(
+            (_known(each, *path, "name"), _known(each, *path, "key"))
+            for each in slinky
+            for path in (("spec", "sssdConfRef"), ("spec", "ssh", "sssdConfRef"))
+        ),
         secrets=tuple(name for each in inside for name in filled(each)),
         policies=frozenset(
             (each.in_cluster_name, str(way))

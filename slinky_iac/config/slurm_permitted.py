@@ -202,6 +202,11 @@ GRES: Final = {
     "count": (r"[1-9]\d{0,14}[kmgtp]?", "nodes are drained for devices that are not there"),
 }
 """The same for gres.conf."""
+COUNTED: Final = (
+    r"(?i)^(?!.*\bname[ \t]*[=:][ \t]*\"?(?:gpu|mps|shard)\b)(?!.*\b(?:file|multiplefiles|autodetect)[ \t]*[=:])"
+    r"(?=.*\bname[ \t]*[=:])(.*)\bflags=countonly(?=\s|$)"
+)
+"""A line of gres.conf that may say CountOnly, up to there: what it names is no GPU, and it names no files of devices."""
 _RUNTIME: Final = (
     r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
     "another program than a container runtime runs for every container",
@@ -234,7 +239,7 @@ ALLOWED: Final = {
     "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
     " CheckGhalQuiesce, DisableHTTP, and times of connections as KeepAliveTime=NUMBER",
     "debugflags": "all but Network, Net, NetRaw, Protocol, Script and TLS",
-    "flags": "all but CountOnly",
+    "flags": "all but CountOnly; this one too for what is no GPU and has no File",
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
     "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
     "metricsauthusers": "names of users",
@@ -271,5 +276,6 @@ def table() -> dict[str, object]:
         "withoutCgroups": _rows(WITHOUT_CGROUPS),
         "partition": _rows(PARTITION),
         **{file: _rows(rows) for file, rows in IN_FILES.items()},
+        "counted": COUNTED,
         "least": {name: list(row) for name, row in LEAST.items()},
     }
