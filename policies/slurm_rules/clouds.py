@@ -139,7 +139,8 @@ def _account(subject: str, world: World) -> bool:
 
 
 _BRANCH: Final = re.compile(
-    r"token\.actions\.githubusercontent\.com:sub repo:[\w.-]{1,60}/[\w.-]{1,100}:(?:ref:refs/heads/[\w./-]{1,100}|environment:[\w.-]{1,60})"
+    r"token\.actions\.githubusercontent\.com:sub repo:[\w.-]{1,60}/[\w.-]{1,100}:"
+    r"(?:ref:refs/heads/[\w./-]{1,100}|environment:[\w.-]{1,60})"
     r"|gitlab\.com:sub project_path:[\w./-]{1,200}:ref_type:branch:ref:[\w./-]{1,100}"
 )
 """One branch, or environment, of one repository, as who signs for it says."""

@@ -26,13 +26,16 @@ _MORE: Final = "a program beside the cluster is no root, and has nothing of its 
 _OF_SECRET: Final = re.compile(r"(?i)(?<!imagePull)secret")
 _READERS: Final = ("Deployment", "Ingress")
 _OPERATORS: Final = {
-    **{"Accounting": "-accounting", "Controller": "-config", "NodeSet": "-ssh-config"},
-    **{"LoginSet": "-ssh-(?:config|host-keys)", "Token": r"-jwt-[\w.-]{1,253}"},
+    "Accounting": re.compile("-accounting"),
+    "Controller": re.compile("-config"),
+    "LoginSet": re.compile("-ssh-(?:config|host-keys)"),
+    "NodeSet": re.compile("-ssh-config"),
+    "Token": re.compile(r"-jwt-[\w.-]{1,253}"),
 }
 """Ends of names of the Secrets and ConfigMaps that slurm-operator makes of each kind (api/v1beta1/*_keys.go)."""
 _OTHERS: Final = re.compile(r".*\.crt|istio-.*|kube-.*|openshift-.*|sh\.helm\..*")
 """What Kubernetes and others write into each namespace, and pods there mount."""
-_OF_KEY: Final = re.compile(r"(?i).*(?:slurm|jwt|munge|hs256|sack|jwks).*key.*|.*jwks.*")
+_OF_KEY: Final = re.compile(r"(?i)(?:slurm|jwt|munge|hs256|sack).{0,60}key|jwks")
 _PLAIN: Final = re.compile(r"(?!https)\w{1,20}://")
 
 
@@ -66,7 +69,8 @@ def _taken(secret: str, stack: Stack, world: World) -> str:
 
 
 def _of_operator(name: str, stack: Stack) -> bool:
-    return any(re.fullmatch(f"{each.in_cluster_name}{_OPERATORS[each.kind]}", name) for each in stack.slinky(*_OPERATORS))
+    made = stack.slinky(*_OPERATORS)
+    return any(_OPERATORS[each.kind].fullmatch(name.removeprefix(each.in_cluster_name)) for each in made)
 
 
 def _named(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
@@ -80,7 +84,7 @@ def _named(resource: Resource, stack: Stack, world: World) -> Iterator[Fault]:
     if secret and is_key(name, world):
         yield Fault("metadata.name", f"is {name}, a name of a key's Secret")
     for key in (*resource.names("data"), *resource.names("stringData")) if secret else ():
-        if _OF_KEY.fullmatch(key):
+        if _OF_KEY.search(key):
             yield Fault("data", f"has {key}, a key's name, in a Secret that no daemon has as its key")
 
 

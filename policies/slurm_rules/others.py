@@ -14,7 +14,7 @@ from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, 
 from slurm_rules.people import people_faults
 from slurm_rules.rights import harm
 from slurm_rules.secret_text import words_of
-from slurm_rules.spaces import brought, confined, foreign, spared
+from slurm_rules.spaces import asks_others, brought, confined, foreign, spared
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
@@ -211,7 +211,7 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
     critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
     if critical and kind != "DaemonSet" and not resource.namespace.startswith("kube-"):
         yield Fault("spec", "has pods that take the place of pods with running jobs; use a PriorityClass of this stack")
-    if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS and not _asks(resource, world):
+    if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS and not asks_others(resource, world):
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")
     if kind == "NodePool" and resource.get("spec", "template", "spec", "terminationGracePeriod"):
         yield Fault("spec.template.spec.terminationGracePeriod", "ends pods with running jobs, past budgets and annotations")
@@ -223,21 +223,6 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
     for field in ("spec", "data"):
         client = kind in _CLIENTS or resource.group == _WATCHES
         yield from names(resource.get(field), field, world, client=client)
-
-
-_ZONES: Final = re.compile(_LISTS["zones"])
-
-
-def _asks(resource: Resource, world: World) -> bool:
-    """Whether it has the cluster's DNS ask others for zones of their own, and does nothing else. Source: coredns.io, forward."""
-    if f"{resource.base_kind}/{resource.in_cluster_name}" != "ConfigMap/coredns-custom" or set(resource.names()) & {"binaryData"}:
-        return False
-    found = {str(key): " ".join(str(text).split()) for key, text in (resource.get("data") or {}).items()}
-    zones = {zone for text in found.values() for zone in re.findall(r"([\w.-]{1,253})(?::53)? \{ ", text)} - {"policy"}
-    own = ("cluster.local", *world.hosts)
-    return all(key.endswith(".server") and _ZONES.fullmatch(f"{text} ") for key, text in found.items()) and not any(
-        f".{host}".endswith(f".{zone}") or zone.endswith(f".{host}") for zone in zones for host in own
-    )
 
 
 def leads_in(value: object, root: str, world: World, *, client: bool) -> Iterator[Fault]:

@@ -20,17 +20,20 @@ _EVERYBODY: Final = [(re.compile(name), re.compile(value), why) for name, value,
 _LINES: Final = [(re.compile(line), why) for line, why in _LISTS["lines"]]
 """The same in lines that give rights (Argo CD's policy.csv)."""
 _SETTING: Final = re.compile(
-    r"(?m)(?:^|[,{])[ \t-]{0,40}(?:c\.[\w.]{1,60}\.)?[\"']?([A-Za-z][\w.-]{1,60})[\"']?[ \t]{0,9}[:=][ \t]{0,9}[\"']?([\w.:-]{0,200})"
+    r"(?m)(?:^|[,{])[ \t-]{0,40}(?:c\.[\w.]{1,60}\.)?[\"']?([A-Za-z][\w.-]{1,60})[\"']?"
+    r"[ \t]{0,9}[:=][ \t]{0,9}[\"']?([\w.:-]{0,200})"
 )
 _OWN: Final = frozenset(HARMLESS["selfService"])
 """What people may write of themselves in a directory: by none of it a daemon knows a user."""
 _FOLDED: Final = re.compile(r"\n[ \t]{1,80}(?=\S)")
-_ACCESS: Final = re.compile(r"(?mi)^[ \t]*+(?:olcAccess:{1,2}[ \t]*+(?:\{\d{1,4}\})?|access[ \t]++)[ \t]*+to[ \t]++(.{1,4000})$")
+_ACCESS: Final = re.compile(
+    r"(?mi)^[ \t]*+(?:olcAccess:{1,2}[ \t]*+(?:\{\d{1,4}\})?|access[ \t]++)[ \t]*+to[ \t]++(.{1,4000})$"
+)
 _NAMED: Final = re.compile(r"(?i)(?:dn(?:\.(?:exact|base|baseobject))?|group\S{0,80}?)=(?!.*\*)\S+")
 _WRITES: Final = re.compile(r"(?i)(?:self)?(?:write|manage|add)|[=+][a-z]*[awmz][a-z]*")
+_TARGET: Final = re.compile(r"[ \t]{0,9}(!?=)[ \t]{0,9}\"([^\"]{1,2000})\"")
 _INSTRUCTION: Final = re.compile(
-    r"(?i)targetattr[ \t]*(!?=)[ \t]*\"([^\"]{1,2000})\".{0,500}?allow[ \t]*\(([^)]{1,200})\)[ \t]*userdn[ \t]*=[ \t]*\"ldap:///"
-    r"(self|all|anyone)"
+    r"(?i)allow[ \t]{0,9}\(([^()]{1,60})\)[ \t]{0,9}userdn[ \t]{0,9}=[ \t]{0,9}\"ldap:///(self|all|anyone)"
 )
 _PUBLIC: Final = re.compile(_LISTS["public"])
 """Of these, those at which everybody may have an account."""
@@ -106,12 +109,14 @@ def _given(value: object, root: str) -> Iterator[Fault]:
     """What a program of another namespace gives to everybody who comes."""
     for path, key, part in everything(value, root):
         text = part if isinstance(part, str) else ""
-        each = [(key, part)] if key and not isinstance(part, Mapping | list | tuple) else []
+        own = key or path.rpartition(".")[2].partition("[")[0]  # of a list's part, the list's
+        each = [] if isinstance(part, Mapping | list | tuple) else [(own, part)]
         for name, said in [*each, *(_SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ())]:
             for named, allowed, why in _EVERYBODY:
                 if named.fullmatch(name) and not allowed.fullmatch(str(said)):
                     yield Fault(path, f"has {name} {said or '(nothing)'}, which {why}")
-        yield from (Fault(path, f"has {match[0].strip()[:80]}: {why}") for line, why in _LINES for match in line.finditer(text))
+        given = [(match[0].strip()[:80], why) for line, why in _LINES for match in line.finditer(text)]
+        yield from (Fault(path, f"has {said}: {why}") for said, why in given)
         yield from (Fault(path, f"lets {who} write {what}, by which Slurm may know users") for who, what in _written(text))
     for path, part in mappings(value, root):
         chosen = part.get("JupyterHub")
@@ -131,9 +136,10 @@ def _written(text: str) -> Iterator[tuple[str, str]]:
             who, *rights = clause.split() or [""]
             if not _NAMED.fullmatch(who) and any(map(_WRITES.fullmatch, rights)):
                 yield from _beyond(who, attributes[1].split(",") if attributes else ["*"])
-    for sign, names, rights, who in _INSTRUCTION.findall(text):
-        if re.search("(?i)write|all|add", rights):
-            yield from _beyond(who, names.split("||") if sign == "=" else ["*"])
+    for part in text.split("targetattr")[1:]:
+        target, found = _TARGET.match(part), _INSTRUCTION.search(part)
+        if found and re.search("(?i)write|all|add", found[1]):
+            yield from _beyond(found[2], target[2].split("||") if target and target[1] == "=" else ["*"])
 
 
 def _beyond(who: str, attributes: list[str]) -> Iterator[tuple[str, str]]:

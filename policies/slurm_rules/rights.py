@@ -103,7 +103,7 @@ def _beyond(entry: Mapping[str, Any], own: frozenset[str]) -> Iterator[str]:
 
 def _stays(group: str, kind: str, own: frozenset[str]) -> bool:
     """Whether objects of a group, or of a kind by its plural, act within their own namespace."""
-    if group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or group in ("", "*"))):
+    if group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or not group)):
         return True
     within = {each.lower() for each in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
     return group in within or not within.isdisjoint({f"{group}/{kind.removesuffix(end)}{more}" for end, more in _PLURALS})

@@ -1,4 +1,4 @@
-"""In which namespaces an object acts, as far as it says so itself."""
+"""In which namespaces an object acts, as far as it says so itself, and for which zones the cluster's DNS asks others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from slurm_rules.model import API_GROUP, everything, mappings
+from slurm_rules.made import HARMLESS
+from slurm_rules.model import API_GROUP, Resource, everything, mappings
 from slurm_rules.world import World
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -86,3 +87,22 @@ def brought(value: object, root: str) -> Iterator[tuple[str, str]]:
 def _names_one(part: Mapping[str, Any]) -> bool:
     """A reference to an object, in whose place it stands: nothing but its name."""
     return part.keys() <= {"apiVersion", "kind", "name", "namespace", "fieldPath", "uid", "envSourceContainerName"}
+
+
+_ZONE: Final = re.compile(HARMLESS["outside"]["zone"])
+
+
+def asks_others(resource: Resource, world: World) -> bool:
+    """Whether it has the cluster's DNS ask others for zones of their own, and nothing else. Source: coredns.io, forward."""
+    if (resource.kind, resource.in_cluster_name) != ("ConfigMap", "coredns-custom") or "binaryData" in resource.names():
+        return False
+    for key, text in (resource.get("data") or {}).items():
+        said = " ".join(str(text).split())
+        zones = [f".{match[1]}" for match in _ZONE.finditer(f"{said} ")]
+        own = any(f".{host}".endswith(each) or each.endswith(f".{host}") for each in zones for host in (_HERE, *world.hosts))
+        if own or not key.endswith(".server") or _ZONE.sub("", f"{said} ").strip():
+            return False
+    return True
+
+
+_HERE: Final = "cluster.local"

@@ -315,11 +315,14 @@ def _conf_servers(asked: Asked) -> str | None:
     return None if _SERVERS.fullmatch(str(asked.value)) else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
 
 
+_SSHD: Final = [(words.split("|"), re.compile(form)) for words, form in _LISTS["sshd"].items()]
+
+
 def _sshd(asked: Asked) -> str | None:
     for line in str(asked.value).splitlines():
         word, _, value = re.sub(r"[\s=]+", " ", line.strip()).partition(" ")
-        form = next((form for words, form in _LISTS["sshd"].items() if word.lower() in words.split("|")), "(?!)")
-        if word and not word.startswith("#") and not re.fullmatch(form, value.strip()):
+        known = any(word.lower() in words and form.fullmatch(value.strip()) for words, form in _SSHD)
+        if word and not word.startswith("#") and not known:
             return f"sets {word.lower()} of sshd to {value[:60]}"
     return None
 

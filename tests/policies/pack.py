@@ -69,7 +69,7 @@ def outcome(done: subprocess.CompletedProcess[str]) -> Outcome:
 
 
 def plain_stack(name: str, over: Mapping[str, Any] | None = None) -> Data:
-    """One of the sound stacks in ``stacks``, with ``over`` laid over it. Options of a resource may stand under ``options``."""
+    """One of the sound stacks in ``stacks``, with ``over`` laid over it. ``options`` of a resource may stand apart."""
     stack: Data = merged(_read(HERE / "stacks" / f"{name}.yaml"), over or {})
     for body in stack["resources"].values():
         body.update(body.pop("options", {}))

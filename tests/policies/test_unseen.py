@@ -29,8 +29,8 @@ PASS = {
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
     "dbd-database-of-a-stranger-on-own": "the same: the database's host",
     "chart-reloader-restarts-slurmctld": "what a chart of another namespace does to the cluster's objects, past its rights",
-    "gitops-everyone-is-argo-admin": "rights that aren't Kubernetes' own",
     "net-pod-pool-with-nat": "how pods' packets leave: a pool of addresses has no word of Slurm",
+    "fence-alias-of-nodeset": "the engine doesn't show aliases to policies; a ConfigMap that nothing reads has any name",
     "options-alias-of-the-fence-binding": "the engine doesn't show aliases to policies",
     "conf-ipv4-disabled-on-own": "sound with IPv6; which of the two pods have, no preview shows",
     "operator-falco-talon-ends-pods": "what a chart of another namespace does to the cluster's objects, past its rights",
@@ -52,7 +52,7 @@ DECLARED = {
     "azure-vault-logs-and-zone": "RoleAssignment//x5",
     "external-dns-for-web-zone": "RolePolicyAttachment//x3",
     "hetzner-web-servers": "Server//x4",
-    "keycloak-clients-of-grafana": "Realm//x",
+    "keycloak-clients-of-grafana": "Role//x3",
     "openstack-network-and-login-host": "Instance//x7",
     "rbac-of-portal-team": "Role/portal/pipeline:rules[1]",
     "repositories-and-records-of-docs": "RepositoryDeployKey//x5",
@@ -65,6 +65,7 @@ DECLARED = {
     "other-vault-for-the-shop": "SecretBackendRole//database",
     "prolog-maps-jobs-for-dcgm": "NodeSet/slurm/slurm-worker-gpu:spec.template.spec.volumes.0",
     "images-by-mirror": "Controller/slurm/slurm:spec.slurmctld.image",
+    "command-renders-docs": "Command//x",
     "open-ondemand": "Deployment/ondemand/ondemand:spec.template.spec.containers[0].volumeMounts",
 }
 """Sound stacks that a site must declare, with the place that its entry names."""
@@ -92,6 +93,6 @@ def test_what_a_site_must_declare_is_named(name: str) -> None:
 
 
 def test_at_most_five_of_a_hundred_pass_and_one_of_twenty_is_refused() -> None:
-    assert (len(EVIL), len(SOUND)) == (1027, 458)
+    assert (len(EVIL), len(SOUND)) == (1077, 498)
     assert len(PASS) * 100 <= len(EVIL) * 5
     assert len(DECLARED) * 20 <= len(SOUND)
