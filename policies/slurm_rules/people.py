@@ -31,6 +31,11 @@ _ACCESS: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"(?i)(?:dn(?:\.(?:exact|base|baseobject))?|group\S{0,80}?)=(?!.*\*)\S+")
 _WRITES: Final = re.compile(r"(?i)(?:self)?(?:write|manage|add)|[=+][a-z]*[awmz][a-z]*")
+_PROFILE: Final = re.compile(
+    r"\"name\"\s{0,9}:\s{0,9}\"((?!username\"|firstName\"|lastName\")[\w.-]{1,60})\"[^{}]{0,200}\"permissions\"\s{0,9}:\s{0,9}\{[^{}]{0,200}"
+    r"\"edit\"\s{0,9}:\s{0,9}\[[^\]]{0,60}\"user\""
+)
+_IPA: Final = re.compile(r"(?m)selfservice-(?:add|mod)\b.{0,200}?--attrs[= ]{1,3}[\"'{]{0,2}([\w,-]{1,300})")
 _TARGET: Final = re.compile(r"[ \t]{0,9}(!?=)[ \t]{0,9}\"([^\"]{1,2000})\"")
 _INSTRUCTION: Final = re.compile(
     r"(?i)allow[ \t]{0,9}\(([^()]{1,60})\)[ \t]{0,9}userdn[ \t]{0,9}=[ \t]{0,9}\"ldap:///(self|all|anyone)"
@@ -136,6 +141,8 @@ def _written(text: str) -> Iterator[tuple[str, str]]:
             who, *rights = clause.split() or [""]
             if not _NAMED.fullmatch(who) and any(map(_WRITES.fullmatch, rights)):
                 yield from _beyond(who, attributes[1].split(",") if attributes else ["*"])
+    for each in (*_PROFILE.findall(text), *_IPA.findall(text)):
+        yield from _beyond("self", each.replace("-", "").split(","))
     for part in text.split("targetattr")[1:]:
         target, found = _TARGET.match(part), _INSTRUCTION.search(part)
         if found and re.search("(?i)write|all|add", found[1]):

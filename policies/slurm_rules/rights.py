@@ -120,6 +120,8 @@ def _binding(binding: Resource, stack: Stack, world: World) -> Iterator[Fault]:
         who = str(subject.get("name")) if isinstance(subject, Mapping) else ""
         if who.startswith(_EVERYBODY):
             yield Fault(f"subjects[{index}]", f"gives {name} to {who}")
+    if name == "cluster-admin" and kind == "ClusterRole" and not wide:
+        yield Fault("roleRef", "gives cluster-admin, with which people take addresses and make objects that act elsewhere")
     if not within or name in _LISTS["roles" if kind == "ClusterRole" else "systemRoles"]:
         return
     for role in stack.resources:

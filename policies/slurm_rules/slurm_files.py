@@ -35,6 +35,7 @@ _PURGE: Final = re.compile(r"(\d{1,6})(hours?|days?|months?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"unlimited|infinite|(0|[1-9]\d{0,18})(k?)", re.IGNORECASE)
 _SET: Final = re.compile(_TABLE.get("set", "(?!)"))
 _COUNTED: Final = re.compile(_TABLE.get("counted", "(?!)()"))
+_INCLUDED: Final = re.compile(_TABLE.get("included", "(?!)"))
 _PATH: Final = re.compile(_TABLE.get("path", "(?!)"))
 _ARGUMENTS: Final = re.compile(_TABLE.get("arguments", "(?!)"))
 _KEYS_READ: Final = re.compile(_TABLE.get("keysRead", "(?!)"))
@@ -165,7 +166,7 @@ def file_faults(name: str, text: str, token_keys: list[str], world: World, *, ow
     elif name.endswith((".conf", ".yaml", ".yml")):
         for line in (each.split("#", 1)[0] for each in text.splitlines()):
             yield from (f"sets {each}, by which programs load other code" for each in _LOADS.findall(line))
-            for key, value in _SET.findall(_COUNTED.sub(r"\1", line)):
+            for key, value in _SET.findall(_COUNTED.sub(r"\1", _INCLUDED.sub("Include=", line))):
                 yield from _line(name, key, value.strip("\"'"))
 
 

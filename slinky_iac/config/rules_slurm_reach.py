@@ -142,7 +142,8 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
                 yield RUNS, f"loads on line {number} what isn't a library of the image"
     elif name.endswith((".conf", ".yaml", ".yml")):
         for number, line in enumerate(text.splitlines(), 1):
-            for key, value in _SET.findall(re.sub(permitted.COUNTED, r"\1", line.split("#", 1)[0])):
+            said = re.sub(permitted.INCLUDED, "Include=", line.split("#", 1)[0])
+            for key, value in _SET.findall(re.sub(permitted.COUNTED, r"\1", said)):
                 if words is None or (key in words and not words.fault(key, value.strip('"'))):
                     yield from _of_line(name, number, key, value.strip("\"'"))
 

@@ -207,6 +207,8 @@ COUNTED: Final = (
     r"(?=.*\bname[ \t]*[=:])(.*)\bflags=countonly(?=\s|$)"
 )
 """A line of gres.conf that may say CountOnly, up to there: what it names is no GPU, and it names no files of devices."""
+INCLUDED: Final = r"(?i)^[ \t]*include[ \t]+"
+"""How a line of each file reads another, which may be anybody's. Source: Slurm src/common/parse_config.c."""
 _RUNTIME: Final = (
     r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
     "another program than a container runtime runs for every container",
@@ -277,5 +279,6 @@ def table() -> dict[str, object]:
         "partition": _rows(PARTITION),
         **{file: _rows(rows) for file, rows in IN_FILES.items()},
         "counted": COUNTED,
+        "included": INCLUDED,
         "least": {name: list(row) for name, row in LEAST.items()},
     }

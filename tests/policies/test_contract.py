@@ -221,7 +221,13 @@ FILES = {
         "MaxRAMPercent=2",
     ),
     "job_container.conf": ("Dirs=/var/tmp,/tmp", "Dirs=/tmp,/etc", 'Dirs="/tmp, /etc"', "BasePath=/local/%u"),
+    "topology.conf": ("Include /scratch/x", " include\tx.conf", "SwitchName=s1 Nodes=a[1-2]"),
     "gres.conf": (
+        *(
+            "Name=nic Count=1 Flags=CountOnly",
+            "Name=shard Count=1 Flags=CountOnly",
+            "Name=nic File=/dev/infiniband/x Flags=CountOnly",
+        ),
         *("Name=gpu File=/dev/nvidia0,/dev/sda", "Name=gpu File=/dev/nvidia[0-1,3]", "File=/dev/nvidia0,/dev/sda]"),
         *(
             "Name=gpu Count=16 Flags=CountOnly",
