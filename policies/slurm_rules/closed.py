@@ -12,17 +12,21 @@ from slurm_rules.cluster import STACK
 from slurm_rules.fields import Fields, named_as_made
 from slurm_rules.images import from_registry, operator_images, pin_fault
 from slurm_rules.made import HARMLESS, KINDS, Fault, Judging
-from slurm_rules.model import HiddenValueError, Resource, Stack
+from slurm_rules.model import HiddenValueError, Resource, Stack, everything
 from slurm_rules.others import elsewhere, ingress_faults, release_faults, writes_database
 from slurm_rules.people import people_of_chart
 from slurm_rules.rights import BINDINGS, RBAC, ROLES, judged
 from slurm_rules.rule import Option, Options, rule, word, words
 from slurm_rules.site import SCHEMA, declared, today
+from slurm_rules.spaces import confined
 from slurm_rules.values import check_of
 from slurm_rules.whole import whole_faults
 from slurm_rules.world import GATE_TYPES, World, world_of
 
 _ANY_NAME: Final = (*guests.KINDS, *HARMLESS["guests"]["anyName"])
+_ACTORS: Final = frozenset(HARMLESS["outside"]["actors"])
+"""Charts of what ends or changes pods that others made."""
+_WIDE: Final = ("watchGlobally", "clusterScoped", "clusterWide", "allNamespaces")
 _SITE: Final = HARMLESS["site"]
 OPTIONS: Final = {
     "declared": Option([], SCHEMA),
@@ -142,8 +146,12 @@ def _release(release: Resource, judging: Judging, options: Options) -> None:
         judging.add("chart", "is a chart of a whole cluster, into which no rule sees; declare its resources")
     if release.text("namespace") in judging.world.closed:
         judging.add("namespace", "puts a chart's objects into the cluster's namespace")
+    values = release.get("values") or {}
+    own = any(key in _WIDE and part is False for _, key, part in everything(values))
+    if charts & _ACTORS and not own and not confined(values, judging.world):
+        judging.add("values", "end or change pods of all namespaces; name those in which it acts, without the cluster's")
     judging.faults.extend(release_faults(release, judging.world, options))
-    judging.faults.extend(people_of_chart(charts, release.get("values") or {}))
+    judging.faults.extend(people_of_chart(charts, values))
 
 
 def _misfit(resource: Resource) -> Fault | None:

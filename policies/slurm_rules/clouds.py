@@ -12,6 +12,7 @@ from typing import Any, Final
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, listed, marks, names
+from slurm_rules.people import people_faults
 from slurm_rules.spaces import elsewhere_named
 from slurm_rules.world import World
 
@@ -68,6 +69,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault(path, "is open to everybody")
         if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
             yield Fault(path, "lets a branch be changed without a review")
+    yield from people_faults(resource.props, "")
     yield from _led(resource)
     yield from _opened(resource)
 
@@ -77,6 +79,8 @@ def _led(resource: Resource) -> Iterator[Fault]:
     if _SHARE.search(resource.kind):
         wide = ((path, text) for path, text in texts(resource.props) if _WIDE.fullmatch(text))
         yield from (Fault(path, f"gives {text} files of the share") for path, text in wide)
+    if resource.kind == "AccessPoint" and resource.get("posixUser", "uid") == 0:
+        yield Fault("posixUser.uid", "is root over the files")
     if "record" in resource.kind.lower():
         yield from (
             Fault(path, f"says who answers for {text}") for path, text in texts(resource.props) if _DAEMON.match(text)

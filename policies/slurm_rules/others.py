@@ -287,8 +287,7 @@ def _ends(path: str, part: Mapping[str, Any]) -> list[str]:
 
 
 def _by_name(name: str) -> bool:
-    words = words_of(name)
-    return any(each <= {*words} for each in _ENDS)
+    return any(each <= {*words_of(name)} for each in _ENDS)
 
 
 def _read_only(value: object, volume: str) -> bool:
@@ -302,6 +301,9 @@ def release_faults(release: Resource, world: World, options: Mapping[str, Any]) 
     values = release.get("values") or {}
     yield from _reaching(values, "values", world, options)
     yield from as_kubernetes(values, "values", release.text("namespace"), world)
+    for path, text in texts(values, "values"):
+        if text == "cluster-admin":
+            yield Fault(path, "gives cluster-admin, which reads every key and ends every pod")
     for path, part in mappings(values, "values"):
         if "verbs" in part and "resources" in part:
             for fault in harm(part, world.keys):

@@ -46,7 +46,7 @@ def spared(selector: object, world: World) -> bool:
     """Whether a selector of namespaces leaves the cluster's out."""
     if not isinstance(selector, Mapping):
         return False
-    names = selector.get("matchNames")
+    names = selector.get("matchNames", selector.get("include"))
     label = (selector.get("matchLabels") or {}).get(_NAME_LABEL)
     if isinstance(names, list | tuple) or label is not None:
         return all(elsewhere_named(str(each), world) for each in (names or [label]))

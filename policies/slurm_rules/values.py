@@ -22,6 +22,7 @@ from slurm_rules.model import everything
 from slurm_rules.world import World
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["values"]
+_SSHD: Final = [(words.split("|"), re.compile(form)) for words, form in _LISTS["sshd"].items()]
 
 
 @cache
@@ -313,9 +314,6 @@ def _sized(asked: Asked) -> str | None:
 def _conf_servers(asked: Asked) -> str | None:
     """slurmctld's hosts, as free as the one in a Controller's externalConfig."""
     return None if _SERVERS.fullmatch(str(asked.value)) else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
-
-
-_SSHD: Final = [(words.split("|"), re.compile(form)) for words, form in _LISTS["sshd"].items()]
 
 
 def _sshd(asked: Asked) -> str | None:

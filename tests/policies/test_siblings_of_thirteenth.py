@@ -403,3 +403,62 @@ def test_a_realm_lets_nobody_choose_whose_name_he_has() -> None:
 
 def test_a_command_runs_programs_whatever_it_says() -> None:
     assert "may run programs" in cloud("command:local:Command", create="true")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "passes"),
+    [
+        ("descheduler", {"schedule": "0 * * * *"}, False),
+        ("descheduler", {"policy": {"namespaces": {"include": ["portal", "slurm"]}}}, False),
+        ("descheduler", {"policy": {"namespaces": {"include": ["portal"]}}}, True),
+        ("reloader", {"reloader": {"autoReloadAll": True, "watchGlobally": True}}, False),
+        ("reloader", {"reloader": {"watchGlobally": False}}, True),
+        ("kube-janitor", {"rules": [{"resources": ["pods"], "ttl": "4h"}]}, False),
+        ("headlamp", {"clusterRoleBinding": {"clusterRoleName": "cluster-admin"}}, False),
+        ("headlamp", {"clusterRoleBinding": {"clusterRoleName": "view"}}, True),
+        ("cilium", {"policyEnforcementMode": "never"}, False),
+        ("ingress-nginx", {"controller": {"config": {"log-format-upstream": "$http_x_slurm_user_token"}}}, False),
+        ("dex", {"config": {"connectors": [{"type": "mockCallback"}]}}, False),
+        ("dex", {"config": {"connectors": [{"type": "ldap"}]}}, True),
+    ],
+)
+def test_what_acts_on_the_pods_of_others_says_where(name: str, values: Data, passes: bool) -> None:
+    assert (chart(name, **values) == "") is passes
+
+
+def test_cluster_admin_of_another_namespace_makes_what_acts_elsewhere() -> None:
+    for name, passes in (("cluster-admin", False), ("edit", True)):
+        ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+        who = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "portal-team"}]
+        assert (said("rbac.authorization.k8s.io/v1:RoleBinding", roleRef=ref, subjects=who) == "") is passes
+
+
+@pytest.mark.parametrize(
+    ("kind", "props", "passes"),
+    [
+        ("azure-native:storage:FileShare", {"shareName": "homes", "rootSquash": "NoRootSquash"}, False),
+        ("azure-native:storage:FileShare", {"shareName": "homes", "rootSquash": "RootSquash"}, True),
+        ("gcp:filestore/instance:Instance", {"fileShares": {"nfsExportOptions": [{"squashMode": "NO_ROOT_SQUASH"}]}}, False),
+        ("azure:netapp/volume:Volume", {"exportPolicyRules": [{"rootAccessEnabled": True}]}, False),
+        ("aws:efs/accessPoint:AccessPoint", {"posixUser": {"uid": 0, "gid": 0}}, False),
+        ("aws:efs/accessPoint:AccessPoint", {"posixUser": {"uid": 1000, "gid": 1000}}, True),
+    ],
+)
+def test_root_of_a_machine_is_not_root_over_the_files_of_users(kind: str, props: Data, passes: bool) -> None:
+    assert (cloud(kind, **props) == "") is passes
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("ipa selfservice-mod own --attrs=mail,mobile\n", True),
+        ("ipa selfservice-mod own --attrs=uidnumber\n", False),
+        ('{"attributes": [{"name": "mobile", "permissions": {"edit": ["admin", "user"]}}]}', True),
+        ('{"attributes": [{"name": "uidNumber", "permissions": {"edit": ["admin"]}}]}', True),
+        ('{"attributes": [{"name": "uidNumber", "permissions": {"edit": ["admin", "user"]}}]}', False),
+        ("EXPORT {\n  Squash = No_Root_Squash;\n}\n", False),
+        ("/export/home 10.0.0.0/16(rw,root_squash)\n", True),
+    ],
+)
+def test_what_a_directory_or_a_file_server_gives_to_each_is_his_own(text: str, passes: bool) -> None:
+    assert (config_map("identity", file=text) == "") is passes

@@ -28,18 +28,15 @@ PASS = {
     "dbd-database-elsewhere": "the same: whose the database's host is, no preview shows",
     "scale-cron-job": "what a program of another namespace runs; the rights that it needs are judged",
     "dbd-database-of-a-stranger-on-own": "the same: the database's host",
-    "chart-reloader-restarts-slurmctld": "what a chart of another namespace does to the cluster's objects, past its rights",
     "net-pod-pool-with-nat": "how pods' packets leave: a pool of addresses has no word of Slurm",
     "fence-alias-of-nodeset": "the engine doesn't show aliases to policies; a ConfigMap that nothing reads has any name",
     "options-alias-of-the-fence-binding": "the engine doesn't show aliases to policies",
     "conf-ipv4-disabled-on-own": "sound with IPv6; which of the two pods have, no preview shows",
-    "operator-falco-talon-ends-pods": "what a chart of another namespace does to the cluster's objects, past its rights",
     "operator-mariadb-without-passwords": "settings of a database that isn't slurmdbd's own",
     "operator-rook-wipes-disks": "what a storage system does with the disks that it is given",
     "provider-mysql-slurm-from-anywhere": "whether a value of another provider is one of Pulumi's secrets, no preview shows",
     "volume-state-on-users-scratch": "no pod of this stack mounts the claim",
     "options-controller-hides-diffs": "the engine doesn't show hideDiffs to policies",
-    "homes-without-root-squash": "what a file server of another namespace exports",
     "nodeset-replaced": "the engine doesn't show replaceOnChanges to policies; verify-state refuses it",
 }
 """Evil stacks that pass, and why."""
