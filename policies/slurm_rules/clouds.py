@@ -20,7 +20,7 @@ _LISTS: Final[Mapping[str, Any]] = HARMLESS["clouds"]
 _WIDE: Final = re.compile(r"[\d.]{1,15}/[0-7]|[\da-fA-F:]{1,39}/(?:\d|1[0-5])|\*|Internet|Any")
 """Networks so wide that two of them are all addresses."""
 _EVERYBODY: Final = re.compile(
-    r'^public-read|^\.r:\*|^all(?:Authenticated)?Users$|"(?:Principal|AWS)"\s{0,99}:[\s[]{0,99}"\*"'
+    r'^public-read|^(?:Any)?Object(?:Read|Write)|^\.r:\*|^all(?:Authenticated)?Users$|"(?:Principal|AWS)"\s{0,99}:[\s[]{0,99}"\*"'
 )
 _PUBLIC: Final = re.compile(r"(?i)(?<!block)(?:publicly|public_?access|is_?public)")
 _FORCED: Final = re.compile(r"(?i)^allows?ForcePush")

@@ -226,14 +226,22 @@ def _thumbprint(jwk: Mapping[str, Any]) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
+_OF_PERSON: Final = (
+    *("ldap_user_name", "ldap_user_uid_number", "ldap_user_gid_number", "ldap_user_principal"),
+    *("ldap_group_name", "ldap_group_gid_number", "ldap_group_member", "ldap_user_member_of"),
+)
+
+
 def sssd_faults(text: str) -> Iterator[str]:
     """What is wrong with an sssd.conf: a directory in plain text, one that isn't checked, or numbers of the system's."""
-    said = [match.groups() for match in re.finditer(r"(?m)^[ \t]*+([A-Za-z_]{1,80})[ \t]*+=[ \t]*+(.{0,400})$", text)]
+    said = [match.groups() for match in re.finditer(r"(?m)^[ \t]*+([A-Za-z_]\w{0,80}+)[ \t]*+=[ \t]*+(.{0,400})$", text)]
     tls = any(name == "ldap_id_use_start_tls" and value.strip().lower() == "true" for name, value in said)
     for name, raw in said:
         value = raw.strip().lower()
         if name.endswith("_uri") and value.startswith("ldap://") and not tls:
             yield f"{name} asks a directory in plain text"
+        if name in _OF_PERSON and value in HARMLESS["selfService"]:
+            yield f"{name} is {value}, which people write themselves: they choose whose name or number they have"
         for names, form, why in HARMLESS["sssd"]:
             yield from _form(name, value, (form, why)) if name in names.split("|") else ()
 

@@ -212,7 +212,13 @@ def test_a_secret_of_any_name_is_judged_by_who_reads_it() -> None:
     assert secret("login-sssd", key="sssd.conf", sssd__conf=SSSD) == ""
     assert secret("login-sssd", key="config", config=SSSD) == ""
     assert secret("of-the-portal", password="x") == ""
-    for text in ("id_provider = proxy\n", "ldap_uri = ldap://ldap.example.org\n", "min_id = 0\n"):
+    for text in (
+        "ldap_user_name = mail\n",
+        "krb5_validate = false\n",
+        "id_provider = proxy\n",
+        "ldap_uri = ldap://ldap.example.org\n",
+        "min_id = 0\n",
+    ):
         assert "data.config" in secret("login-sssd", key="config", config=f"[domain/hpc]\n{text}").replace(
             "stringData", "data"
         )
@@ -367,6 +373,11 @@ def test_a_policy_lists_what_there_is_and_not_what_it_holds(action: str, passes:
 )
 def test_a_statement_of_oracles_cloud_looks_at_what_there_is(statement: str, passes: bool) -> None:
     assert (cloud("oci:Identity/policy:Policy", name="auditors", statements=[statement]) == "") is passes
+
+
+def test_a_bucket_of_oracles_cloud_is_not_everybodys() -> None:
+    for access, passes in (("NoPublicAccess", True), ("ObjectRead", False), ("ObjectReadWithoutList", False)):
+        assert (cloud("oci:ObjectStorage/bucket:Bucket", name="docs", accessType=access) == "") is passes
 
 
 CLOSED: Data = {
