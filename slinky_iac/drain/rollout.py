@@ -219,12 +219,15 @@ def _record_to_delete(seen: Observation, each: Candidate) -> str:
 def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]) -> Seen | None:
     """The rollout of this update, its ``rolls`` for a plan that has other work too; None where no pod is replaced.
 
-    ``going``: pods that the update removes before it.
+    ``going``: pods that the update removes before it. The update itself asks too, after the engine has written the
+    template: it has to come to what the preview said (`pulumi up --plan`), whether the operator has observed the write or
+    not.
     """
     state = seen.nodeset
     if state is None or not settings.rolls:
         return None
-    every = _template_changes(settings, state)
+    is_new = str(olds.get("template") or settings.template) != settings.template  # no rollout to it has ended
+    every = _template_changes(settings, state) or (is_new and not state.observed)
     leaving = frozenset() if settings.selection is None else daemons.going(seen, settings.selection)  # by the operator
     old = tuple(pod for pod in seen.pods if pod.name not in {*going, *leaving} and (every or pod.name in seen.outdated))
     if not old:
@@ -245,7 +248,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     over = over_limits(settings.policy.limits, seen.now, _jobs(found), len(batch), number)
     blocks = (*frozen(state), *foreign_gates(seen.pods, settings.owner))
     plan = replace(plan, selected=found.ours, blocks=blocks, over=over, warnings=warnings)
-    live = [name for name in names if name in seen.outdated]
+    live = [name for name in names if name in seen.outdated and not is_new]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
     return Seen(_with_rolls(plan, names, seen, most, held), over, due)
 

@@ -299,6 +299,21 @@ def test_the_preview_after_an_update_that_ended_before_its_rollout_names_what_is
     assert "1 pods of hpc-worker-gpu have an earlier template" in found.due
 
 
+@pytest.mark.parametrize("observed", [True, False])
+def test_the_update_that_has_written_the_template_comes_to_the_plan_of_its_preview(observed):
+    """`pulumi up --plan` compares both. The engine writes the NodeSet before it asks the gate, and the operator may not have
+    seen that."""
+    before, records = {"template": "a"}, [job(7, 1)]
+    live = nodeset(3, on_delete=True, template="a", revision="v1")
+    previewed = plan_rollout(gate(), seen([old(n) for n in range(3)], nodes(3), records, nodeset=live), before, ())
+    said = {"revision": "v2"} if observed else {"revision": "v1", "generation": 2, "observed_generation": 1}
+    state = nodeset(3, on_delete=True, template="b", **said)
+    written = seen([old(n) for n in range(3)], nodes(3), records, nodeset=state)
+    updated = plan_rollout(gate(), written, before, ())
+    assert updated is not None
+    assert (updated.plan.props, updated.due) == (previewed.plan.props, previewed.due)
+
+
 def test_without_a_difference_there_is_no_plan():
     assert plan_rollout(gate(), look([new(0)], nodes(1), state={"template": "b"}), {}, ()) is None
     assert plan_rollout(gate(), look([new(0)], nodes(1)), {}, ()) is None, "of a release that wrote no digest"
