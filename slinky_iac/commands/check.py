@@ -73,13 +73,6 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     if not config.nodesets and config.auth.makes_daemons:
         none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
-    elif config.slurmctld.pods and not config.partitions and not any(n.partition.enabled for n in config.nodesets.values()):
-        none = at("partitions").warning(
-            "none is set, and no NodeSet has one: slurmctld takes no job. Set nodesets.NAME.partition.enabled: true, or"
-            " partitions.NAME.nodesets",
-            id="no-partitions",
-        )
-        yield from acknowledged([none], config.acknowledged)
 
 
 def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
@@ -243,14 +236,14 @@ def as_text(
         yield from _wrapped("Below `config:`, in place of what the file has of these now:", width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
         yield ""
+    can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
     if lost:
-        said = "No YAML is shown, since a value in it may be secret. `--fix` keeps the value"
+        said = f"No YAML is shown, since a value in it may be secret{'. `--fix` keeps the value' if can else ''}"
         yield from _wrapped(f"{', '.join(lost)}: {said}", width)
         yield ""
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):
         counts.append(f"{accepted} acknowledged")
-    can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
     yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` writes a mended file" if can else "")
     if any(_own_files(sections or {})):
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"

@@ -129,7 +129,7 @@ def masked(value: Any, key: str = "") -> Any:  # noqa: ANN401
         label = "operator" in value or "effect" in value  # of a toleration or an expression: its key is a label's name
         return {
             name if name_of(str(name)) == str(name) else MASK: masked(
-                inner, "label" if label and name == "key" else str(name)
+                inner, "image" if key == "images" else "label" if label and name == "key" else str(name)
             )
             for name, inner in value.items()
         }

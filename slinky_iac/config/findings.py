@@ -69,8 +69,9 @@ GENERAL: Final[Mapping[str, str]] = {
     " `drain.registerDeadline` to the time that all of them need.",
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
-    "no-partitions": "No NodeSet has a partition, and `partitions` has none: slurmctld refuses every job. Acknowledge it"
-    " where your own program adds NodeSets with partitions.",
+    "nodeset-without-partition": "A NodeSet has no partition of its own, and no other one of the stack names it: no job can"
+    " run on its nodes. Acknowledge it where a PartitionName= line of an outside slurm.conf has them, or until your own"
+    " partition does.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it if everybody who can be root in the pod may be root on the node.",
     "namespace-of-others": "The stack's settings name a Secret, claim or ConfigMap that others make in a namespace which"
@@ -155,7 +156,6 @@ NOT_OF_RULES: Final = frozenset(
     | {
         "kubernetes-unverified",
         "no-nodesets",
-        "no-partitions",
         "output-taken-for-name",
         "nothing-to-acknowledge",
         "operator-1-0-pods",

@@ -206,25 +206,6 @@ def test_a_stack_without_a_nodeset_is_said() -> None:
     assert said(text + "  slinky-iac:nodesets: {gpu: {replicas: 1}}\n", Level.INFO) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "is_said"),
-    [
-        ("", True),
-        ("  slinky-iac:partitions: {all: {nodesets: [ALL]}}\n", False),
-        ("  slinky-iac:controller: {external: {host: slurmctld.example.org}}\n", False),
-        ("  slinky-iac:acknowledged: {no-partitions: 'added by the program'}\n", False),
-    ],
-    ids=["none", "one of the stack", "those of an outside slurmctld", "acknowledged"],
-)
-def test_a_stack_whose_nodes_are_in_no_partition_is_said(more: str, is_said: bool) -> None:
-    text = (
-        "config:\n  slinky-iac:cluster: {name: lab}\n  slinky-iac:accounting: {enabled: false}\n"
-        "  slinky-iac:nodesets: {gpu: {replicas: 1, partition: {enabled: false}}}\n"
-    )
-    open_ = [str(each.finding) for each in judge(text + more)[1] if not each.finding.reason]
-    assert any("slurmctld takes no job" in each and "[no-partitions]" in each for each in open_) is is_said
-
-
 def test_json_has_what_the_text_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "Pulumi.prod.yaml"
     file.write_text(STACK)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands.check import judge
+from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.mend import block, difference, mended
+from slinky_iac.commands.output import Paint
 from slinky_iac.config.chart import masked
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.stack import PROJECT
@@ -149,6 +150,36 @@ def test_an_image_that_holds_a_key_is_no_image() -> None:
         assert key not in str(masked({"image": image}))
     digest = f"r.example.org/a/slurmd@sha256:{key}"
     assert masked({"image": digest}) == {"image": digest}
+    assert key not in str(masked({"images": {"slurmd": f"r.example.org/{key}:1"}}))
+
+
+OLDER = """\
+config:
+  slinky-iac:cluster: {name: atlas, slurmVersion: "25.11"%s}
+  slinky-iac:keys: {source: imported}
+  slinky-iac:controller:
+    external: {host: ctl.example.net}
+  slinky-iac:accounting:
+    external: {host: dbd.example.net}
+  slinky-iac:nodesets:
+    cpu: {replicas: 2}
+"""
+
+
+def test_images_of_the_clusters_release_are_shown_to_paste() -> None:
+    text = OLDER % ""
+    pasted, lost = block(parse(text, PROJECT).sections, judge(text)[1])
+    assert lost == []
+    assert read_yaml(pasted)["slinky-iac:cluster"]["images"] == {
+        name: f"ghcr.io/slinkyproject/{name}:25.11-ubuntu24.04" for name in ("slurmrestd", "slurmd")
+    }
+
+
+def test_fix_is_named_only_where_it_writes_a_file() -> None:
+    text = OLDER % ", namespace: a0f3ab4c5d6e7f809a0f3ab4c5d6e7f809a0f3ab4c5d6e7f8"
+    lines = list(as_text(Path("a.yaml"), judge(text)[1], Paint(False), sections=parse(text, PROJECT).sections))
+    (said,) = (line for line in lines if "No YAML is shown" in line)
+    assert said == "cluster: No YAML is shown, since a value in it may be secret"
 
 
 def test_sections_that_need_nothing_keep_their_text_and_a_comment_stays_with_its_section() -> None:
