@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pulumi
 
+from slinky_iac.config.base import Section
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.text import listed
 
 from .connection import described
 from .inputs import Address
+from .plain_data import in_python, is_of_output
 
 _HERE: Final = Path(__file__).parent
 _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
@@ -51,12 +54,15 @@ def refuse(what: str, faults: tuple[str, ...]) -> StackRefused:
     return StackRefused(f"{what}{place_of_program()}: {listed(faults, ' in its arguments')}")
 
 
+_AT_ONCE: Final = "It is Slurm's and Pulumi's name, which is known at once"
+
+
 def require_name(kind: str, name: object) -> None:
     """Raises :class:`StackRefused` for a name that isn't a text."""
     if not isinstance(name, str):
-        raise refuse(
-            kind, (f"name: takes a text, got {described(name)}. It is Slurm's and Pulumi's name, which is known at once",)
-        )
+        raise refuse(kind, (f"name: takes a text, got {described(name)}. {_AT_ONCE}",))
+    if is_of_output(name):
+        raise refuse(kind, (f"name: is an f-string of an Output. {_AT_ONCE}: give it as text",))
 
 
 def require_options(what: str, opts: pulumi.ResourceOptions | None) -> None:
@@ -81,21 +87,64 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "partitions": '{"all": {"nodesets": ["cpu", "gpu"]}}',
     "kubernetes": '{"context": "hpc"}',
     "drain": '{"deadline": "2h"}',
+    "identity": '{"sssd": {"confFrom": {"secret": "sssd"}}}',
+    "external": '{"loginHosts": [{"name": "login-1", "address": "192.0.2.10"}]}',
+    "more": '{"nodeset_defaults": {"owner": "autoscaler"}}',
     "resources": '{"cpus": 16, "memory": "64Gi"}',
     "pod": '{"nodeSelector": {"pool": "gpu"}}',
 }
 
 
+def not_at_once(parts: Mapping[str, object]) -> list[Finding]:
+    """Faults of sections of which a part is needed before any Output is known."""
+    later = (name for name, part in parts.items() if isinstance(part, Address | Awaitable | pulumi.Output))
+    return [at(name).error(f"can't be an Output: it decides what is made. Give {name}={EXAMPLES[name]}") for name in later]
+
+
+def given_twice(more: Mapping[str, object], parts: Mapping[str, object]) -> list[Finding]:
+    """Faults of sections in ``more`` that have an argument, which is given too."""
+    return [
+        at(f"more.{name}").error(f"is given by the argument {name} too; remove one")
+        for name in more
+        if parts.get(name) is not None
+    ]
+
+
+_SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did you mean \w+\?|allowed here: \w+(?:, \w+)*)")
+
+
+def in_snake_case(fault: str) -> str:
+    """A fault about a misspelt name, with settings as Python's types have them (:mod:`slinky_iac.settings`), unless what was
+    typed has the capital letters of a stack's file."""
+    said = _SUGGESTED.search(fault)
+    if said is None or said["typed"] != said["typed"].lower():
+        return fault
+    begin = said.end("typed")
+    words = re.sub(r"\b[a-z]+(?:[A-Z][a-z0-9]*)+\b", lambda word: in_python(word[0]), fault[begin : said.end()])
+    return f"{fault[:begin]}{words}{fault[said.end() :]}"
+
+
 def not_sections(parts: Mapping[str, object], where: str = "") -> list[Finding]:
     """Faults of arguments that are no mappings, each with an example. What is there isn't shown: it may be a secret."""
-    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
     return [
         at(f"{where}{name}").error(
-            f"takes a mapping of names to settings, got {kinds[type(part)]}; for example {name}={EXAMPLES[name]}"
+            f"takes a mapping of names to settings, got {_got(part)}; for example {name}={EXAMPLES[name]}"
         )
         for name, part in parts.items()
-        if type(part) in kinds and name in EXAMPLES
+        if name in EXAMPLES and not _is_section(name, part)
     ]
+
+
+def _is_section(name: str, part: object) -> bool:
+    """Whether an argument is a section, or what :func:`.inputs.given` says more of."""
+    kinds: tuple[type, ...] = (Mapping, pulumi.Output, Awaitable, Address)
+    at_once = name in {"cluster", "controller", "accounting", "more"}
+    return part is None or isinstance(part, kinds if at_once else (*kinds, Section))
+
+
+def _got(part: object) -> str:
+    kinds = {str: "a text", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
 
 
 def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[str, Any], list[Finding]]:

@@ -90,7 +90,7 @@ class Component(pulumi.ComponentResource):
                 f"{kind} {name}: its options have a Kubernetes provider, while drains reach Kubernetes by a kubeconfig: the"
                 " two could be different clusters. Nothing of it was made. Leave `provider` and `providers` out, and name"
                 " the cluster for both: `kubernetes` with kubeconfig and context, an argument (in Python"
-                " kubernetes=Kubernetes(kubeconfig=FILE, context=NAME)) or a section of the stack's file. For resources of"
+                ' kubernetes={"kubeconfig": FILE, "context": NAME}) or a section of the stack\'s file. For resources of'
                 " yours beside it in Python, `kubernetes_provider(cluster)` is the same connection"
             )
         start_callbacks()

@@ -13,6 +13,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reader import ARGUMENTS
 
 from .inputs import Given, is_known
+from .plain_data import FORMATTED, is_of_output
 
 
 def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pulumi.Input[str]]:
@@ -22,6 +23,15 @@ def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pu
         for name, each in found.items()
         if each is not None
     }
+
+
+def of_outputs(found: Mapping[str, pulumi.Input[str] | None]) -> list[Finding]:
+    """Faults of those that are a text made of an Output, which would be the secret."""
+    return [
+        at(ARGUMENTS[name]).error(f"{FORMATTED}, or give the Output itself")
+        for name, each in found.items()
+        if isinstance(each, str) and is_of_output(each)
+    ]
 
 
 def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:

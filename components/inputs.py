@@ -12,11 +12,12 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final
 
 import pulumi
 from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, ValidationError
 
+from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import field_of, model_in
@@ -26,6 +27,7 @@ from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .node_set import counted
+from .plain_data import FORMATTED, element, in_python, is_by_name, is_of_output, is_plain, refused
 from .takes import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
 
 
@@ -264,6 +266,8 @@ def given(sections: Mapping[str, Any], before: Given | None = None) -> Given:
             alias, model = field_of(StackConfig, name)
             plain = _plain(section, model, alias, found)
             is_more = before is not None and isinstance(plain, Mapping)
+            if before is None and alias in found.sections:
+                found.faults.append(at(alias).error(_twice(alias)))
             found.sections[alias] = {**found.sections.get(alias, {}), **plain} if is_more else plain
     return found
 
@@ -275,18 +279,32 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
         return value.value
     if isinstance(value, Address | pulumi.Output | Awaitable):
         return _placeholder(value, path, found)
+    if isinstance(value, Section):
+        value = value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
         plain: dict[str, Any] = {}
         inner = model_in(model)
         for key, each in value.items():
             # A mapping by name, as nodesets, has names that people choose; a section has names of settings.
-            alias, below = (str(key), inner) if _is_by_name(model) else field_of(inner, str(key))
+            alias, below = (str(key), inner) if is_by_name(model) else field_of(inner, str(key))
             is_misspelled = inner is not None and below is None  # its own error says so, and lists the others
-            plain[alias] = _bare(each) if is_misspelled else _plain(each, below, f"{path}.{alias}", found)
+            if alias in plain:
+                found.faults.append(at(path).error(_twice(alias)))
+            type_of = element(model) if inner is None else below
+            plain[alias] = _bare(each) if is_misspelled else _plain(each, type_of, f"{path}.{alias}", found)
         return plain
     if isinstance(value, list | tuple):
-        return [_plain(each, model_in(model), f"{path}.{number}", found) for number, each in enumerate(value)]
+        return [_plain(each, element(model), f"{path}.{number}", found) for number, each in enumerate(value)]
+    if isinstance(value, str) and is_of_output(value):
+        found.faults.append(at(path).error(FORMATTED if kind_of(path) else f"is an f-string of an Output, and {_why(path)}"))
+    if not is_plain(value):
+        found.faults.append(at(path).error(refused(value, model, path)))
+        return None
     return value
+
+
+def _twice(alias: str) -> str:
+    return f"{in_python(alias)} and {alias} are one setting; remove one"
 
 
 def _bare(value: Any) -> Any:  # noqa: ANN401
@@ -295,13 +313,7 @@ def _bare(value: Any) -> Any:  # noqa: ANN401
         return {str(key): _bare(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_bare(each) for each in value]
-    return "an Output" if isinstance(value, Address | pulumi.Output | Awaitable) else value
-
-
-def _is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object
-    if get_origin(annotation) is dict:
-        return True
-    return any(_is_by_name(part) for part in get_args(annotation))
+    return value if is_plain(value) else "an Output"
 
 
 ONE: Final = 1
@@ -338,7 +350,12 @@ def _no_output(path: str, *, is_first: bool) -> str:
     """Why, and what to do instead; where those are that can be one is said once."""
     if kind_of(path) is not None:
         return f"{_NO_OUTPUT}a cluster takes {_MOST}, and this is one more. Give some as texts"
-    return f"{_NO_OUTPUT}{why_not(path)}{'. Settings that can: `slinky docs api`, its last section' if is_first else ''}"
+    where = ". Settings that can: `slinky docs api 'Settings that an Output can give'`"
+    return f"{_why(path)}{where if is_first else ''}"
+
+
+def _why(path: str) -> str:
+    return f"{_NO_OUTPUT}{why_not(path)}"
 
 
 def checked(known: object, kind: str, path: str) -> str:

@@ -28,10 +28,21 @@ from slinky_iac.ownership import lost
 from slinky_iac.preflight import notices
 from slinky_iac.specs.workers import nodeset_spec
 
-from .arguments import named, not_sections, outside, place_of_program, refuse, require_name, require_options
+from .arguments import (
+    given_twice,
+    in_snake_case,
+    named,
+    not_at_once,
+    not_sections,
+    outside,
+    place_of_program,
+    refuse,
+    require_name,
+    require_options,
+)
 from .connection import described
 from .first_look import require_adopted
-from .given_secrets import given_secrets, in_plain_text, said_of
+from .given_secrets import given_secrets, in_plain_text, of_outputs, said_of
 from .hybrid_cluster import HybridCluster as _Cluster
 from .hybrid_cluster import HybridClusterArgs
 from .inputs import Address, Given, given, taken_for_names
@@ -108,10 +119,12 @@ class HybridCluster(_Cluster):
             "external": external,
             "kubernetes": kubernetes,
             "drain": drain,
-            **_parts(more),
         }
         first = {"cluster": cluster, "controller": controller, "accounting": accounting}
-        _refuse(what, not_sections({**first, **given_parts}))
+        _refuse(what, [*not_sections({**first, **given_parts, "more": more}), *not_at_once({**first, "more": more})])
+        more_parts = _parts(more)
+        _refuse(what, given_twice(more_parts, {**first, **given_parts}))
+        given_parts |= more_parts
         sections, faults = _sections(name, cluster, (controller, slurmctld), (accounting, slurmdbd))
         self._given = found = given({**sections, **given_parts})
         _refuse(what, [*faults, *found.faults])
@@ -123,6 +136,7 @@ class HybridCluster(_Cluster):
             "mungeKey": munge_key,
             "sssdConf": sssd_conf,
         }
+        _refuse(what, of_outputs(secrets))
         self._secrets = given_secrets(secrets)
         judged = _judged(what, found, partial(read_sections, found.sections, self._secrets))
         config = judged.config
@@ -219,7 +233,7 @@ def _joined(
     found.judge = _faults_of_part
     stack, faults = examined(found.sections)
     if stack is None:
-        raise refuse(what, tuple(found.worded(str(each)) for each in faults))
+        raise refuse(what, tuple(found.worded(in_snake_case(str(each))) for each in faults))
     if isinstance(cluster, _Cluster):
         stack = cluster.config.model_copy(update={"nodesets": {**cluster.config.nodesets, name: stack.nodesets[name]}})
     return stack, found
@@ -253,7 +267,7 @@ def _judged(what: str, found: Given, read: Callable[[], Read]) -> Read:
     try:
         return read()
     except ConfigError as error:
-        raise refuse(what, tuple(found.worded(_or_argument(each)) for each in error.faults)) from None
+        raise refuse(what, tuple(found.worded(in_snake_case(_or_argument(each))) for each in error.faults)) from None
 
 
 def _or_argument(fault: str) -> str:

@@ -41,6 +41,7 @@ MAY_IMPORT = {
 EXTRA = {
     "slinky_iac/__init__.py": {"components"},
     "components/inputs.py": {"pydantic"},
+    "components/plain_data.py": {"pydantic"},
     "components/program_parts.py": {"pydantic"},
     "components/takes.py": {"pydantic"},
     "slinky_iac/config/reader.py": {"pulumi"},

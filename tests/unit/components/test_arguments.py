@@ -98,6 +98,9 @@ def test_the_class_of_typed_arguments_says_which_one_takes_sections(wrong: Any) 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_in_messages_are_settings(name: str) -> None:
     example = json.loads(EXAMPLES[name])
+    if name == "more":
+        assert made(slurmctld="ctl.example.org", more=example).of("slinky:slurm:HybridCluster")
+        return
     own = {"nodesets": {"cpu": {"replicas": 1, name: example}}} if name in {"resources", "pod"} else {name: example}
     sections: dict[str, Any] = {"cluster": {"name": "a"}, **own}
     sections["cluster"] = {"name": "a", **sections["cluster"]}

@@ -1,0 +1,99 @@
+"""What is no plain data in a program's settings: what it is, and what the setting takes. Pure, and no value is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from datetime import timedelta
+from enum import Enum
+from os import PathLike
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+import pulumi
+from pydantic import BaseModel
+from pydantic.alias_generators import to_snake
+
+_LITERALS: Final = (str, bool, int, float, type(None))
+_OF_OUTPUT: Final = "Calling __str__ on an Output"
+"""How the text begins that pulumi's SDK puts in the place of an Output in an f-string."""
+_WORDS: Final = {str: "a text", bool: "True or False", int: "a whole number", float: "a number"}
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value that is no mapping and no list can be a setting's."""
+    return isinstance(value, _LITERALS)
+
+
+def is_of_output(text: str) -> bool:
+    """Whether a text was made of an Output, by an f-string, ``+`` or ``str()``."""
+    return _OF_OUTPUT in text
+
+
+FORMATTED: Final = 'is an f-string of an Output; write pulumi.Output.format("reg/{0}:1", OUTPUT)'
+"""What a message says of such a text."""
+
+
+def in_python(name: str) -> str:
+    """A setting's name as Python's types have it (:mod:`slinky_iac.settings`)."""
+    return to_snake(name)
+
+
+def refused(value: object, annotation: Any, path: str) -> str:  # noqa: ANN401 - annotations are any object
+    """What a message says of a value that isn't plain, in a setting of this type."""
+    takes = _takes(annotation)
+    name = path.rpartition(".")[2]
+    if isinstance(value, pulumi.Resource):
+        return f"got a resource of class {type(value).__name__}; takes {takes}: give one of the resource's outputs"
+    if isinstance(value, timedelta):
+        return 'got a timedelta; takes seconds, or a text as "2h"'
+    if isinstance(value, PathLike):
+        return f"got a path; takes {takes}: str(PATH)"
+    if isinstance(value, Enum):
+        return f"got an Enum of class {type(value).__name__}; takes {takes}: give its value"
+    if isinstance(value, bytes | bytearray):
+        return f"got bytes; takes {takes}: BYTES.decode()"
+    if isinstance(value, Set):
+        got = "a set"
+    elif callable(value):
+        got = "a class" if isinstance(value, type) else "a function"
+    elif isinstance(value, Iterable) and hasattr(value, "__next__"):
+        got = "a generator"
+    else:
+        got = f"an object of class {type(value).__name__}"
+    example = f': {in_python(name)}=["a", "b"]' if takes == "a list of text" and not name.isdigit() else ""
+    return f"got {got}; takes {takes}{example}"
+
+
+def is_by_name(annotation: Any) -> bool:  # noqa: ANN401
+    """Whether a type is a mapping whose names people choose."""
+    return get_origin(annotation) is dict or any(map(is_by_name, get_args(annotation)))
+
+
+def element(annotation: Any) -> Any:  # noqa: ANN401
+    """The type of what is in a list, or below a name of a mapping; None where it isn't known."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (tuple, list):
+        return args[0]
+    if origin in (dict, Mapping):
+        return args[1]
+    return next((found for part in args if (found := element(part)) is not None), None)
+
+
+def _takes(annotation: Any) -> str:  # noqa: ANN401
+    """The word for a type of settings."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (tuple, list):
+        inside = _takes(args[0])
+        return "a list of text" if inside == "a text" else "a list"
+    if origin is Literal:
+        return "a text"
+    if origin is Annotated:
+        return _takes(args[0])
+    if origin in (Union, UnionType):
+        return next((_takes(part) for part in args if part is not type(None)), _PLAIN)
+    if origin in (dict, Mapping) or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return "a mapping"
+    return _WORDS.get(annotation, _PLAIN)
+
+
+_PLAIN: Final = "plain data: text, numbers, lists, mappings"

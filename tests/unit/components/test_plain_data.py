@@ -1,0 +1,136 @@
+"""What a program gives that is no plain data is refused with its path, what it is and what the setting takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi import Output
+from pulumi_kubernetes.core.v1 import TolerationArgs
+
+from components.program_parts import HybridCluster, NodeSet
+from slinky_iac.config.workers import Resources
+from tests.unit.components.test_program_parts import OUTSIDE, made, refused
+
+
+@dataclass
+class Site:
+    """A class of a program's own."""
+
+    replicas: int = 2
+
+
+class Word(Enum):
+    """No StrEnum: its members are no texts."""
+
+    KEEP = "keep"
+
+
+def said_of(nodeset: Any = None, **more: Any) -> str:
+    nodesets = {"nodesets": {"cpu": nodeset}} if nodeset is not None else {}
+    whole = {"slurmctld": "ctl.example.org", "accounting": {"enabled": False}, **OUTSIDE, **nodesets, **more}
+    return refused(lambda: HybridCluster("atlas", **whole))
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "sentence"),
+    [
+        ({"features": {"a", "b"}}, 'nodesets.cpu.features: got a set; takes a list of text: features=["a", "b"]'),
+        (Site(), "nodesets.cpu: got an object of class Site; takes a mapping"),
+        ({"resources": Site()}, "nodesets.cpu.resources: got an object of class Site; takes a mapping"),
+        ({"image": Path("/a")}, "nodesets.cpu.image: got a path; takes a text: str(PATH)"),
+        ({"image": b"a"}, "nodesets.cpu.image: got bytes; takes a text: BYTES.decode()"),
+        (
+            {"drain": {"deadline": timedelta(hours=2)}},
+            "nodesets.cpu.drain.deadline: got a timedelta; takes seconds, or a text",
+        ),
+        ({"drain": {"on_deadline": Word.KEEP}}, "nodesets.cpu.drain.onDeadline: got an Enum of class Word; takes a text"),
+        ({"replicas": 2j}, "nodesets.cpu.replicas: got an object of class complex; takes a whole number"),
+        ({"features": (each for each in "ab")}, "nodesets.cpu.features: got a generator; takes a list of text"),
+        ({"features": [Site()]}, "nodesets.cpu.features.0: got an object of class Site; takes a text"),
+        ({"image": lambda: "a"}, "nodesets.cpu.image: got a function; takes a text"),
+        (
+            {"pod": {"tolerations": [TolerationArgs(key="a")]}},
+            "nodesets.cpu.pod.tolerations.0: got an object of class TolerationArgs; takes a mapping",
+        ),
+        ({"extra_conf": {"Weight": Site()}}, "nodesets.cpu.extraConf.Weight: got an object of class Site; takes"),
+        ({"imagge": Site()}, "imagge: is not a setting"),
+    ],
+)
+def test_what_is_no_plain_data_is_refused_by_its_path(nodeset: Any, sentence: str) -> None:
+    assert sentence in said_of(nodeset)
+
+
+@pytest.mark.parametrize("name", ["cluster", "controller", "accounting", "keys", "nodesets", "more"])
+def test_no_section_may_be_an_object(name: str) -> None:
+    section: Any = Site()
+    assert f"{name}: takes a mapping of names to settings, got an object of class Site" in said_of(**{name: section})
+
+
+def test_no_section_of_which_a_part_is_needed_at_once_may_be_an_output() -> None:
+    for name in ("cluster", "controller", "accounting"):
+        assert f"{name}: can't be an Output" in said_of(**{name: Output.from_input({})})
+
+
+def test_a_nodeset_of_its_own_says_the_same() -> None:
+    own: dict[str, Any] = {"replicas": 2, "features": {"a"}}
+    said = refused(lambda: NodeSet("cpu", cluster={"cluster": {"name": "a"}}, **own))
+    assert 'nodesets.cpu.features: got a set; takes a list of text: features=["a", "b"]' in said
+
+
+def test_a_resource_is_no_setting_and_its_outputs_are() -> None:
+    said: list[str] = []
+
+    def program() -> None:
+        said.append(said_of({"image": pulumi.ComponentResource("site:index:Registry", "r")}))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pulumi.ComponentResource, "__init__", lambda *_, **__: None)
+        program()
+    assert "nodesets.cpu.image: got a resource of class ComponentResource; takes a text: give one of the" in said[0]
+
+
+def test_a_section_that_is_an_object_of_the_settings_own_class_is_taken() -> None:
+    cluster: dict[str, Any] = {"slurmctld": "ctl.example.org", "accounting": {"enabled": False}, **OUTSIDE}
+    nodesets = {"cpu": {"replicas": 2, "resources": Resources(cpus="8")}}
+    recording = made(lambda: HybridCluster("atlas", **{**cluster, "nodesets": nodesets}))
+    (nodeset,) = recording.of("kubernetes:slinky.slurm.net/v1beta1:NodeSet")
+    assert nodeset.inputs["spec"]["slurmd"]["resources"]["limits"]["cpu"] == "8"
+
+
+def test_two_spellings_of_one_setting_are_refused() -> None:
+    twice = {"extra_conf": {"Weight": "1"}, "extraConf": {"Weight": "2"}}
+    assert "nodesets.cpu: extra_conf and extraConf are one setting; remove one" in said_of(twice)
+    more = {"nodeset_defaults": {"replicas": 1}, "nodesetDefaults": {"replicas": 2}}
+    assert "nodesetDefaults: nodeset_defaults and nodesetDefaults are one setting; remove one" in said_of(more=more)
+
+
+def test_a_section_is_given_by_its_argument_or_in_more() -> None:
+    said = said_of({"replicas": 1}, more={"nodesets": {"gpu": {"replicas": 1}}})
+    assert "more.nodesets: is given by the argument nodesets too; remove one" in said
+
+
+def test_a_text_made_of_an_output_names_the_way_to_make_it() -> None:
+    output = Output.from_input("a")
+    assert 'nodesets.cpu.image: is an f-string of an Output; write pulumi.Output.format("reg/{0}:1", OUTPUT)' in said_of(
+        {"image": f"reg/{output}:1"}
+    )
+    assert "nodesets.cpu.features.0: is an f-string of an Output, and can't be an Output: " in said_of(
+        {"features": [f"{output}"]}
+    )
+    assert "controller.external.host: is an f-string of an Output; " in said_of(slurmctld=f"{output}.example.org")
+    assert "database_password: is an f-string of an Output" in said_of(database_password=f"{output}")
+    assert "name: is an f-string of an Output" in refused(lambda: HybridCluster(f"{output}", **OUTSIDE))
+
+
+def test_a_misspelt_argument_names_the_one_in_snake_case() -> None:
+    assert "did you mean on_deadline?" in said_of({"replicas": 1, "drain": {"on_dedline": "keep"}})
+    assert "did you mean onDeadline?" in said_of({"replicas": 1, "drain": {"onDedline": "keep"}})
+    allowed = said_of({"replicas": 1, "drain": {"zzz": "keep"}})
+    assert "allowed here: deadline, " in allowed
+    assert "register_deadline" in allowed
