@@ -29,7 +29,7 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     ask = partial(notices, config, os.environ, home)
     args = HybridClusterArgs(
         settings=settings,
-        notices=partial(in_thread, ask),
+        notices=partial(in_thread, ask, ()),
         lost=partial(lost, config, os.environ, home),
         trial=trial_of(config),
     )

@@ -285,7 +285,7 @@ async def _asked(config: StackConfig, found: Given, secrets: Mapping[str, pulumi
     unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
     ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
     said = (*await taken_for_names(found), *await said_of(found, secrets))
-    return (*said, *await in_thread(ask))
+    return (*said, *await in_thread(ask, ()))
 
 
 def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:

@@ -28,12 +28,13 @@ def trial_of(config: StackConfig) -> Trial | None:
 
 async def _tried(config: StackConfig) -> Outcome:
     from slinky_iac.preflight.ask_trials import try_first  # noqa: PLC0415 - see above
+    from slinky_iac.preflight.untried import Outcome  # noqa: PLC0415
 
     def tried() -> Outcome:
         with kube_connection(config, os.environ, Path.home()) as way:
             return try_first(config, way)
 
-    return await in_thread(tried)
+    return await in_thread(tried, Outcome())
 
 
 async def require_taken(trial: Trial, config: StackConfig, about: pulumi.Resource) -> None:

@@ -38,6 +38,6 @@ def asks(way: Way, look: Callable[[Reach], str]) -> Callable[[], Awaitable[str]]
         known = await way()
         if known is None:
             return "which jobs run isn't known, because an Output that leads to slurmrestd isn't known yet"
-        return await in_thread(lambda: look(known))
+        return await in_thread(lambda: look(known), "")
 
     return asked
