@@ -23,6 +23,7 @@ SCHEDULED: Final = (
     " replaces them when it runs"
 )
 UNREAD: Final = "the chart doesn't read it, so it has no effect with Helm"
+PASSWORD: Final = "the password is that of the Secret in passwordKeyRef; look that it is there"
 WORDS_OF_0: Final = ("compute", "login", "authcred", "slurm", "mariadb", "slurm-exporter", "jwt", "debug")
 """First words of charts 0.2 and 0.3 (helm/slurm/values.yaml), which 1.x has under other names or not at all."""
 OF_0: Final = "is a key of chart 0.x, whose clusters 1.x can't take over: begin with values of chart 1.2"

@@ -165,6 +165,7 @@ def _accounting() -> Iterator[Row]:
     yield Row(f"{at}.storageConfig.port", f"{at}.database.port", to.number)
     yield Row(f"{at}.storageConfig.database", f"{at}.database.name")
     yield Row(f"{at}.storageConfig.username", f"{at}.database.username")
+    yield Row(f"{at}.storageConfig.password", why=reasons.PASSWORD, typed=True)
     yield Row(f"{at}.storageConfig.passwordKeyRef", f"{at}.database.passwordFrom", to.reference)
     yield Row(f"{at}.slurmdbd.{ANY}", f"{at}.raw.container.{ANY}")
     yield from _sidecar(at, "initconf")
@@ -284,13 +285,7 @@ def _cluster() -> Iterator[Row]:
     yield Row("fullnameOverride", "cluster.resourceName")
     yield Row("nameOverride", why="names are made of `cluster.resourceName`")
     yield Row("namespaceOverride", "cluster.namespace")
-    yield Row(
-        "asciiArt",
-        take=to.only(
-            allowed=(True, False),
-            why="it is Helm's",
-        ),
-    )
+    yield Row("asciiArt", take=to.only(allowed=(True, False), why="it is Helm's"))
     images = "images and how they are pulled are `cluster.images`"
     yield Row("imagePullSecrets", "cluster.images.pullSecrets", to.secret_names, words=images)
     yield Row("imagePullPolicy", "cluster.images.pullPolicy", words=images)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from slinky_iac.config.chart import UNKNOWN, Path, fits, is_empty, row_of, words_of
 from slinky_iac.config.chart_table import ANY, ROWS
+from slinky_iac.config.kubernetes_types import fields
 from slinky_iac.releases import LINES
 
 SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
@@ -92,13 +93,31 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
         found.meant.add(".".join((*path[:-1], right)))
         return f"did you mean {right}? The chart reads only that spelling, so this has no effect with Helm"
     if ANY in level:
-        return ""
+        return _of_container(path, level, found)
     if (row := row_of(path)) is not None:
         return f"the chart doesn't read it, so it has no effect with Helm. Here {words_of(row, path)}" if row.typed else ""
     if close := get_close_matches(path[-1].lower(), low, n=1, cutoff=_LIKE):
         found.meant.add(".".join((*path[:-1], low[close[0]])))
         return f"{UNKNOWN}; did you mean {low[close[0]]}? What is below it isn't carried over"
     return ""
+
+
+def _of_container(path: Path, level: list[str], found: Unread) -> str:
+    """What to say of a word below a daemon's container, which has the fields of Kubernetes' Container alone: the API server
+    drops others. Empty for a field, and for a level that has any word."""
+    at, word = _of_a_set(path), path[-1]
+    container = row_of((*at[:-1], ANY))
+    known = fields("Container")
+    if container is None or not container.setting.endswith(f".raw.container.{ANY}") or word in known:
+        return ""
+    if any(each[len(at) - 2] == word for each in _same(at[:-2]) if len(each) > len(at) - 2):
+        return f"the chart has it one level up, {'.'.join((*path[:-2], word))}; here it had no effect"
+    said = "isn't a field of a container, so it had no effect"
+    low = {each.lower(): each for each in (*level, *known) if each != ANY}
+    if close := get_close_matches(word.lower(), low, n=1, cutoff=_LIKE):
+        found.meant.add(".".join((*path[:-1], low[close[0]])))
+        return f"{said}; did you mean {low[close[0]]}?"
+    return said
 
 
 def _of_a_set(path: Path) -> Path:

@@ -134,3 +134,42 @@ def test_of_a_misspelt_container_nothing_else_is_said() -> None:
         " carried over"
     }
     assert "volumes" not in settings["nodesets"]["h100"]
+
+
+@pytest.mark.parametrize(
+    ("container", "said"),
+    [
+        ("extraConf: Weight=1", "the chart has it one level up, nodesets.gpu.extraConf; here it had no effect"),
+        ("replicas: 2", "the chart has it one level up, nodesets.gpu.replicas; here it had no effect"),
+        (
+            "resource: {limits: {cpu: 1}}",
+            "isn't a field of a container, so it had no effect; did you mean resources?",
+        ),
+        ("livenesProbe: {}", ""),
+        ("zzz: 1", "isn't a field of a container, so it had no effect"),
+    ],
+)
+@pytest.mark.parametrize(
+    "above", ["nodesets: {gpu: {slurmd: {%s}}}", "nodesetDefaults: {slurmd: {%s}}\nnodesets: {gpu: {}}"]
+)
+def test_what_is_no_field_of_a_container_is_named_and_not_carried_over(above: str, container: str, said: str) -> None:
+    settings, left = taken(above % container)
+    word = container.partition(":")[0]
+    at = f"nodesets.gpu.slurmd.{word}" if above.startswith("nodesets:") else f"nodesetDefaults.slurmd.{word}"
+    here = said if above.startswith("nodesets:") else said.replace("nodesets.gpu.", "nodesetDefaults.")
+    assert left == ({at: here} if said else {})
+    assert "raw" not in settings["nodesets"]["gpu"]
+
+
+def test_a_field_of_a_container_is_carried_over() -> None:
+    settings, left = taken("nodesets: {gpu: {slurmd: {workingDir: /home}}}\ncontroller: {slurmctld: {workingDir: /a}}")
+    assert left == {}
+    assert settings["nodesets"]["gpu"]["raw"]["container"] == {"workingDir": "/home"}
+    assert settings["controller"]["raw"]["container"] == {"workingDir": "/a"}
+
+
+def test_a_password_in_plain_text_names_the_secret_that_has_it() -> None:
+    _, left = taken("accounting: {enabled: true, storageConfig: {host: db.example.org, password: hunter}}")
+    assert left["accounting.storageConfig.password"].endswith(
+        "Here the password is that of the Secret in passwordKeyRef; look that it is there"
+    )
