@@ -7,6 +7,7 @@ from pathlib import Path
 import pulumi
 
 from slinky_iac.collector import collect_seldom
+from slinky_iac.config.findings import Finding
 from slinky_iac.config.reader import read_stack
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.ownership import lost
@@ -27,9 +28,10 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     config, home = settings.config, Path.home()
     require_adopted(config)
     ask = partial(notices, config, os.environ, home)
+    nothing: tuple[Finding, ...] = ()
     args = HybridClusterArgs(
         settings=settings,
-        notices=partial(in_thread, ask, ()),
+        notices=partial(in_thread, ask, nothing),
         lost=partial(lost, config, os.environ, home),
         trial=trial_of(config),
     )

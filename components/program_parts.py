@@ -284,8 +284,9 @@ async def _asked(config: StackConfig, found: Given, secrets: Mapping[str, pulumi
     config = examined(found.with_known(known))[0] or config
     unknown = {each.removeprefix("https://") for each in found.outputs.keys() - known.keys()}
     ask = partial(notices, config, os.environ, Path.home(), unknown=frozenset(unknown))
+    nothing: tuple[Finding, ...] = ()
     said = (*await taken_for_names(found), *await said_of(found, secrets))
-    return (*said, *await in_thread(ask, ()))
+    return (*said, *await in_thread(ask, nothing))
 
 
 def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:

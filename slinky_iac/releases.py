@@ -37,7 +37,7 @@ LINES: Final = {
         0,
         "26.05",
         "26.05-ubuntu26.04",
-        seen="a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+        seen="only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
     ),
 }
 """By minor number. A release that comes out is a row or a number here, once its sources were read."""
@@ -90,7 +90,7 @@ class OperatorVersion:
         say."""
         known = LINES[self.minor]
         if self.patch > known.newest:
-            return f"{self.line}.{known.newest} and older"
+            return f"this program knows {self.line}.{known.newest} and older"
         return known.seen
 
     @property

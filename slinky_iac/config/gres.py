@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 SHARED: Final = frozenset({"mps", "shard"})
@@ -30,6 +30,12 @@ class GresItem:
     count: int
     typed: bool = False
     """Whether it has a type."""
+    type: str = field(default="", compare=False)
+    """The type, as a model of GPUs; empty without one."""
+
+    def of(self, name: str, count: int) -> str:
+        """The item's text with another name and count."""
+        return ":".join(filter(None, (name, self.type, str(count))))
 
     @classmethod
     def parse(cls, text: str) -> GresItem | None:
@@ -39,7 +45,9 @@ class GresItem:
         if found is None or (found[2] and found[4] is None and found[2][1].isdigit()):
             return None
         digits, unit = found[4] or "1", (found[5] or "").lower()
-        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, found[2] is not None)
+        return cls(
+            found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, found[2] is not None, (found[2] or "")[1:]
+        )
 
 
 def _size(unit: str) -> int:

@@ -34,7 +34,6 @@ from slinky_iac.config import (
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at
-from slinky_iac.config.node_records import node_records
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import KINDS, StackConfig
@@ -229,13 +228,6 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield at(f"{path}.maxReplicas").error(
                 "goes with owner: autoscaler; with owner: stack replicas is the number itself. Remove it, or set the owner"
             )
-    records = node_records(config)
-    if records.total > config.cluster.max_node_count:
-        yield at("nodesets").error(
-            f"{records.pods} pods and {records.others} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}. Raise it (outside: in slurm.conf too); check counts only what this file"
-            " names, and `slinky preflight` counts slurm.conf's"
-        )
 
 
 def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -303,9 +295,11 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " operator.version to 1.1.1, or this to false: `slinky check` and previews refuse what the webhook refuses"
         )
     if seen := operator.parsed.seen:
+        said = "is no release" if "-" in operator.version else "wasn't tried"
         yield at("operator.version").warning(
-            f"{operator.version}: of slurm-operator {operator.parsed.line} this program knows {seen}. Try a scale-in and a"
-            " rollout with this release before jobs that matter run, or set one that is known, for example 1.2.1",
+            f"{operator.version} {said}; of the line {operator.parsed.line}"
+            f" {seen}. Try a scale-in and a rollout with this release before jobs that matter run, or set one that is known,"
+            " for example 1.2.1",
             id="operator-unwatched",
         )
     if operator.install and operator.namespace == config.cluster.namespace:

@@ -107,8 +107,8 @@ def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     """Drain reasons name a NodeSet or the bare-metal hosts, and each must know its own drains."""
     if names.HOSTS_OWNER in config.nodesets:
         yield at(f"nodesets.{names.HOSTS_OWNER}").error(
-            "is what drains of bare-metal hosts are called; rename the NodeSet, or one would return nodes that the"
-            " other has drained"
+            "this name is reserved: drains of bare-metal hosts have it in their reason. Rename the NodeSet, or one would"
+            " return nodes that the other has drained"
         )
 
 

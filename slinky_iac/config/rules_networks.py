@@ -108,7 +108,7 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
     for part, path in bare:
         yield at(path).warning(
             f"no NetworkPolicy holds for pods on the host network: {part} is open to everyone who reaches a node. Let the"
-            " nodes' firewall guard it, then acknowledge this",
+            " nodes' firewall guard it, then set slinky-iac:acknowledged: {host-network-unguarded: REASON}",
             id="host-network-unguarded",
         )
     if bare and not policies.nodes:

@@ -1,10 +1,11 @@
-"""The rule of NodeSets that no partition has: slurmctld starts with them, and gives them no job."""
+"""Rules of nodes that get no job: in no partition, or more than slurmctld takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_records import node_records
 from slinky_iac.config.stack import StackConfig
 
 
@@ -23,4 +24,19 @@ def _without_partition(config: StackConfig, _: frozenset[str]) -> Iterator[Findi
             )
 
 
-RULES = (_without_partition,)
+def _too_many(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """MaxNodeCount is the number of nodes that slurmctld has room for, those of pods among them."""
+    records = node_records(config)
+    if records.total > config.cluster.max_node_count:
+        yield at("nodesets").error(
+            f"{_count(records.pods, 'pod')} and {_count(records.others, 'outside host')} are more than"
+            f" cluster.maxNodeCount {config.cluster.max_node_count}, so pods above it can't register. Raise it (outside: in"
+            " slurm.conf too); check counts only what this file names, and `slinky preflight` counts slurm.conf's"
+        )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
+
+
+RULES = (_without_partition, _too_many)

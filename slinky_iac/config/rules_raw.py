@@ -225,7 +225,8 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
         for each in listed(container, "volumeMounts"):
             if is_reserved(str(each.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
-                    f"mounts {name_of(str(each.get('name')))}, which holds keys or settings"
+                    f"mounts {name_of(str(each.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
+                    " another name"
                 )
     for each in listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
@@ -234,6 +235,13 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
                 f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"
                 " settings. Give the claim another name"
             )
+
+
+def _reserved(where: str) -> str:
+    """Why a container can't mount a volume of the daemon's."""
+    if where == "container":
+        return "a volume of the operator's, or of this program, which has its place there already"
+    return "the name of a volume of the operator's with slurm.key, other keys or settings: another container would read it"
 
 
 RULES = (_raw, *rules_pieces.RULES)

@@ -169,11 +169,11 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
         found = gres.items(nodeset.slurmd_conf)
         count = sum(each.count for each in found if each.name == "gpu")
-        other = next((each.name for each in found if each.name.lower() == "gpu" != each.name), "")
+        other = next((each for each in found if each.name.lower() == "gpu" != each.name), None)
         if devices and other:
             yield at(f"nodesets.{name}.gres").warning(
-                f"has {name_of(other)}, and Slurm's own name is gpu, in small letters: --gpus, AutoDetect and all that Slurm"
-                f' does for GPUs is for gpu alone. Write "gpu:{devices}"',
+                f"has {name_of(other.name)}, and Slurm's own name is gpu, in small letters: --gpus, AutoDetect and all that"
+                f' Slurm does for GPUs is for gpu alone. Write "{other.of("gpu", devices)}"',
                 id="devices-without-gres",
             )
         elif devices and not any(each.name in ("gpu", *gres.SHARED) for each in found):
@@ -184,10 +184,18 @@ def _unnamed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         elif devices and 0 < count < devices:
             yield at(f"nodesets.{name}.gres").warning(
-                f"has {_gpus(count)}, and resources.extended asks Kubernetes for {devices}: jobs get only {count}. Write"
-                f' "gpu:{devices}"; "gpu" alone is one',
+                f"has {_gpus(count)}, and resources.extended asks Kubernetes for {devices}: jobs get only {count}."
+                f" {_whole([each for each in found if each.name == 'gpu'], devices)}",
                 id="devices-without-gres",
             )
+
+
+def _whole(found: list[gres.GresItem], devices: int) -> str:
+    """What to write so that jobs get all devices, of the models that are there."""
+    if len(found) == 1:
+        alone = found[0].of("gpu", 0).removesuffix(":0")
+        return f'Write "{found[0].of("gpu", devices)}"; "{alone}" alone is one'
+    return f"Write each model with its count, together {devices}: a model without one is one"
 
 
 def _gpus(count: int) -> str:

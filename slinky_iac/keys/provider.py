@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from slinky_iac.config.shown import name_of
 from slinky_iac.keys.jwks import base64url, once
 
 PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
@@ -48,7 +49,7 @@ def public_keys(document: object) -> tuple[Jwk, ...]:
             continue
         key = _rsa(place, each)
         if key["kid"] in found:
-            raise ValueError(f"has two keys with the kid of entry {place}; slurmctld selects a key by its kid")
+            raise ValueError(f"has two keys with the kid of its key {place + 1}; slurmctld selects a key by its kid")
         found[key["kid"]] = key
     if not found:
         raise ValueError("has no RSA key for RS256, the only kind that Slurm takes; let the provider sign with RS256")
@@ -58,19 +59,21 @@ def public_keys(document: object) -> tuple[Jwk, ...]:
 def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:
     kid = entry.get("kid")
     if not isinstance(kid, str) or not 0 < len(kid) <= 256 or not kid.isprintable():
-        raise ValueError(f"entry {place} has no kid, by which slurmctld selects a key")
-    modulus, exponent = _number(place, entry.get("n")), _number(place, entry.get("e"))
+        raise ValueError(f"key {place + 1} of the set has no kid, by which slurmctld selects a key. {_COPY}")
+    which = f"key {place + 1} of the set (kid {name_of(kid)})"
+    modulus, exponent = _number(which, entry.get("n")), _number(which, entry.get("e"))
     if not LEAST_BITS <= modulus.bit_length() <= MOST_BITS or not modulus % 2:
-        raise ValueError(
-            f"entry {place} is an RSA key of {modulus.bit_length()} bits; {LEAST_BITS} to {MOST_BITS} are allowed"
-        )
+        raise ValueError(f"{which} is an RSA key of {modulus.bit_length()} bits; {LEAST_BITS} to {MOST_BITS} are allowed")
     if exponent < 3 or not exponent % 2 or exponent.bit_length() > 64:
-        raise ValueError(f"entry {place} has an exponent that no RSA key has")
+        raise ValueError(f"{which} has an exponent that no RSA key has. {_COPY}")
     return {"alg": "RS256", "e": _text(exponent), "kid": kid, "kty": "RSA", "n": _text(modulus), "use": "sig"}
 
 
-def _number(place: int, text: object) -> int:
-    wrong = ValueError(f"entry {place} has no n or e as base64url")
+_COPY: Final = "Copy the whole set from your identity provider's jwks_uri"
+
+
+def _number(which: str, text: object) -> int:
+    wrong = ValueError(f"{which} has no RSA numbers n and e: copy the whole set from your identity provider's jwks_uri")
     if not isinstance(text, str) or not text.isascii():
         raise wrong
     try:

@@ -49,7 +49,9 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Answers:
             source="Kubernetes",
         )
     for what, trouble in slurm.unanswered.items():
-        yield problem(trouble, "Drains and the operator need one: look at its log", about=what)
+        inside = f"kubectl -n {config.cluster.namespace} logs -l app.kubernetes.io/name=slurmrestd --tail=50"
+        log = inside if facts.kube.restapi else "journalctl -u slurmrestd -n 50"
+        yield problem(trouble, "Drains and the operator need one: look at its log", log, about=what)
     if slurm.way:
         place = "in Kubernetes" if slurm.inside else "outside"
         yield fine(f"{slurm.release} answers at {slurm.way}", about=f"slurmrestd {place}")
@@ -79,7 +81,8 @@ def _backups(config: StackConfig, facts: Facts) -> Answers:
         return
     if len(pings) != len(hosts):
         yield warning(
-            f"slurmrestd knows {len(pings)} hosts of slurmctld, and the stack names {len(hosts)}",
+            f"slurmrestd knows {len(pings)} host{'s' * (len(pings) != 1)} of slurmctld, and the stack names {len(hosts)}:"
+            " once a host that one of them lacks is in charge, gates and slurm-operator learn nothing",
             "Run `pulumi up`, which gives slurmrestd all of them; slurm.conf must have as many SlurmctldHost lines",
             *(f"SlurmctldHost={each.host}" for each in hosts),
             at=At.RESTARTED,

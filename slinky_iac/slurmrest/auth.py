@@ -117,7 +117,10 @@ class SlurmJwtAuth(httpx.Auth):
         return f"SlurmJwtAuth(user={self._user!r}, keys={len(self._keys)})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("SlurmJwtAuth holds keys and is never pickled, copied or stored")
+        raise TypeError(
+            "a fault of this program: a token's key was about to be stored. Nothing was stored. Report it with this"
+            " traceback"
+        )
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         for index, fresh in self._attempts():

@@ -169,16 +169,16 @@ def test_an_unknown_release_is_refused_with_a_way_out(version: str, way_out: str
     [
         ("1.0.6", ""),
         ("1.2.2", ""),
-        ("1.2.3", "1.2.2 and older"),
+        ("1.2.3", "this program knows 1.2.2 and older"),
         (
             "1.3.0",
-            "a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
         ),
         (
             "1.3.0-rc1",
-            "a build of 20 August 2026 (1.3.0-rc1) alone, with which scale-ins, rollouts and slurm.conf were run",
+            "only 1.3.0-rc1 was tried, a build of 20 August 2026 (scale-ins, rollouts, slurm.conf)",
         ),
-        ("1.3.1", "1.3.0 and older"),
+        ("1.3.1", "this program knows 1.3.0 and older"),
     ],
 )
 def test_a_release_that_was_not_run_says_what_was(version: str, seen: str) -> None:

@@ -7,7 +7,7 @@ Source: Slurm 26.05 ``switch_record.c``, ``block_record.c``, ``read_config.c`` (
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
@@ -228,6 +228,10 @@ def _block(config: StackConfig, name: str, block: BlockTopology, path: str) -> I
         )
 
 
+def _there(declared: Iterable[str]) -> str:
+    return f"there are: {', '.join(map(name_of, declared)) or 'none'}"
+
+
 def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
     """A unit that the file lacks, or that takes no nodes."""
     declared = config.nodes.topologies
@@ -236,8 +240,8 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
         topology = declared.get(place.topology)
         if topology is None:
             yield at(setting.path).error(
-                f"names topology {name_of(place.topology)}, which nodes.topologies lacks; it has"
-                f" {', '.join(map(name_of, declared))}. For a host's line {ENDS}; a pod's node would have no place"
+                f"names topology {name_of(place.topology)}, which nodes.topologies lacks; {_there(declared)}. For a host's"
+                f" line {ENDS}; a pod's node would have no place"
             )
             continue
         if place.topology in seen:
@@ -282,7 +286,8 @@ def _partitions(config: StackConfig) -> Iterator[Finding]:
         for key, value in conf.items():
             if key.lower() == "topology" and value not in config.nodes.topologies:
                 yield at(f"{path}.{key}").error(
-                    f"got {name_of(value)}, which nodes.topologies lacks: {ENDS}. Correct it, or add the topology there"
+                    f"got {name_of(value)}, which nodes.topologies lacks; {_there(config.nodes.topologies)}: {ENDS}."
+                    " Correct it, or add the topology there"
                 )
 
 

@@ -376,7 +376,7 @@ DAEMONS = [
         minimal(nodesets={"outside-hosts": GPU}),
         "error",
         "nodesets.outside-hosts",
-        ("rename",),
+        ("this name is reserved", "Rename the NodeSet"),
         {"nodesets": {"outside-hosts": None}},
     ),
     Case(

@@ -149,7 +149,7 @@ REACH_RAW = [
             "that mounts the keys' volume",
             {"container": {"volumeMounts": [{"name": "slurm-config", "mountPath": "/x"}]}},
             "container.volumeMounts",
-            ("slurm-config", "holds keys"),
+            ("slurm-config", "which has its place there already. Remove the mount"),
         ),
         (
             "beside it that mounts them",
@@ -161,7 +161,7 @@ REACH_RAW = [
                 }
             },
             "pod.initContainers",
-            ("slurm-etc",),
+            ("mounts slurm-etc, the name of a volume of the operator's with slurm.key", "another container would read it"),
         ),
         (
             "that is root of the node",

@@ -170,7 +170,7 @@ WORKERS = [
         merged(nodeset(), {"cluster": {"maxNodeCount": 1}}),
         "error",
         "nodesets",
-        ("2 pods", "maxNodeCount 1"),
+        ("2 pods and 0 outside hosts", "maxNodeCount 1, so pods above it can't register"),
         {"cluster": {"maxNodeCount": 2}},
     ),
     Case(
@@ -178,7 +178,7 @@ WORKERS = [
         merged(nodeset(), {"cluster": {"maxNodeCount": 2}, "external": METAL}),
         "error",
         "nodesets",
-        ("1 outside hosts",),
+        ("2 pods and 1 outside host are",),
         {"cluster": {"maxNodeCount": 3}},
     ),
     Case(
@@ -250,7 +250,7 @@ TOLD = [
         minimal(operator={"version": "1.3.0"}),
         "warning",
         "operator.version",
-        ("1.3.0-rc1", "Try a scale-in and a rollout"),
+        ("1.3.0 wasn't tried; of the line 1.3 only 1.3.0-rc1 was", "Try a scale-in and a rollout"),
         {"operator": {"version": "1.2.2"}},
     ),
     Case(
@@ -258,7 +258,7 @@ TOLD = [
         minimal(operator={"version": "1.2.9"}),
         "warning",
         "operator.version",
-        ("1.2.2 and older",),
+        ("1.2.9 wasn't tried; of the line 1.2 this program knows 1.2.2 and older",),
         {"operator": {"version": "1.2.2"}},
     ),
     Case(

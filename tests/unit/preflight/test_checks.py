@@ -190,7 +190,12 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("auth-jwt", slurm(conf=None, tokens={"configuration": "unknown"}, hung_up="5005"), PROBLEM, "AuthAltTypes=auth/jwt"),
     ("rest-version", slurm(served=("v0.0.38",)), PROBLEM, ""),
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
-    ("slurmrestd", slurm(unanswered={"Service slurm/slurm-restapi": "503"}), PROBLEM, ""),
+    (
+        "slurmrestd",
+        slurm(unanswered={"Service slurm/slurm-restapi": "503"}),
+        PROBLEM,
+        "logs -l app.kubernetes.io/name=slurmrestd --tail=50",
+    ),
     ("slurmrestd", kube(restapi_pods=0), PROBLEM, "describe pods"),
     ("slurmrestd", UNASKED, UNKNOWN, "url: https://HOST:6820"),
     ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),

@@ -252,7 +252,7 @@ TOPOLOGIES = [
         declared(FLAT, AT_S1),
         "error",
         "nodes.table.0.topology",
-        ("topo-switch", "lacks"),
+        ("topo-switch", "lacks; there are: topo-flat"),
         topologies(topo_switch={"tree": {}}),
     ),
     Case(
@@ -308,7 +308,7 @@ TOPOLOGIES = [
         declared(FLAT, partitions={"all": {"nodesets": ["gpu"], "config": {"Topology": "tree"}}}),
         "error",
         "partitions.all.config.Topology",
-        ("tree", "lacks"),
+        ("tree", "lacks; there are: topo-flat"),
         {"partitions": {"all": {"config": {"Topology": "topo-flat"}}}},
     ),
 ]
