@@ -16,8 +16,8 @@ Made = TypeVar("Made")
 
 
 def has_mocks() -> bool:
-    """Whether the program runs in a test with Pulumi's mocks, where nothing outside is asked. A class of a test's own that
-    stands in for the engine is taken for one."""
+    """Whether the program runs in a test with Pulumi's mocks, where nothing outside is asked. A monitor of a test's own
+    class is taken for an engine."""
     return type(get_monitor()) is MockMonitor
 
 

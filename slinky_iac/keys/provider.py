@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.config.shown import name_of
 from slinky_iac.keys.jwks import base64url, once
 
 PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
@@ -60,7 +59,7 @@ def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:
     kid = entry.get("kid")
     if not isinstance(kid, str) or not 0 < len(kid) <= 256 or not kid.isprintable():
         raise ValueError(f"key {place + 1} of the set has no kid, by which slurmctld selects a key. {_COPY}")
-    which = f"key {place + 1} of the set (kid {name_of(kid)})"
+    which = f"key {place + 1} of the set (kid {kid if len(kid) <= _SHOWN else f'{kid[:_SHOWN]}…'})"
     modulus, exponent = _number(which, entry.get("n")), _number(which, entry.get("e"))
     if not LEAST_BITS <= modulus.bit_length() <= MOST_BITS or not modulus % 2:
         raise ValueError(f"{which} is an RSA key of {modulus.bit_length()} bits; {LEAST_BITS} to {MOST_BITS} are allowed")
@@ -69,6 +68,8 @@ def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:
     return {"alg": "RS256", "e": _text(exponent), "kid": kid, "kty": "RSA", "n": _text(modulus), "use": "sig"}
 
 
+_SHOWN: Final = 12
+"""Characters of a kid that a message shows: it is public, and tells the keys of a set apart."""
 _COPY: Final = "Copy the whole set from your identity provider's jwks_uri"
 
 
