@@ -187,29 +187,43 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
     return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
 
 
-def keys(config: StackConfig, known: Known, *, jwt: bool, at: str = "") -> tuple[KeyPlace, ...]:
-    """Places of slurm.key and, with ``jwt``, of the JWT key, on the host ``at`` where the sheet is for one host."""
+def keys(config: StackConfig, known: Known, *, jwt: bool, at: Sequence[str] = ()) -> tuple[KeyPlace, ...]:
+    """Places of slurm.key and, with ``jwt``, of the JWT key, on the hosts ``at`` where the sheet is for these alone."""
     slurm = config.secret_of(SLURM)
     places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.slurm_key)]
     if known.slurm_jwks is not None:
         places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, slurm, known.slurm_jwks or None))
     if jwt:
         places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
+    holder = next((each.host for each in config.slurmctld.hosts if config.keys.source == "imported"), "")
+    source = holder if holder in at else ""
     return tuple(
-        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path, at))
+        KeyPlace(
+            name=name,
+            path=path,
+            fingerprint=fingerprint,
+            fetch="" if source and len(at) == 1 else _fetch(config, place, path, holder),
+            source=source,
+        )
         for name, path, place, fingerprint in places
     )
 
 
-def _fetch(config: StackConfig, place: SecretEntry, path: str, at: str) -> str:
-    """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source. Empty where
-    the host ``at`` is where it would come from."""
-    put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
-    for each in config.slurmctld.hosts if config.keys.source == "imported" else ():
-        return "" if at == each.host else f"ssh root@{each.host} cat {path} | {put}"
-    entry = place.entry.replace(".", "\\.")
-    secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
-    return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
+def _fetch(config: StackConfig, place: SecretEntry, path: str, holder: str) -> str:
+    """A command that gets a key onto a host: from the host ``holder``, or, where that is empty, from the Secret that is its
+    source. It takes the key whole before it asks the host, and writes nothing there over a file that is there: given for the
+    host from which the key comes, a pipe into `install` would have emptied the file before `cat` had read it."""
+    if holder:
+        read = f"ssh root@{holder} cat {path}"
+    else:
+        entry = place.entry.replace(".", "\\.")
+        secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
+        read = f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d"
+    put = f"test ! -e {path} && install -D -o slurm -g slurm -m 600 /dev/stdin {path}"
+    return (
+        f"""(k=$(mktemp) && trap 'rm -f "$k"' EXIT && {read} >"$k" && test -s "$k" && ssh root@HOST '{put}' <"$k" ||"""
+        ' { echo "not placed: its source has no such key, or the host has a file there" >&2; false; })'
+    )
 
 
 def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:

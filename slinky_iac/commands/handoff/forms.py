@@ -14,7 +14,6 @@ import yaml
 from slinky_iac.commands.handoff import ansible
 from slinky_iac.commands.handoff.common import words
 from slinky_iac.commands.handoff.model import (
-    FROM_HERE,
     SLURM_FOLDER,
     Handoff,
     KeyPlace,
@@ -68,9 +67,10 @@ carry a root password, and remove it when the hosts have joined.
 _WITHOUT_KEYS = """\
 ## Keys
 
-No key is in here. Place them first, by the commands below (where `HOST` is the new host), each file byte for byte, mode
-600, owned by slurm; or render with `--with-keys`. Slurm takes the raw bytes: nothing is decoded, and a line break at the
-end counts. The check compares fingerprints.
+No key is in here. A host without them gets them first, by the commands below (`HOST` is that host), each file byte for
+byte, mode 600, owned by slurm; or render with `--with-keys`. A command replaces no file, and writes none where its source
+has no key. Slurm takes the raw bytes: nothing is decoded, and a line break at the end counts. The check compares
+fingerprints.
 """
 
 
@@ -87,10 +87,8 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
         f"| `{k.path}` | {k.owner} | {k.mode:o} | key, {k.fingerprint or 'fingerprint not known yet'} |" for k in sheet.keys
     ]
     lines.append("")
-    lines += [
-        f"Place {key.name}: `{key.fetch}`\n" if key.fetch else f"Leave {key.name} as it is: {FROM_HERE}.\n"
-        for key in sheet.keys
-    ]
+    for key in sheet.keys:
+        lines += _placing(key)
     for each in sheet.files:
         if each.yields:
             lines += [f"`{each.path}`, or your own file with these units in it:\n", f"```\n{each.text}```\n"]
@@ -105,6 +103,15 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
     lines.append(_bullets(sheet.notes))
     lines.append(f"Check, on the host, as root: `{sheet.check_path}`.\n")
     return "\n".join(lines)
+
+
+def _placing(key: KeyPlace) -> Iterator[str]:
+    """How a key comes to a host of the role, and that it doesn't come to the one that has it."""
+    if key.source:
+        compare = f"`openssl dgst -sha256 -binary {key.path} | base64`, without the = at its end"
+        yield f"{key.source} has {key.name}: don't place it there. Compare: {compare}.\n"
+    if key.fetch:
+        yield f"Place {key.name}{' on the others' if key.source else ''}: `{key.fetch}`\n"
 
 
 def _bullets(texts: Iterable[str]) -> str:

@@ -44,25 +44,26 @@ class Placed:
         return self.path.lstrip("/")
 
 
-FROM_HERE = "the other hosts get this key from here"
-
-
 @dataclass(frozen=True)
 class KeyPlace:
     """Where a key has to lie on a host. ``fingerprint`` is ``SHA256:…`` or None where it isn't known yet; ``fetch`` is a
-    command that gets the key onto a host, without showing it, and empty on the host from which all others get it."""
+    command that gets the key onto a host, without showing it, and empty where the role's one host has it. ``source`` is that
+    host of the role from which all others get the key; empty where the role has none."""
 
     name: str
     path: str
     fingerprint: str | None
     fetch: str
+    source: str = ""
     owner: str = "slurm"
     mode: int = 0o600
 
     @property
     def advice(self) -> str:
         """What to do where the key is missing."""
-        return f"place it first, for example by: {self.fetch}" if self.fetch else f"restore it: {FROM_HERE}"
+        restore = f"on {self.source} restore it, since the other hosts get it from there" if self.source else ""
+        place = f"place it first, for example by: {self.fetch}" if self.fetch else ""
+        return "; elsewhere ".join(filter(None, (restore, place)))
 
 
 @dataclass(frozen=True)

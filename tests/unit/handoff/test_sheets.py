@@ -42,9 +42,10 @@ def test_roles_are_those_that_live_outside(name: str, roles: set[Role]) -> None:
 def test_no_key_is_copied_onto_the_host_that_it_comes_from(name: str) -> None:
     page = texts(render("folder", handoff(form(name), KNOWN), None))
     for role in (Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMD, Role.LOGIN):
-        copied = "ssh root@slurmctld.example.org cat /etc/slurm/slurm.key | ssh root@HOST" in page[f"{role}/README.md"]
+        copied = "ssh root@slurmctld.example.org cat /etc/slurm/slurm.key >" in page[f"{role}/README.md"]
         assert copied is (role is not Role.SLURMCTLD)
-    assert "Leave slurm.key as it is: the other hosts get this key from here." in page[f"{Role.SLURMCTLD}/README.md"]
+    said = "slurmctld.example.org has slurm.key: don't place it there. Compare: `openssl dgst"
+    assert said in page[f"{Role.SLURMCTLD}/README.md"]
     assert "cat /etc/slurm/slurm.key" not in page["slurmctld/install.sh"]
 
 

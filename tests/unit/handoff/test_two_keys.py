@@ -62,7 +62,7 @@ def test_with_keys_every_host_gets_both_beside_slurm_key(coming: str) -> None:
 def test_without_keys_both_are_asked_for_and_no_byte_is_in_it(form: str) -> None:
     found = values(with_keys=False, slurmKeyNext=b"")
     files = texts(FORMS[form](handed(found, with_keys=False), None))
-    assert "/etc/slurm/slurm.jwks | ssh root@HOST install" in files["README.md"]
+    assert "cat /etc/slurm/slurm.jwks >" in files["README.md"]
     assert "How long these keys hold: slurm.key is being replaced" in files["README.md"]
     assert not [path for path in files if Path(path).name == "slurm.jwks"]
 
