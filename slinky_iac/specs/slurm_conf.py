@@ -184,6 +184,7 @@ REQUIRED: Final = (
         "no token is accepted, so no node can be drained",
         Compared.LIST,
         slurmdbd=True,
+        comment="your file may name another path in jwt_key=: keep that one, and have it once; add the rest with a comma",
     ),
     Parameter(
         "SlurmctldParameters",
@@ -245,6 +246,12 @@ def required(config: StackConfig) -> tuple[tuple[Parameter, str], ...]:
     return tuple((each, value) for each in REQUIRED if (value := each.value(config)))
 
 
+def commented(each: Parameter, value: str) -> tuple[str, ...]:
+    """The line of a parameter, below what its admin has to know of it."""
+    comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
+    return (*((f"# {comment}",) if comment else ()), f"{each.key}={value}")
+
+
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
     """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold, those of hosts one by
     one, since an admin may have them in other groups."""
@@ -268,8 +275,6 @@ def outside_slurm_conf(config: StackConfig) -> str:
     ):  # for a reader alone: an own line may name them otherwise, and a second line would be another slurmctld
         lines.append(f"# keep your SlurmctldHost lines; they name these hosts, the primary first: {', '.join(hosts)}")
     for each, value in required(config):
-        comment = each.comment or ("keep what this line has in your file: add to it with a comma" if each.adds else "")
-        lines += [f"# {comment}"] if comment else []
-        lines.append(f"{each.key}={value}")
+        lines += commented(each, value)
     sets = (*nodeset_lines(config).values(), *partition_lines(config).values())
     return "\n".join([*lines, *metal_lines(config), *sets]) + "\n"

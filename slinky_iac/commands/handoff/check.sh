@@ -264,11 +264,22 @@ alt_parameters() { # what AuthAltParameters says: the last line counts, and no o
     sed -n 's/^[[:space:]]*AuthAltParameters[[:space:]]*=[[:space:]]*"\{0,1\}\([^"[:space:]]*\).*/\1/Ip' <<<"$conf_text" | tail -n 1
 }
 
+jwt_path() { # the JWT key's place by the file that is loaded; empty where it names none
+    alt_parameters | tr ',' '\n' | sed -n 's/^jwt_key=//p' | tail -n 1
+}
+
+check_jwt_file() { # FILE KEY FINGERPRINT OWNER: check_key, of the place that FILE names in jwt_key=, else of KEY
+    local path
+    load_conf "$1"
+    path=$(jwt_path)
+    check_key "${path:-$2}" "$3" "$4"
+}
+
 check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where there is no such line, LINE is to be added
     local line path
     load_conf "$1"
     line=$(alt_parameters)
-    path=$(tr ',' '\n' <<<"$line" | sed -n 's/^jwt_key=//p' | tail -n 1)
+    path=$(jwt_path)
     if [ -z "$line" ] && [ "${1##*/}" = slurm.conf ] && [ -e "$root$(conf_value StateSaveLocation)/jwt_hs256.key" ]; then
         tell unknown "slurmctld reads its JWT key from $(conf_value StateSaveLocation)/jwt_hs256.key, its default place: look whether it is the same key as $2, and name it (AuthAltParameters=jwt_key=FILE)"
     elif [ -z "$line" ]; then
@@ -278,7 +289,7 @@ check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where 
     elif [ "$path" = "$2" ]; then
         tell ok "AuthAltParameters names $path"
     else
-        tell unknown "AuthAltParameters names $path, the hand-off's place is $2: look whether both are the same key"
+        tell ok "AuthAltParameters names $path, not the hand-off's place $2: keep it there, and have jwt_key= once"
     fi
 }
 

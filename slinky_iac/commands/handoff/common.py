@@ -203,6 +203,7 @@ def keys(config: StackConfig, known: Known, *, jwt: bool, at: Sequence[str] = ()
             path=path,
             fingerprint=fingerprint,
             fetch="" if source and len(at) == 1 else _fetch(config, place, path, holder),
+            holder=holder,
             source=source,
         )
         for name, path, place, fingerprint in places

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac import names
 from slinky_iac.commands.handoff import ansible
 from slinky_iac.commands.handoff.common import words
 from slinky_iac.commands.handoff.model import (
@@ -107,6 +108,11 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
 
 def _placing(key: KeyPlace) -> Iterator[str]:
     """How a key comes to a host of the role, and that it doesn't come to the one that has it."""
+    if key.holder and key.name == names.JWT_KEY_FILE:
+        yield (
+            f"jwt_key= of slurm.conf on {key.holder} may name another path of {key.name}: write that one in the commands"
+            " below, where they have /etc/slurm's.\n"
+        )
     if key.source:
         compare = f"`openssl dgst -sha256 -binary {key.path} | base64`, without the = at its end"
         yield f"{key.source} has {key.name}: don't place it there. Compare: {compare}.\n"
@@ -150,6 +156,7 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         trusted=TRUSTED,
         slurm=SLURM_FOLDER,
         unfinished="" if sheet.edits else f"{SLURM_FOLDER}/.slinky-iac-{sheet.role}",
+        conf=sheet.edits or "",
         keys="\n".join(words(("key", k.name, k.path, k.owner, f"{k.mode:o}", k.advice)) for k in sheet.keys),
         puts="\n".join(map(words, calls)),
         last=f'edit {sheet.edits} "$@"' if sheet.edits else f"start {sheet.service}",

@@ -7,6 +7,7 @@ case $0 in */*) CDPATH='' cd -- "${0%/*}/" ;; esac
 lacking=0
 changed=0
 unfinished=@unfinished # there from the first changed file to the daemon's restart; empty: this starts none
+conf=@conf # the daemon's own file, which may name another place of the JWT key; empty: it has none
 
 if [ ! -w /etc/ ]; then
     echo "run this as root: it places files in /etc. Nothing was placed and nothing started" >&2
@@ -51,10 +52,17 @@ place() { # SOURCE TARGET OWNER MODE
     changed=1
     echo "installed $2"
 }
+elsewhere() { # NAME: the daemon's own file names another place of this key, and the key is there
+    local there
+    if [ "$1" != jwt_hs256.key ] || [ -z "$conf" ]; then return 1; fi
+    there=$(sed -n 's/^[[:space:]]*AuthAltParameters[[:space:]]*=[^#]*jwt_key=\([^",#[:space:]]*\).*/\1/Ip' "$conf" 2>/dev/null | tail -n 1)
+    if [ ! -s "$there" ]; then return 1; fi
+    echo "kept      $there, which $conf names in jwt_key="
+}
 key() { # NAME PLACE OWNER MODE ADVICE
     if [ -e "keys/$1" ]; then
         place "keys/$1" "$2" "$3" "$4"
-    elif [ ! -s "$2" ]; then
+    elif [ ! -s "$2" ] && ! elsewhere "$1"; then
         lacking=1
         echo "lacking   $2: $5" >&2
     fi

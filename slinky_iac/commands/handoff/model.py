@@ -47,13 +47,14 @@ class Placed:
 @dataclass(frozen=True)
 class KeyPlace:
     """Where a key has to lie on a host. ``fingerprint`` is ``SHA256:…`` or None where it isn't known yet; ``fetch`` is a
-    command that gets the key onto a host, without showing it, and empty where the role's one host has it. ``source`` is that
-    host of the role from which all others get the key; empty where the role has none."""
+    command that gets the key onto a host, without showing it, and empty where the role's one host has it. ``holder`` is the
+    host from which all others get the key, and empty where that is no host; ``source`` the same where it is of the role."""
 
     name: str
     path: str
     fingerprint: str | None
     fetch: str
+    holder: str = ""
     source: str = ""
     owner: str = "slurm"
     mode: int = 0o600

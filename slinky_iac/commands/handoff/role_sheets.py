@@ -20,7 +20,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
 from slinky_iac.parts.node_table.topology import FILE, entries, outside_text
-from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, parameter, required
+from slinky_iac.specs.slurm_conf import commented, outside_lines, outside_slurm_conf, parameter, required
 
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:
@@ -128,7 +128,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
+        ("check_jwt_file", conf, JWT_KEY, known.jwt_key or "", "slurm"),
         *((("check_controllers", conf, *hosts),) if len(hosts) > 1 else ()),
         *common.parameters(conf, required(config), known),
         *((("check_topology", topology.path, *entries(config)),) if topology else ()),
@@ -180,13 +180,14 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *common.common(config, "/usr/sbin/slurmdbd"),
         *common.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
+        ("check_jwt_file", conf, JWT_KEY, known.jwt_key or "", "slurm"),
         *(("check_parameter", conf, key, value) for key, value in own.items()),
         *common.parameters(conf, shared, known),
         ("check_running", "slurmdbd"),
         ("check_tcp", "127.0.0.1", str(external.port), "slurmdbd"),
     ]
-    text = "".join(f"{key}={value}\n" for key, value in (*own.items(), *((each.key, value) for each, value in shared)))
+    text = "".join(f"{key}={value}\n" for key, value in own.items())
+    text += "".join(f"{line}\n" for each, value in shared for line in commented(each, value))
     return Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
         print(f"note: {hint}")
     if policies:
         print("note: networkPolicies are off: the file says what they need")
-    return _import(arguments.stack, imported, has_keys=_has_keys(before))
+    return _import(arguments.stack, imported, has_keys=_has_keys(before), jwt_key=found.tokens.hs256)
 
 
 def _target(arguments: argparse.Namespace) -> Path:
@@ -260,13 +260,15 @@ def _write(file: Path, text: str) -> None:
         raise ProjectError(f"{file}: can't be written ({wrong.strerror})") from None
 
 
-def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int:
-    """Make the stack and set its keys; returns the exit code. Keys go to pulumi by standard input."""
+def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool, jwt_key: str) -> int:
+    """Make the stack and set its keys; returns the exit code. Keys go to pulumi by standard input. ``jwt_key``: its path on
+    slurmctld's host."""
     if has_keys:
         print("its keys stay as they are; `slinky keys verify` compares them with the hosts'")
         return 0
     if not imported:
-        print("next, with the files of slurmctld's host, byte for byte:")
+        where = f"slurm.key from beside slurm.conf, jwt_hs256.key from {name_of(jwt_key)}"
+        print(f"next, with the files of slurmctld's host, byte for byte ({where}):")
         print(f"  pulumi stack select --create {stack}")
         print("  slinky keys import slurm --file slurm.key && slinky keys import jwt --file jwt_hs256.key")
         return 0

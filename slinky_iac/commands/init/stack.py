@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac import names
 from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
@@ -159,6 +160,8 @@ _NAMED: Final = {
 """Parameters that are read beside the others: what to know of each that is only told."""
 SLURM_UID: Final = 401
 """Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
+JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
+"""The JWT key's place in the lines of the hand-off."""
 _OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
 """Tags of Slinky's images for releases older than those of the operator's default release."""
 _CTLD_PORT: Final = 6817
@@ -191,11 +194,12 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             " slurmctld, slurmrestd and slurmd, in this order"
         )
     if not found.tokens.hs256:
-        line = completed(found.alt_parameters, "jwt_key=/etc/slurm/jwt_hs256.key")
+        line = completed(found.alt_parameters, f"jwt_key={JWT_KEY}")
         said = LACKS_KEY.format(jwks=name_of(found.tokens.jwks)) if found.tokens.jwks else "slurmctld takes no tokens."
         yield (
-            f"{said} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it beside slurm.conf, set these"
-            " lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart both:\n"
+            f"{said} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that the line below"
+            " names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart"
+            " both:\n"
             f"      AuthAltTypes=auth/jwt\n      AuthAltParameters={line}"
         )
     if (select := found.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":
@@ -241,6 +245,11 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
         yield (
             f"slurmctld reads its JWT key from {found.tokens.hs256}, the default place: import that file. slurmdbd has no"
             " default: its slurmdbd.conf must name the same key (AuthAltParameters=jwt_key=FILE)"
+        )
+    elif found.tokens.hs256 not in ("", JWT_KEY):
+        yield (
+            f"slurmctld reads its JWT key from {name_of(found.tokens.hs256)}: keep that path, and have it once. The"
+            f" hand-off's lines have jwt_key={JWT_KEY}"
         )
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):

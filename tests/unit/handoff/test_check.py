@@ -86,7 +86,7 @@ CONF = "/etc/slurm/slurm.conf"
         (("check_parameter", CONF, "MaxNodeCount", "1024"), "bad"),
         (("check_parameter", CONF, "MaxNodeCount", "8192", "least"), "bad"),
         (("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key"), "ok"),
-        (("check_jwt_key", CONF, "/elsewhere/jwt.key"), "unknown"),
+        (("check_jwt_key", CONF, "/elsewhere/jwt.key"), "ok"),
         (("check_line", CONF, "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=2 RealMemory=1000"), "ok"),
         (("check_line", CONF, "NodeName=metal-1 CPUs=4"), "bad"),
         (("check_line", CONF, "NodeName=metal-2"), "missing"),
@@ -187,6 +187,19 @@ def test_a_line_that_forbids_something_is_never_put_out_of_force_by_another(tree
     (line,) = tree.check(*call).lines
     assert line.startswith("bad")
     assert "add ,jwt_key=/etc/slurm/jwt_hs256.key to it" in line
+
+
+@pytest.mark.parametrize(("content", "kind"), [(KEY, "ok"), (b"another key", "bad"), (None, "bad")])
+def test_the_jwt_key_that_is_compared_is_the_one_that_the_daemon_reads(tree: Tree, content: bytes | None, kind: str) -> None:
+    """slurm.conf may name another place than the hand-off's; a key in the hand-off's then says nothing."""
+    (tree.root / "etc/slurm/slurm.conf").write_text("AuthAltParameters=jwt_key=/var/spool/slurmctld/jwt.key,x=1\n")
+    (tree.root / "etc/slurm/jwt_hs256.key").write_bytes(KEY if kind == "bad" else b"left from another time")
+    (tree.root / "var/spool/slurmctld").mkdir(parents=True)
+    if content is not None:
+        (tree.root / "var/spool/slurmctld/jwt.key").write_bytes(content)
+    lines = tree.check("check_jwt_file", CONF, "/etc/slurm/jwt_hs256.key", fingerprint(KEY), "slurm").lines
+    assert [line.split()[0] for line in lines if "another key" in line or "cluster" in line] == [kind]
+    assert all("/var/spool/slurmctld/jwt.key" in line for line in lines)
 
 
 def test_no_line_is_printed_that_the_rest_of_the_file_makes_fatal(tree: Tree) -> None:

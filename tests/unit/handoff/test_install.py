@@ -65,3 +65,22 @@ def test_a_sigkill_at_any_step_leaves_the_old_etc_hosts_or_the_new_one(scratch: 
             break
     assert seen == {OLD, NEW}
     assert (found, hosts.is_symlink()) == (NEW, how == "link")
+
+
+ELSEWHERE = "/var/spool/slurmctld/jwt_hs256.key"
+
+
+@pytest.mark.parametrize("line", ["AuthAltParameters=x=1,jwt_key={}", 'authaltparameters = "jwt_key={},y"  # ours'])
+@pytest.mark.parametrize(("role", "conf"), [("slurmctld", "slurm.conf"), ("slurmdbd", "slurmdbd.conf")])
+def test_a_jwt_key_that_the_daemon_s_own_file_names_in_another_place_is_not_lacking(
+    scratch: Scratch, role: str, conf: str, line: str
+) -> None:
+    key = scratch.root / ELSEWHERE.lstrip("/")
+    (scratch.root / "etc/slurm/slurm.key").write_bytes(KEYS["slurm.key"])
+    (scratch.root / "etc/slurm" / conf).write_text(f"# {line.format('/x')}\n{line.format(key)}\n")
+    assert "lacking   " in scratch.install(role).stderr, "no key is in the place that is named"
+    key.parent.mkdir(parents=True)
+    key.write_bytes(KEYS["jwt_hs256.key"])
+    done = scratch.install(role)
+    assert "lacking" not in done.stderr
+    assert f"installed {scratch.root}/usr/local/sbin/slurm-check-{role}" in done.stdout

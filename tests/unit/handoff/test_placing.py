@@ -148,3 +148,13 @@ def test_the_advice_of_install_sh_names_the_host_that_has_the_key(hosts: Hosts) 
         assert f"on {SOURCE} restore it" in key.advice
         done = hosts.place(key.advice.partition("by: ")[2], BACKUP)
         assert (done.returncode, hosts.file(BACKUP, PATHS[key.name]).read_bytes()) == (0, KEY)
+
+
+@pytest.mark.parametrize("path", ["README.md", "slurmctld/README.md", "slurmdbd/README.md"])
+def test_a_jwt_key_in_another_place_is_kept_there_and_named_once(path: str) -> None:
+    """Of two jwt_key= the daemon takes one, and which isn't for a reader to guess."""
+    files = backed()
+    comment = "# your file may name another path in jwt_key=: keep that one, and have it once; add the rest with a comma\n"
+    assert f"{comment}AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key\n" in files[path]
+    assert comment in files["slurmctld/slurm.conf.lines"]
+    assert f"jwt_key= of slurm.conf on {SOURCE} may name another path of jwt_hs256.key" in files[path]

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,12 @@ MISFITS = [
     (CONFIG.replace("26.05.2", "24.11.5"), "Slurm is 24.11, and slurm-operator needs 25.11"),
     (CONFIG.replace("26.05.2", "master"), "Slurm is of an unknown release"),
     (
+        CONFIG.replace("= auth/jwt", "= (null)").replace("/etc/slurm/jwt_hs256.key", "/var/spool/slurmctld/jwt.key"),
+        "put it at the path that the line below names, set these lines in slurm.conf and slurmdbd.conf, with what"
+        " slurmdbd.conf has there already, and restart both:\n      AuthAltTypes=auth/jwt\n"
+        "      AuthAltParameters=jwt_key=/var/spool/slurmctld/jwt.key",
+    ),
+    (
         CONFIG.replace("= auth/jwt", "= (null)"),
         "AuthAltTypes=auth/jwt\n      AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
     ),
@@ -256,6 +263,19 @@ def test_a_key_in_its_default_place_is_used_and_none_is_made(project: Path, caps
     said = capsys.readouterr().out
     assert "reads its JWT key from /var/spool/slurmctld/jwt_hs256.key, the default place" in said
     assert "keys generate" not in said
+
+
+def test_a_key_in_another_place_is_named_until_the_hand_off(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hand-off's line has a path of its own, and doesn't know the cluster's."""
+    config = CONFIG.replace("/etc/slurm/jwt_hs256.key", "/var/spool/slurmctld/jwt.key")
+    (note,) = (each for each in noted(answer(config)) if "jwt_key=" in each)
+    assert note.startswith("slurmctld reads its JWT key from /var/spool/slurmctld/jwt.key: keep that path, and have it once")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(config))
+    assert main(["init", "prod", "--show-config", "-"]) == 0
+    said = capsys.readouterr().out
+    assert "slurm.key from beside slurm.conf, jwt_hs256.key from /var/spool/slurmctld/jwt.key" in said
 
 
 def test_a_cluster_whose_name_has_a_hyphen_is_written(project: Path) -> None:
