@@ -277,4 +277,7 @@ def outside_slurm_conf(config: StackConfig) -> str:
     for each, value in required(config):
         lines += commented(each, value)
     sets = (*nodeset_lines(config).values(), *partition_lines(config).values())
-    return "\n".join([*lines, *metal_lines(config), *sets]) + "\n"
+    metal = metal_lines(config)
+    if metal:
+        lines.append("# leave out hosts that slurm.conf names already: slurmctld refuses a file with a node twice")
+    return "\n".join([*lines, *metal, *sets]) + "\n"

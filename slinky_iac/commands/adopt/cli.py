@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,7 @@ CODES = (
 )
 LONGEST: Final = 40
 """Columns of a value in the table."""
+_STACK_FILE: Final = re.compile(r"Pulumi\.([A-Za-z0-9_.-]{1,100})\.yaml")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -266,6 +268,12 @@ def _without_values(value: object) -> object:
     return value
 
 
+def _stack_of(file: str) -> str:
+    """Name of the stack whose file this is, by Pulumi's own rule; STACK where it isn't called so."""
+    found = _STACK_FILE.fullmatch(Path(file).name)
+    return found[1] if found else "STACK"
+
+
 def _next(file: str, between: Verdict | None) -> str:
     again = f"run `slinky adopt --check {file}`"
     if between is None:
@@ -280,8 +288,9 @@ def _next(file: str, between: Verdict | None) -> str:
             f" correct the file, then {again}; or wait until no job needs them. `slinky docs chart 'A cluster that runs'`"
         )
     return (
-        "The first `pulumi up` takes these objects over and restarts none of their pods. Next: slinky adopt --let-go"
-        f" {file}, then pulumi preview, pulumi up"
+        "The first `pulumi up` takes these objects over and restarts none of their pods. Next: pulumi stack init"
+        f" {_stack_of(file)}; switch off every pipeline that runs `helm upgrade` for this release (it can't be seen here);"
+        f" then slinky adopt --let-go {file}, slinky check, pulumi preview, pulumi up"
     )
 
 

@@ -27,6 +27,7 @@ from slinky_iac.commands.init.stack import (
     require_sound,
     sections,
     unguarded,
+    warnings,
 )
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
@@ -99,6 +100,8 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
+    for warning in warnings(found):
+        print(f"warning: {warning}")
     for hint in hints(found, settings):
         print(f"note: {hint}")
     if policies:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from slinky_iac.config.load import examined
 from slinky_iac.config.node_records import COUNT, NodeRecords, RecordedNode, node_records
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
+from slinky_iac.text import counted
 
 
 def records(settings: Mapping[str, object], live: tuple[RecordedNode, ...] | None) -> NodeRecords | None:
@@ -28,14 +29,14 @@ def hints(now: int, needed: NodeRecords | None, live: tuple[RecordedNode, ...] |
     number = most(now, needed)
     if number != now:
         yield (
-            f"MaxNodeCount is {now or 'not set'}, and counts every node of the cluster: {needed.others} other nodes and"
-            f" {needed.pods} pods of this stack. Pods beyond it could not register. The file has cluster.maxNodeCount"
-            f" {number}: set MaxNodeCount={number} in slurm.conf (`slinky handoff` renders it) and restart slurmctld before"
+            f"MaxNodeCount is {now or 'not set'}, and counts every node of the cluster: {counted(needed.others, 'other node')}"
+            f" and {counted(needed.pods, 'pod')} of this stack. Pods beyond it could not register. The file has"
+            f" cluster.maxNodeCount {number}: set MaxNodeCount={number} in slurm.conf (`slinky handoff` renders it) and restart slurmctld before"
             " `pulumi up`"
         )
     elif live is None:
         yield (
             f"MaxNodeCount is {now}, and counts every node of the cluster, which this output doesn't list. Count them on"
-            f" slurmctld's host (`{COUNT}`): if they and {needed.pods} pods are more than {now}, raise"
+            f" slurmctld's host (`{COUNT}`): if they and {counted(needed.pods, 'pod')} are more than {now}, raise"
             " cluster.maxNodeCount, and MaxNodeCount in slurm.conf. `slinky preflight --via …` compares them"
         )

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac import names
-from slinky_iac.auth_alt import LACKS_KEY, TokenKeys, completed, token_keys
+from slinky_iac.auth_alt import DEFAULT_FILE, LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
@@ -151,8 +150,6 @@ def _key(parts: Mapping[str, list[str]], name: str) -> bytes | None:
 _NAMED: Final = {
     "AuthInfo": "",
     "SelectType": "",
-    "SlurmctldHost[1]": "a backup slurmctld, in controller.external.backups: pods must reach it by the name there, and it"
-    " needs the same keys and lines",
     "SlurmctldAddr": "an address that stands for several slurmctlds; give it as controller.external.host if pods reach it",
     "AccountingStorageBackupHost": "a backup slurmdbd, which needs the same keys; accounting.external names one host",
     "TLSType": "daemons speak TLS, and Slinky's images have no plugin for it: set cluster.images to images of your own",
@@ -160,7 +157,7 @@ _NAMED: Final = {
 """Parameters that are read beside the others: what to know of each that is only told."""
 SLURM_UID: Final = 401
 """Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
-JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
+JWT_KEY: Final = f"/etc/slurm/{DEFAULT_FILE}"
 """The JWT key's place in the lines of the hand-off."""
 _OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
 """Tags of Slinky's images for releases older than those of the operator's default release."""
@@ -230,13 +227,17 @@ def require_fit(found: Found, wanted: Wanted) -> None:
         raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
 
 
-def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
-    """What to decide or to do that the file with these settings can't say for itself."""
+def warnings(found: Found) -> Iterator[str]:
+    """What keeps pods of this stack out of the cluster until it is changed."""
     if found.uid not in (None, SLURM_UID):
         yield (
             f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
+
+
+def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+    """What to decide or to do that the file with these settings can't say for itself."""
     yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
         line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
@@ -250,6 +251,13 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
         yield (
             f"slurmctld reads its JWT key from {name_of(found.tokens.hs256)}: keep that path, and have it once. The"
             f" hand-off's lines have jwt_key={JWT_KEY}"
+        )
+    for number_of, (name, address) in enumerate(found.backups, start=1):
+        reached = _reached(name, address, found.port)
+        host = f"{name_of(name)} ({address})" if address else name_of(name)
+        yield (
+            f"SlurmctldHost[{number_of}] is {host}, a backup: pods must reach it at {name_of(reached)}; it needs the same keys"
+            " and lines"
         )
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):
@@ -281,8 +289,13 @@ def sections(found: Found, wanted: Wanted) -> Settings:
 
 def _slurmctld(found: Found, wanted: Wanted) -> Settings:
     """slurmctld's place, with those of its backups."""
-    backups = [_external(*each, found.port, _CTLD_PORT)["host"] for each in found.backups]
+    backups = [_reached(*each, found.port) for each in found.backups]
     return _external(wanted.host, found.address, found.port, _CTLD_PORT) | ({"backups": backups} if backups else {})
+
+
+def _reached(name: str, address: str, port: int) -> str:
+    """Where pods reach a backup slurmctld."""
+    return str(_external(name, address, port, _CTLD_PORT)["host"])
 
 
 def _external(host: str, address: str, port: int, usual: int) -> Settings:

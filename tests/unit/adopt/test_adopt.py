@@ -380,7 +380,15 @@ def test_the_command_writes_the_file_and_nothing_in_kubernetes(tmp_path: Path, c
     config = read_yaml((tmp_path / "Pulumi.prod.yaml").read_text())["config"]
     assert config["slinky-iac:cluster"]["name"] == "atlas"
     assert config["slinky-iac:adopted"]["objects"].keys() == {f"{each.kind} {each.name}" for each in living()}
-    assert "takes these objects over and restarts none of their pods" in " ".join(said.split())
+    joined = " ".join(said.split())
+    assert "takes these objects over and restarts none of their pods" in joined
+    steps = [
+        "pulumi stack init prod",
+        "switch off every pipeline that runs `helm upgrade`",
+        "slinky adopt --let-go ",
+        "slinky check",
+    ]
+    assert [joined.index(step) for step in steps] == sorted(joined.index(step) for step in steps)
     assert "hunter2" not in said
 
 

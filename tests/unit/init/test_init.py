@@ -23,7 +23,7 @@ from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.cli import parser as command_line
 from slinky_iac.commands.init import cli
-from slinky_iac.commands.init.stack import SCRIPT, Wanted, document, hints, read, refusals, sections
+from slinky_iac.commands.init.stack import SCRIPT, Wanted, document, hints, read, refusals, sections, warnings
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
 from tests.unit.init.made import CONFIG, JWT, SLURM, answer
@@ -68,7 +68,7 @@ def wanted(**more: Any) -> Wanted:
 
 def noted(told: str) -> list[str]:
     found = read(told)
-    return list(hints(found, sections(found, wanted())))
+    return [*warnings(found), *hints(found, sections(found, wanted()))]
 
 
 def written(folder: Path) -> dict[str, Any]:
@@ -288,7 +288,14 @@ def test_a_cluster_whose_name_has_a_hyphen_is_written(project: Path) -> None:
     ("line", "said"),
     [
         ("AuthInfo = cred_expire=60", "AuthInfo=cred_expire=60,use_client_ids"),
-        ("SlurmctldHost[1] = ctl2(10.99.0.13)", "a backup slurmctld"),
+        (
+            "SlurmctldHost[1] = ctl2(10.99.0.13)\nSlurmctldHost[2] = ctl3.example.org",
+            "SlurmctldHost[1] is ctl2 (10.99.0.13), a backup: pods must reach it at 10.99.0.13; it needs the same keys",
+        ),
+        (
+            "SlurmctldHost[1] = ctl2(10.99.0.13)\nSlurmctldHost[2] = ctl3.example.org",
+            "SlurmctldHost[2] is ctl3.example.org, a backup: pods must reach it at ctl3.example.org; it",
+        ),
         ("SlurmctldAddr = ctl.example.org", "controller.external.host"),
         ("AccountingStorageBackupHost = dbd2", "a backup slurmdbd"),
         ("TLSType = tls/s2n", "no plugin for it"),
@@ -413,6 +420,17 @@ def test_what_the_file_cannot_say_is_a_note(config: str, hint: str) -> None:
         True
     ]
     assert noted(answer()) == []
+
+
+def test_what_keeps_pods_out_is_a_warning_and_comes_before_the_notes(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = CONFIG.replace("slurm(401)", "slurm(64030)").replace("= 512", "= 64")
+    (project.parent / "answer").write_text(answer(config, nodes="-"))
+    assert main(["init", "prod", *via(project), "--nodeset", "burst=1"]) == 0
+    first, second = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("warning: ", "note: "))][:2]
+    assert first.startswith("warning: SlurmUser slurm has uid 64030, and Slinky's images have 401: pods could not register")
+    assert "if they and 1 pod are more than 64" in second
 
 
 TO_CHANGE = "the hand-off will ask to change, in slurm.conf where no other file is named: "

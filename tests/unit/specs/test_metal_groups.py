@@ -36,7 +36,10 @@ def test_a_hostlist_is_one_line_and_five_hundred_hosts():
 
 def test_an_outside_slurm_conf_has_the_one_line_too():
     config = form("all-outside", external={"slurmdHosts": [EQUAL]}, cluster={"maxNodeCount": 2000})
-    assert LINE in outside_slurm_conf(config).split("\n")
+    shown = outside_slurm_conf(config).split("\n")
+    twice = "# leave out hosts that slurm.conf names already: slurmctld refuses a file with a node twice"
+    assert shown[shown.index(LINE) - 1] == twice
+    assert twice not in outside_slurm_conf(form("controller-outside", external=None))
 
 
 def test_hosts_that_are_named_one_by_one_have_a_line_each():
