@@ -110,8 +110,8 @@ def _placing(key: KeyPlace) -> Iterator[str]:
     """How a key comes to a host of the role, and that it doesn't come to the one that has it."""
     if key.holder and key.name == names.JWT_KEY_FILE:
         yield (
-            f"jwt_key= of slurm.conf on {key.holder} may name another path of {key.name}: write that one in the commands"
-            " below, where they have /etc/slurm's.\n"
+            f"jwt_key= of slurm.conf on {key.holder} may name another path of {key.name}, and so may slurmdbd.conf"
+            " on its host: in the commands below, write each host's own.\n"
         )
     if key.source:
         compare = f"`openssl dgst -sha256 -binary {key.path} | base64`, without the = at its end"

@@ -29,10 +29,10 @@ def hints(now: int, needed: NodeRecords | None, live: tuple[RecordedNode, ...] |
     number = most(now, needed)
     if number != now:
         yield (
-            f"MaxNodeCount is {now or 'not set'}, and counts every node of the cluster: {counted(needed.others, 'other node')}"
-            f" and {counted(needed.pods, 'pod')} of this stack. Pods beyond it could not register. The file has"
-            f" cluster.maxNodeCount {number}: set MaxNodeCount={number} in slurm.conf (`slinky handoff` renders it) and restart slurmctld before"
-            " `pulumi up`"
+            f"MaxNodeCount is {now or 'not set'}, and counts every node of the cluster:"
+            f" {counted(needed.others, 'other node')} and {counted(needed.pods, 'pod')} of this stack. Pods beyond it could"
+            f" not register. The file has cluster.maxNodeCount {number}: set MaxNodeCount={number} in slurm.conf (`slinky"
+            " handoff` renders it) and restart slurmctld before `pulumi up`"
         )
     elif live is None:
         yield (

@@ -256,8 +256,8 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
         reached = _reached(name, address, found.port)
         host = f"{name_of(name)} ({address})" if address else name_of(name)
         yield (
-            f"SlurmctldHost[{number_of}] is {host}, a backup: pods must reach it at {name_of(reached)}; it needs the same keys"
-            " and lines"
+            f"SlurmctldHost[{number_of}] is {host}, a backup: pods must reach it at {name_of(reached)}; it needs the same"
+            " keys and lines"
         )
     for key, why in _NAMED.items():
         if why and key in found.named and found.named[key] not in ("tls/none", found.named.get("SlurmctldHost[0]")):

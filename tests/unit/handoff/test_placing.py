@@ -71,6 +71,11 @@ def backed() -> dict[str, str]:
     return texts(render("folder", handoff(config, KNOWN), None))
 
 
+def page_of(role: str) -> str:
+    """Where a role's own page is."""
+    return f"{role}/README.md"
+
+
 def printed(page: str, key: str) -> str:
     """The command of a page that places a key."""
     (found,) = re.findall(rf"^Place {re.escape(key)}[^`]*: `([^`]+)`$", page, re.MULTILINE)
@@ -84,14 +89,14 @@ each_role = pytest.mark.parametrize("role", ["slurmctld", "slurmdbd"])
 @each_key
 @each_role
 def test_a_host_without_a_key_gets_it_byte_for_byte(hosts: Hosts, role: str, key: str) -> None:
-    done = hosts.place(printed(backed()[f"{role}/README.md"], key), NEW)
+    done = hosts.place(printed(backed()[page_of(role)], key), NEW)
     assert (done.returncode, hosts.file(NEW, PATHS[key]).read_bytes()) == (0, KEY), done.stderr
 
 
 @each_key
 @each_role
 def test_a_command_for_the_host_that_has_the_key_leaves_it_as_it_is(hosts: Hosts, role: str, key: str) -> None:
-    done = hosts.place(printed(backed()[f"{role}/README.md"], key), SOURCE)
+    done = hosts.place(printed(backed()[page_of(role)], key), SOURCE)
     assert hosts.file(SOURCE, PATHS[key]).read_bytes() == KEY
     assert done.returncode != 0
     assert "not placed: its source has no such key, or the host has a file there" in done.stderr
@@ -100,7 +105,7 @@ def test_a_command_for_the_host_that_has_the_key_leaves_it_as_it_is(hosts: Hosts
 @each_key
 def test_another_key_on_the_host_is_not_replaced(hosts: Hosts, key: str) -> None:
     hosts.file(NEW, PATHS[key]).write_bytes(b"its own")
-    done = hosts.place(printed(backed()["slurmctld/README.md"], key), NEW)
+    done = hosts.place(printed(backed()[page_of("slurmctld")], key), NEW)
     assert hosts.file(NEW, PATHS[key]).read_bytes() == b"its own"
     assert done.returncode != 0
 
@@ -115,7 +120,7 @@ def test_a_key_that_cannot_be_read_writes_nothing_and_asks_no_other_host(hosts: 
         source.write_bytes(b"")
     else:
         (hosts.root / f"silent-{SOURCE}").touch()
-    done = hosts.place(printed(backed()["slurmctld/README.md"], key), NEW)
+    done = hosts.place(printed(backed()[page_of("slurmctld")], key), NEW)
     assert done.returncode != 0
     assert not hosts.file(NEW, PATHS[key]).exists()
     assert (hosts.root / "asked").read_text().split() == [SOURCE]
@@ -124,14 +129,14 @@ def test_a_key_that_cannot_be_read_writes_nothing_and_asks_no_other_host(hosts: 
 @pytest.mark.parametrize("encoded", ["", "bm90IGEga2V5"])
 def test_a_secret_that_has_no_such_entry_writes_nothing(hosts: Hosts, encoded: str) -> None:
     (hosts.root / "secret").write_text(encoded)
-    page = texts(render("folder", handoff(form("all-in-kubernetes"), KNOWN), None))["slurmd/README.md"]
+    page = texts(render("folder", handoff(form("all-in-kubernetes"), KNOWN), None))[page_of("slurmd")]
     done = hosts.place(printed(page, "slurm.key"), NEW)
     there = hosts.file(NEW, PATHS["slurm.key"])
     assert (done.returncode == 0, there.exists()) == (bool(encoded), bool(encoded)), done.stderr
     assert not encoded or there.read_bytes() == b"not a key"
 
 
-@pytest.mark.parametrize("path", ["README.md", "slurmctld/README.md"])
+@pytest.mark.parametrize("path", ["README.md", page_of("slurmctld")])
 def test_the_host_that_has_the_keys_is_named_with_a_way_to_compare(path: str) -> None:
     page = backed()[path]
     for key, place in PATHS.items():
@@ -150,7 +155,7 @@ def test_the_advice_of_install_sh_names_the_host_that_has_the_key(hosts: Hosts) 
         assert (done.returncode, hosts.file(BACKUP, PATHS[key.name]).read_bytes()) == (0, KEY)
 
 
-@pytest.mark.parametrize("path", ["README.md", "slurmctld/README.md", "slurmdbd/README.md"])
+@pytest.mark.parametrize("path", ["README.md", page_of("slurmctld"), page_of("slurmdbd")])
 def test_a_jwt_key_in_another_place_is_kept_there_and_named_once(path: str) -> None:
     """Of two jwt_key= the daemon takes one, and which isn't for a reader to guess."""
     files = backed()
