@@ -1,7 +1,8 @@
 """YAML that somebody else wrote, as plain values; what can't be read is never quoted, for it may be a secret.
 
 All of it is written for programs in Go: Helm's values, kubeconfigs, stacks' files. So texts such as ``12:30:00`` and dates
-are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers.
+are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers. Helm and kubectl read YAML 1.1,
+to which ``yes`` and ``OFF`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:class:`StackLoader`).
 
 PyYAML takes a time that grows with the square of the nesting of brackets, and its errors quote the text: a tag such as
 !!bool before a token raises whatever it likes, with the token in it.
@@ -52,11 +53,56 @@ Loader.add_implicit_resolver(
 )
 
 
-def read(text: str) -> object:
+class StackLoader(yaml.SafeLoader):
+    """YAML as Pulumi has a stack's file: ``resolve`` of yaml.v3, and then JSON, which writes 1.0 and 1e3 as 1 and 1000 (run:
+    ``pulumi config --json``)."""
+
+
+_OF_GO: Final = {"tag:yaml.org,2002:null", "tag:yaml.org,2002:merge"}
+"""Kinds of values of which PyYAML and yaml.v3 have the same forms."""
+_WHOLE: Final = re.compile(
+    r"[-+]?(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<two>[01]+)|0[oO]?(?P<eight>[0-7]+)|(?P<ten>0|[1-9][0-9]*))"
+)
+_BASES: Final = {"hex": 16, "two": 2, "eight": 8, "ten": 10}
+_DECIMAL: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_EXPONENT_FROM: Final = 1e21
+"""Where Go's JSON begins to write numbers with an exponent."""
+_NUMBER: Final = "tag:yaml.org,2002:float"
+StackLoader.yaml_implicit_resolvers = {
+    first: kept
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    if (kept := [(tag, pattern) for tag, pattern in known if tag in _OF_GO])
+}
+StackLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
+)
+StackLoader.add_implicit_resolver(
+    _NUMBER, re.compile(r"[-+]?(?:[0-9.][0-9a-fA-FxXoObB_.+-]*|\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"), list("-+0123456789.")
+)
+
+
+def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float | str:
+    """The number of a scalar that may be one; the text of any other."""
+    plain = node.value.replace("_", "")
+    if whole := _WHOLE.fullmatch(plain):
+        kind = whole.lastgroup or "ten"
+        return int(whole[kind], _BASES[kind]) * (-1 if plain.startswith("-") else 1)
+    if plain.lower().lstrip("+-") in (".inf", ".nan"):
+        return float(plain.replace(".", "", 1))
+    number = float(plain) if _DECIMAL.fullmatch(plain) else float("inf")
+    if abs(number) == float("inf"):
+        return str(loader.construct_scalar(node))
+    return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
+
+
+StackLoader.add_constructor(_NUMBER, _number)
+
+
+def read(text: str, loader: type[yaml.SafeLoader] = Loader) -> object:
     """The value of a document. Raises :class:`NotYamlError`, and nothing else."""
     require_shallow(text)
     try:
-        return yaml.load(text, Loader)
+        return yaml.load(text, loader)
     except Exception as error:  # see above
         if tab := tab_in(text, getattr(error, "problem", None) or ""):
             raise NotYamlError(text.count("\n", 0, tab.start()) + 1, TAB) from None

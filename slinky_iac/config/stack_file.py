@@ -1,7 +1,7 @@
 """A stack's file, ``Pulumi.<stack>.yaml``, read without pulumi: its sections, its secrets, and the line of each setting.
 
-It is read as pulumi reads it: a key without a prefix belongs to the project; texts such as ``12:30:00`` and dates stay
-texts; a key that occurs twice is an error. No value is decrypted.
+It is read as pulumi reads it: a key without a prefix belongs to the project; texts such as ``12:30:00``, ``OFF`` and dates
+stay texts; a key that occurs twice is an error. No value is decrypted.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
 def _parsed(text: str, project: str) -> StackFile:
     try:
         safe_yaml.require_shallow(text)
-        root = yaml.compose(text, safe_yaml.Loader)
-        whole = yaml.load(text, safe_yaml.Loader)
+        root = yaml.compose(text, safe_yaml.StackLoader)
+        whole = yaml.load(text, safe_yaml.StackLoader)
     except yaml.MarkedYAMLError as wrong:
         if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)

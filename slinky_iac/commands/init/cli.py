@@ -236,7 +236,7 @@ def _has_keys(before: StackFile | None) -> bool:
 
 def _document(file: Path) -> dict[str, object]:
     try:
-        found = safe_yaml.read(text_of(file)) if file.exists() else {}
+        found = safe_yaml.read(text_of(file), safe_yaml.StackLoader) if file.exists() else {}
     except safe_yaml.NotYamlError as wrong:
         raise ProjectError(
             f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move the file away and run this"

@@ -1,0 +1,63 @@
+"""A stack's file is read as Pulumi reads it, word for word: what each scalar is was asked of `pulumi config --json`."""
+
+from __future__ import annotations
+
+import pytest
+
+from slinky_iac import safe_yaml
+from slinky_iac.commands.check import judge
+from slinky_iac.config.findings import Level
+from slinky_iac.config.stack_file import parse
+
+HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
+TEXTS = ("OFF", "off", "yes", "No", "on", "y", "n", "12:30:00", "2026-01-01", "1.2.3", "1e400", "_1", "0x", "1-0", "0x1.8")
+VALUES = {
+    "True": True,
+    "FALSE": False,
+    "~": None,
+    "1e3": 1000,
+    "1E3": 1000,
+    "1.5e3": 1500,
+    "1e-3": 0.001,
+    "1.0": 1,
+    ".5": 0.5,
+    "26.05": 26.05,
+    "010": 8,
+    "08": 8,
+    "0o17": 15,
+    "-0b11": -3,
+    "0x_1F": 31,
+    "1_000": 1000,
+}
+
+
+def conf(line: str) -> str:
+    return f"{HEAD}  slinky-iac:controller:\n    extraConf:\n      {line}\n"
+
+
+def errors(text: str) -> list[tuple[str, str]]:
+    return [(f.path, f.message) for f in (place.finding for place in judge(text)[1]) if f.level is Level.ERROR]
+
+
+@pytest.mark.parametrize(("written", "value"), [*VALUES.items(), *((text, text) for text in TEXTS)])
+def test_a_scalar_is_what_pulumi_reads(written: str, value: object) -> None:
+    read = parse(conf(f"X: {written}")).sections["controller"]
+    assert read == {"extraConf": {"X": value}}
+    (got,) = read["extraConf"].values()
+    assert isinstance(got, bool) is isinstance(value, bool)
+
+
+@pytest.mark.parametrize("line", ["PreemptMode: OFF", "UsePAM: yes", "DisableRootJobs: no", "MaxJobCount: 1e4"])
+def test_a_word_of_slurms_needs_no_quotes(line: str) -> None:
+    """PreemptMode: OFF was refused as NO."""
+    assert errors(conf(line)) == []
+
+
+def test_what_is_said_names_the_word_of_the_file() -> None:
+    ((path, message),) = errors(conf("PreemptMode: yes"))
+    assert path == "controller.extraConf.PreemptMode"
+    assert "has yes;" in message
+
+
+def test_values_of_helm_have_helms_truth_values() -> None:
+    assert safe_yaml.read("a: yes\nb: OFF\n") == {"a": True, "b": False}
