@@ -15,7 +15,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.gres import SHARED
 from slinky_iac.config.node_gres import GRES_CONF, types_of
 from slinky_iac.config.rules_slurm_files import lines_of, pairs
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm_refusals import Conf
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import HostlistError
@@ -26,6 +26,10 @@ _OFF: Final = frozenset({"", "off"})
 _ANY: Final = ""
 """Stands for every node."""
 _WHOLE: Final = re.compile(r"[0-9]{1,15}")
+_BARE_RANGE: Final = re.compile(r"(.*?[^0-9])([0-9]+-[0-9]+)")
+"""A range outside brackets, which is part of one file's name."""
+_ENV: Final = "_env"
+"""End of the flags that say which variables name a job's devices."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,16 @@ class Record:
     def file(self) -> str:
         """Its devices; empty without."""
         return self.values.get("file") or self.values.get("multiplefiles", "")
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Its nodes; one that stands for every node where it names none, or none that can be read."""
+        return _expanded(self.values.get("nodename", "")) or (_ANY,)
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Flags that say by which variables jobs know their devices."""
+        return frozenset(each for each in self.values.get("flags", "").lower().split(",") if each.endswith(_ENV))
 
     @property
     def devices(self) -> int | None:
@@ -62,7 +76,8 @@ def _expanded(text: str) -> tuple[str, ...] | None:
         return None
 
 
-def _records(text: str) -> list[Record]:
+def records_of(text: str) -> list[Record]:
+    """Lines with Name of a gres.conf."""
     rows = [(line, {key.lower(): value for _, key, value in pairs(each)}) for line, each in lines_of(text)]
     return [Record(line, row["name"].lower(), row) for line, row in rows if row.get("name")]
 
@@ -75,8 +90,10 @@ def _of_one(record: Record) -> Iterator[str]:
     if record.devices is None:
         yield f"has a File that is no list of files: write File=/dev/{record.name}[0-3], say"
         return
-    flags = {each.lower() for each in record.values.get("flags", "").split(",")}
-    if "no_gpu_env" in flags and any(each.endswith("_env") for each in flags - {"no_gpu_env"}):
+    if bare := _BARE_RANGE.fullmatch(record.values.get("file", "")):
+        yield f"has {bare[2]} without brackets in File, which names one file: write [{bare[2]}]"
+        return
+    if "no_gpu_env" in record.variables and len(record.variables) > 1:
         yield "has no_gpu_env in Flags beside another one that ends in _env: keep one"
     count = record.values.get("count", "")
     if record.file and _WHOLE.fullmatch(count) and record.name not in SHARED and int(count) != record.devices:
@@ -89,7 +106,7 @@ def _of_two(records: Sequence[Record]) -> Iterator[str]:
     shapes: dict[tuple[str, bool, bool], dict[str, Record]] = {}
     told: set[frozenset[tuple[str, bool, bool]]] = set()
     for record in records:
-        for host in _expanded(record.values.get("nodename", "")) or (_ANY,):
+        for host in record.hosts:
             for shape, hosts in shapes.items():
                 other = hosts.get(host) or hosts.get(_ANY) or (next(iter(hosts.values())) if host == _ANY else None)
                 pair = frozenset({shape, record.shape})
@@ -114,13 +131,64 @@ def _between(one: Record, other: Record) -> str:
     return ""
 
 
+def _devices_twice(records: Sequence[Record]) -> Iterator[str]:
+    """A device that two lines of one resource and node name: one sentence for each two lines (``_foreach_gres_conf``)."""
+    first: dict[tuple[str, str, str], int] = {}
+    told: set[tuple[int, int]] = set()
+    for record in records:
+        if "multiplefiles" in record.values:
+            continue
+        for host in record.hosts:
+            for device in _expanded(record.file) or ():
+                line = first.get((record.name, host, device), first.get((record.name, _ANY, device), 0))
+                first.setdefault((record.name, host, device), record.line)
+                if line and (line, record.line) not in told:
+                    told.add((line, record.line))
+                    both = f"on lines {line} and {record.line}" if line != record.line else f"twice on line {line}"
+                    yield f"names {shown(device)} {both} for {name_of(record.name)}: each device is named once on a node"
+
+
+def _variables_differ(records: Sequence[Record]) -> Iterator[str]:
+    """Two lines of one resource and node by which jobs know devices differently. A line without such flags has all
+    variables where it is the first of a GPU, and else those of the line before (``_parse_gres_config``)."""
+    before: dict[tuple[str, str], tuple[frozenset[str] | None, int]] = {}
+    for record in records:
+        for host in record.hosts:
+            key = (record.name, host)
+            known, line = before.get(key, before.get((record.name, _ANY), (None, 0)))
+            if record.variables and line and known != record.variables:
+                yield (
+                    f"has two lines of {name_of(record.name)}, {line} and {record.line}, with other Flags that end in"
+                    f" {_ENV}: give all lines of a node the same"
+                )
+                return
+            if record.variables or (not line and record.name == "gpu"):
+                before[key] = (record.variables or None, record.line)
+
+
+def _shared_alone(text: str, records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
+    """What divides GPUs, where nothing finds a GPU (gres_c_s.c: "failed to merge SHARED and SHARING configuration")."""
+    found = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
+    if found and not any(each.name == "gpu" and each.file for each in records):
+        yield from (
+            (each, f"has {each.name}, which divides GPUs, and no line with Name=gpu and File, nor AutoDetect: add one")
+            for each in records
+            if each.name in SHARED
+        )
+
+
 def _lines(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    path, records = at(f"controller.configFiles.{GRES_CONF}"), _records(config.slurmctld.config_files.get(GRES_CONF, ""))
+    text = config.slurmctld.config_files.get(GRES_CONF, "")
+    path, records = at(f"controller.configFiles.{GRES_CONF}"), records_of(text)
     for record in records:
         for said in _of_one(record):
             yield path.error(f"on line {record.line}, {said}. {_ENDS} (gres.conf(5))")
-    for said in _of_two(records):
+    for record, said in _shared_alone(text, records):
+        yield path.error(f"on line {record.line}, {said}. {_ENDS} (gres.conf(5))")
+    for said in (*_of_two(records), *_variables_differ(records)):
         yield path.error(f"{said}. {_ENDS} (gres.conf(5))")
+    for said in _devices_twice(records):
+        yield path.error(f"{said}. slurmd ends over it, or leaves the second out (gres.conf(5))")
 
 
 def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -130,7 +198,7 @@ def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     known = {each.lower() for each in (*given, *types_of(config), "gpu")}
     path = at(f"controller.configFiles.{GRES_CONF}")
     found = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
-    for record in _records(text):
+    for record in records_of(text):
         if record.name not in known:
             yield path.warning(
                 f"has Name={name_of(record.values['name'])} on line {record.line}, and no node of the stack has such a gres"

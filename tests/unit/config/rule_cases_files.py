@@ -80,6 +80,29 @@ FILES += [
         ("files and none", "Name=gpu Count=2\n# x\nName=gpu File=/dev/nvidia1\n", ("1 and 3", "line 3 alone has File")),
         ("a line twice", "Name=fpga Count=2\nName=fpga Count=3\n", ("none has Type or File",)),
         ("variables and none", "Name=gpu File=/dev/nvidia0 Flags=no_gpu_env,opencl_env\n", ("no_gpu_env",)),
+        ("a range without brackets", "Name=gpu File=/dev/nvidia0-7\n", ("line 1", "names one file", "[0-7]")),
+        (
+            "a device twice",
+            "Name=gpu Type=a File=/dev/nvidia[0-3]\nName=gpu Type=a File=/dev/nvidia[3-7]\n",
+            ("/dev/nvidia3", "lines 1 and 2"),
+        ),
+        ("a device twice on a line", "Name=gpu File=/dev/nvidia[0-1],/dev/nvidia1\n", ("twice on line 1",)),
+        (
+            "a device of one node twice",
+            "Name=gpu File=/dev/nvidia0\nNodeName=gpu-0 Name=gpu File=/dev/nvidia0\n",
+            ("lines 1 and 2",),
+        ),
+        (
+            "other variables, and those of the default",
+            "Name=gpu File=/dev/nvidia0\nName=gpu File=/dev/nvidia1 Flags=nvidia_gpu_env\n",
+            ("1 and 2", "the same"),
+        ),
+        (
+            "other variables",
+            "Name=gpu File=/dev/nvidia0 Flags=opencl_env\nName=gpu File=/dev/nvidia1 Flags=no_gpu_env\n",
+            ("1 and 2", "the same"),
+        ),
+        ("parts of GPUs that nothing finds", "Name=shard Count=64\n", ("line 1", "divides GPUs", "AutoDetect")),
         ("a line that begins within", "File=/dev/nvidia0 Name=gpu\n", ("File at the beginning of line 1", "AutoDetect")),
     )
 ]
@@ -314,6 +337,17 @@ FILES_SOUND = {
     | file("gres.conf", "Name=gpu File=/dev/nvidia[0-1]\nName=shard Count=8 File=/dev/nvidia[0-1]\n"),
     "lines of other nodes": nodeset(**SHARD)
     | file("gres.conf", "NodeName=a Name=gpu Type=x File=/dev/nvidia0\nNodeName=b Name=gpu File=/dev/nvidia0 Count=1\n"),
+    "variables of a line, and of those below it": nodeset(**SHARD)
+    | file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_env\nName=gpu File=/dev/nvidia1\n"),
+    "one device of two nodes, and of two resources": nodeset(**SHARD)
+    | file(
+        "gres.conf",
+        "NodeName=gpu-0 Name=gpu File=/dev/nvidia0\nNodeName=gpu-1 Name=gpu File=/dev/nvidia0 Flags=no_gpu_env\n"
+        "Name=shard Count=8 File=/dev/nvidia0\n",
+    ),
+    "a name with a dash in it": minimal(**file("gres.conf", "Name=gpu File=/dev/dri/card-1\n")),
+    "parts of all GPUs of a node": nodeset(**SHARD)
+    | file("gres.conf", "Name=gpu File=/dev/nvidia[0-1]\nName=shard Count=8\n"),
     "a name without a file, which AutoDetect finds": nodeset(**SHARD)
     | file("gres.conf", "AutoDetect=nvidia\nName=gpu Type=a100\nName=shard Count=8\n"),
     "helpers of features": minimal(
