@@ -47,6 +47,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
     "gpus-without-gres-conf": "Nodes have GPUs, and slurmctld in Kubernetes has no gres.conf: slurmd finds none. This"
     " program writes `AutoDetect` where `resources.extended` tells one vendor. Acknowledge it if gres.conf comes otherwise.",
+    "gres-conf-differs": "gres.conf names other nodes, types or fewer devices than the settings: slurmctld drains a node"
+    " that reports fewer. Acknowledge it where nodes come from elsewhere.",
     "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device, or for fewer. Acknowledge it"
     " if a device gets into the pod in another way; else set `resources.extended`.",
     "host-network": "Pods on the host network share all ports of their Kubernetes node, one pod of a kind fits on a node,"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 SHARED: Final = frozenset({"mps", "shard"})
@@ -28,10 +28,13 @@ class GresItem:
 
     name: str
     count: int
-    typed: bool = False
-    """Whether it has a type."""
-    type: str = field(default="", compare=False)
-    """The type, as a model of GPUs; empty without one."""
+    type: str = ""
+    """As it is written: slurmctld tells capital letters apart. Empty without."""
+
+    @property
+    def typed(self) -> bool:
+        """Whether it has a type."""
+        return bool(self.type)
 
     def of(self, name: str, count: int) -> str:
         """The item's text with another name and count."""
@@ -45,9 +48,7 @@ class GresItem:
         if found is None or (found[2] and found[4] is None and found[2][1].isdigit()):
             return None
         digits, unit = found[4] or "1", (found[5] or "").lower()
-        return cls(
-            found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, found[2] is not None, (found[2] or "")[1:]
-        )
+        return cls(found[1], int(digits) * _size(unit) if len(digits) < 16 else 0, (found[2] or "")[1:])
 
 
 def _size(unit: str) -> int:

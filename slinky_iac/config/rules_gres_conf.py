@@ -82,6 +82,11 @@ def records_of(text: str) -> list[Record]:
     return [Record(line, row["name"].lower(), row) for line, row in rows if row.get("name")]
 
 
+def finds_devices(text: str) -> bool:
+    """Whether slurmd looks for devices itself by any line."""
+    return not {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
+
+
 def _of_one(record: Record) -> Iterator[str]:
     """What is wrong with a line alone."""
     if {"file", "multiplefiles"} <= record.values.keys():
@@ -168,8 +173,7 @@ def _variables_differ(records: Sequence[Record]) -> Iterator[str]:
 
 def _shared_alone(text: str, records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
     """What divides GPUs, where nothing finds a GPU (gres_c_s.c: "failed to merge SHARED and SHARING configuration")."""
-    found = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
-    if found and not any(each.name == "gpu" and each.file for each in records):
+    if not finds_devices(text) and not any(each.name == "gpu" and each.file for each in records):
         yield from (
             (each, f"has {each.name}, which divides GPUs, and no line with Name=gpu and File, nor AutoDetect: add one")
             for each in records
@@ -197,7 +201,6 @@ def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     given = Conf(config.slurmctld.extra_conf).words("GresTypes")
     known = {each.lower() for each in (*given, *types_of(config), "gpu")}
     path = at(f"controller.configFiles.{GRES_CONF}")
-    found = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} <= _OFF
     for record in records_of(text):
         if record.name not in known:
             yield path.warning(
@@ -206,7 +209,7 @@ def _left_out(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 " it to gres of a NodeSet, or remove the line",
                 id="slurm-ignores",
             )
-        elif record.name == "gpu" and not record.file and found:
+        elif record.name == "gpu" and not record.file and not finds_devices(text):
             yield path.warning(
                 f"has GPUs without File on line {record.line}, and no AutoDetect: slurmd passes over them, and the node is"
                 " drained, as it has fewer than slurmctld expects. Add File, or the line AutoDetect=nvidia",

@@ -109,12 +109,6 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         if nodeset.gres and "gres" in keys:
             yield at(f"{path}.extraConf").error("sets Gres beside the setting gres; use gres only")
         yield from _beyond(path, nodeset)
-        if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
-            yield at(f"{path}.gres").warning(
-                "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
-                " resources.extended: {nvidia.com/gpu: 8}",
-                id="gres-without-devices",
-            )
     for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
         taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
         for key in host.config:

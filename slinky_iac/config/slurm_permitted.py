@@ -130,7 +130,7 @@ PERMITTED: Final = {
     "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
     "selecttype": ("(select/)?cons_tres", "slurmctld forgets all jobs where this changes"),
     "slurmctldparameters": (
-        rf"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action|{FEW})[a-z][\w=.:/-]{{1,80}}",
+        rf"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action(?!=exit$)|{FEW})[a-z][\w=.:/-]{{1,80}}",
         "users run programs, end reservations, records of jobs are dropped, or nodes can't connect",
     ),
     "slurmdparameters": (
@@ -248,8 +248,8 @@ ALLOWED: Final = {
     "requeueexit": "single exit codes from 1 to 999",
     "schedulerparameters": "all but sched_interval=-1, max_script_size=0, default_queue_depth=0 and max_rpc_cnt below 10:"
     f" {_WORDS}",
-    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action, and few connections"
-    " (conmgr_max_connections below 100, conmgr_threads below 2)",
+    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard, and few"
+    " connections (conmgr_max_connections below 100, conmgr_threads below 2)",
     "slurmdparameters": f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}",
     "tmpfs": "a folder, as /tmp",
 }

@@ -139,6 +139,7 @@ VALUES = (
         "NetRaw,Protocol",
         "debug5",
     ),
+    *("max_dbd_msg_action=exit", "max_dbd_msg_action=discard"),
     *(
         "quiet",
         "verbose",

@@ -257,6 +257,43 @@ FILES_TOLD += [
         {"nodesets": {"gpu": {"gres": ["fpga:1"]}}},
     ),
     Case(
+        "gres.conf with a node that the stack doesn't have",
+        nodeset() | file("gres.conf", "NodeName=gpu[0-1] Name=gpu File=/dev/nvidia0\n"),
+        "warning",
+        GRES,
+        ("NodeName=", "line 1", "such as gpu-0"),
+        file("gres.conf", "NodeName=gpu-[0-1] Name=gpu File=/dev/nvidia0\n"),
+    ),
+    Case(
+        "gres.conf with fewer devices than gres",
+        nodeset(gres=["gpu:a100:8"], resources={"extended": {"nvidia.com/gpu": 8}})
+        | file("gres.conf", "NodeName=gpu-[0-1] Name=gpu Type=a100 File=/dev/nvidia[0-3]\n"),
+        "warning",
+        "nodesets.gpu.gres",
+        ("8 of gpu", "names 4", "drains"),
+        file(
+            "gres.conf",
+            "".join(f"NodeName=gpu-{each} Name=gpu Type=a100 File=/dev/nvidia[0-7]\n" for each in (0, 1)),
+        ),
+    ),
+    Case(
+        "gres.conf with a type in other letters",
+        nodeset(gres=["gpu:a100:8"], resources={"extended": {"nvidia.com/gpu": 8}})
+        | file("gres.conf", "Name=gpu Type=A100 File=/dev/nvidia[0-7]\n"),
+        "warning",
+        "nodesets.gpu.gres",
+        ("type a100", "Type=A100", "capital letters"),
+        file("gres.conf", "Name=gpu Type=a100 File=/dev/nvidia[0-7]\n"),
+    ),
+    Case(
+        "a resource that is neither counted nor asked for",
+        nodeset(gres=["bandwidth:4G"]),
+        "warning",
+        "nodesets.gpu.gres",
+        ("names devices", "Flags=CountOnly"),
+        file("gres.conf", "Name=bandwidth Count=4G Flags=CountOnly\n"),
+    ),
+    Case(
         "gres.conf with GPUs that nothing finds",
         minimal(**file("gres.conf", "AutoDetect=off\nName=gpu Type=a100\n")),
         "warning",
@@ -337,6 +374,8 @@ FILES_SOUND = {
     | file("gres.conf", "Name=gpu File=/dev/nvidia[0-1]\nName=shard Count=8 File=/dev/nvidia[0-1]\n"),
     "lines of other nodes": nodeset(**SHARD)
     | file("gres.conf", "NodeName=a Name=gpu Type=x File=/dev/nvidia0\nNodeName=b Name=gpu File=/dev/nvidia0 Count=1\n"),
+    "what is only counted": nodeset(gres=["bandwidth:lustre:no_consume:4G"], resources={"extended": {}})
+    | file("gres.conf", "Name=bandwidth Type=lustre Count=4G Flags=CountOnly\n", GresTypes="bandwidth"),
     "variables of a line, and of those below it": nodeset(**SHARD)
     | file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_env\nName=gpu File=/dev/nvidia1\n"),
     "one device of two nodes, and of two resources": nodeset(**SHARD)

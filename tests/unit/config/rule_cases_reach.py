@@ -73,6 +73,14 @@ REACH = [
         "allow_user_triggers,user_resv_delete",
         ("has allow_user_triggers, user_resv_delete: users run programs",),
     ),
+    Case(
+        "records of jobs that are dropped",
+        conf("SlurmctldParameters", "max_dbd_msg_action=discard"),
+        "error",
+        "controller.extraConf.SlurmctldParameters",
+        ("has max_dbd_msg_action=…", "allowed: all but", "max_dbd_msg_action=discard"),
+        conf("SlurmctldParameters", "max_dbd_msg_action=exit"),
+    ),
     _of("a parameter without a row", "PowerAction", "x", ("does not know which of its values are safe",)),
     Case(
         "devices for every job",

@@ -1,0 +1,120 @@
+"""Rules of gres.conf beside the nodes of a stack: what slurmd reports otherwise than slurmctld expects drains the node.
+
+Each was run with slurmctld and slurmd 26.05.5: the node comes with INVALID_REG. Source: ``gres_node_config_validate`` of
+gres.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from slinky_iac.config import gres
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.node_gres import GRES_CONF
+from slinky_iac.config.rules_gres_conf import Record, finds_devices, records_of
+from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.stack import StackConfig
+
+_ID: Final = "gres-conf-differs"
+_PATH: Final = f"controller.configFiles.{GRES_CONF}"
+
+
+def _prefix(name: str) -> str:
+    """What names of a NodeSet's nodes begin with; a number follows."""
+    return f"{name}-"
+
+
+def _is_of(host: str, nodeset: str) -> bool:
+    return host.startswith(_prefix(nodeset)) and host.removeprefix(_prefix(nodeset)).isdigit()
+
+
+def _of_nodeset(record: Record, nodeset: str) -> bool:
+    return "nodename" not in record.values or any(_is_of(host, nodeset) for host in record.hosts)
+
+
+def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Lines whose NodeName is no node of the stack: no slurmd reads them."""
+    hosts = {host.name for host in config.external.slurmd_hosts}
+    if not (hosts or config.nodesets) or any(each.on_each_node for each in config.nodesets.values()):
+        return  # a pod that has its number from slurm-operator alone
+    for record in records_of(config.slurmctld.config_files.get(GRES_CONF, "")):
+        named = [each for each in record.hosts if each]
+        known = [each for each in named if each in hosts or any(_is_of(each, name) for name in config.nodesets)]
+        if named and not known:
+            with_gres = sorted(config.nodesets, key=lambda name: not gres.items(config.nodesets[name].slurmd_conf))
+            examples = [f"{_prefix(name)}0" for name in with_gres] or sorted(hosts)[:1]
+            yield at(_PATH).warning(
+                f"has NodeName={shown(record.values['nodename'])} on line {record.line}, and no node of the stack has such a"
+                f" name (there are nodes such as {name_of(examples[0])}): no slurmd takes the line, and a node that"
+                " lacks its devices is drained. Correct the name, or remove the line",
+                id=_ID,
+            )
+
+
+def _without_devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """GRES of pods to which Kubernetes gives no device. What gres.conf has without File, and divides no GPU, is only
+    counted (gres.conf(5), CountOnly)."""
+    lines = records_of(config.slurmctld.config_files.get(GRES_CONF, ""))
+    counted = {each.name for each in lines if not each.file} - {"gpu", *gres.SHARED}
+    for name, nodeset in config.nodesets.items():
+        items = gres.items(nodeset.slurmd_conf)
+        devices = not items or any(each.name not in counted for each in items)
+        if "Gres" in nodeset.slurmd_conf and devices and not nodeset.resources.extended:
+            yield at(f"nodesets.{name}.gres").warning(
+                "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
+                " resources.extended: {nvidia.com/gpu: 8}. For what is only counted write in gres.conf a line with Name and"
+                " Flags=CountOnly",
+                id="gres-without-devices",
+            )
+
+
+def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Fewer devices than a NodeSet has in gres, or other types. What AutoDetect finds isn't known here."""
+    text = config.slurmctld.config_files.get(GRES_CONF, "")
+    if finds_devices(text):
+        return
+    records = records_of(text)
+    for name, nodeset in config.nodesets.items():
+        own = [each for each in records if _of_nodeset(each, name)]
+        for kind in dict.fromkeys(each.name for each in gres.items(nodeset.slurmd_conf)):
+            lines = [each for each in own if each.name == kind.lower()]
+            if kind in gres.SHARED or not lines or not all(each.file and each.devices for each in lines):
+                continue
+            expected = [each for each in gres.items(nodeset.slurmd_conf) if each.name == kind]
+            yield from _differs(f"nodesets.{name}.gres", kind, expected, _per_type(lines, name))
+
+
+def _per_type(lines: list[Record], nodeset: str) -> Mapping[str, int]:
+    """The most devices of each type that lines give one node of a NodeSet."""
+    hosts = {host for each in lines for host in each.hosts if _is_of(host, nodeset)} or {""}
+    most: dict[str, int] = {}
+    for host in hosts:
+        found: dict[str, int] = {}
+        for each in lines:
+            if "nodename" not in each.values or host in each.hosts:
+                kind = each.values.get("type", "")
+                found[kind] = found.get(kind, 0) + (each.devices or 0)
+        most |= {kind: max(count, most.get(kind, 0)) for kind, count in found.items()}
+    return most
+
+
+def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping[str, int]) -> Iterator[Finding]:
+    count, devices = sum(each.count for each in expected), sum(there.values())
+    lacking = [each.type for each in expected if each.type and each.type not in there]
+    if lacking and "" not in there:
+        others = ", ".join(map(name_of, there))
+        yield at(path).warning(
+            f"has {name_of(name)} of type {name_of(lacking[0])}, and gres.conf has Type={others}: slurmctld tells capital"
+            " letters apart, and drains the node over the other type. Give both the same",
+            id=_ID,
+        )
+    elif devices < count:
+        yield at(path).warning(
+            f"has {count} of {name_of(name)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"
+            " reports fewer than it expects. Give both the same number",
+            id=_ID,
+        )
+
+
+RULES = (_without_devices, _unknown_nodes, _nodesets)
