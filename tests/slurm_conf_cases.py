@@ -37,6 +37,9 @@ CONF = """
 + PreemptMode=SUSPEND,GANG PreemptType=preempt/partition_prio
 + PreemptMode=CANCEL PreemptType=preempt/partition_prio
 - PreemptMode=GANG PreemptType=preempt/partition_prio
+- PreemptMode=REQUEUE PreemptType=preempt/qos PreemptParameters=min_exempt_priority=high
++ PreemptMode=REQUEUE PreemptType=preempt/qos PreemptParameters=youngest_first,min_exempt_priority=100
++ PreemptParameters=min_exempt_priority=high
 - PreemptType=preempt/qos
 + PrologFlags=Contain
 + PrologFlags=NoHold

@@ -16,7 +16,6 @@ from slinky_iac.config.rules_gres_conf import Record, finds_devices, records_of
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
 
-_ID: Final = "gres-conf-differs"
 _PATH: Final = f"controller.configFiles.{GRES_CONF}"
 
 
@@ -48,7 +47,7 @@ def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"has NodeName={shown(record.values['nodename'])} on line {record.line}, and no node of the stack has such a"
                 f" name (there are nodes such as {name_of(examples[0])}): no slurmd takes the line, and a node that"
                 " lacks its devices is drained. Correct the name, or remove the line",
-                id=_ID,
+                id="gres-conf-differs",
             )
 
 
@@ -107,13 +106,13 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
         yield at(path).warning(
             f"has {name_of(name)} of type {name_of(lacking[0])}, and gres.conf has Type={others}: slurmctld tells capital"
             " letters apart, and drains the node over the other type. Give both the same",
-            id=_ID,
+            id="gres-conf-differs",
         )
     elif devices < count:
         yield at(path).warning(
             f"has {count} of {name_of(name)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"
             " reports fewer than it expects. Give both the same number",
-            id=_ID,
+            id="gres-conf-differs",
         )
 
 

@@ -61,6 +61,8 @@ def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None
         if "://" in text:
             return SENDS, f"is an address, and data of jobs goes to that host: allowed are files below {where}"
         said = f"is {shown(value)}, where a daemon may not write: allowed are files and folders below {where}"
+        if key == "archivedir":
+            said += ", in a volume that accounting.raw mounts there: what is in the pod's own folders goes with the pod"
         return None if _below(text, inside) else (WRITES, said)
     if key.startswith("purge") or key in tables.PURGES or key in permitted.LEAST:
         return _least(key, text, value)

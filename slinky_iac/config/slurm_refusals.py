@@ -85,6 +85,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("PreemptMode", lambda c: set(c.words("PreemptMode")) in ({"suspend"}, {"on"}), "is SUSPEND alone: write SUSPEND,GANG"),
     ("PreemptMode", lambda c: c["PreemptType"] in ("", "preempt/none") and (c.preempts() or c.has("PreemptMode", "within", "priority")), "preempts jobs, and no PreemptType says which: set PreemptType (preempt/qos or preempt/partition_prio) beside it"),
     ("PreemptType", lambda c: c["PreemptType"] in ("preempt/qos", "preempt/partition_prio") and not c.preempts(), "needs a PreemptMode beside it that says what becomes of preempted jobs: CANCEL, REQUEUE or SUSPEND,GANG"),
+    ("PreemptParameters", lambda c: c["PreemptType"] not in ("", "preempt/none") and re.search(r"min_exempt_priority=(?![0-9]{1,9}(,|\Z))", c["PreemptParameters"]) is not None, "has a min_exempt_priority that is no number: give it a whole number, a priority of jobs"),
     ("PrologFlags", lambda c: c.has("PrologFlags", "nohold") and c.has("PrologFlags", *_CONTAINS), "has NoHold, which doesn't go with Contain, RunInJob and X11: keep NoHold, or these"),
     ("PrologFlags", lambda c: c.has("PrologFlags", "x11") and c["ProctrackType"] == "proctrack/linuxproc", "has X11, which doesn't go with ProctrackType=proctrack/linuxproc: use proctrack/cgroup"),
     ("NamespaceType", lambda c: c.bare("NamespaceType"), "needs PrologFlags with Contain beside it"),

@@ -213,6 +213,58 @@ FILES += [
         file("job_submit.lua", LUA),
     )
 ]
+ARCHIVE = {"database": {"host": "db"}, "extraConf": {"ArchiveDir": "/archive"}}
+VOLUME = {
+    "pod": {"volumes": [{"name": "a", "persistentVolumeClaim": {"claimName": "a"}}]},
+    "container": {"volumeMounts": [{"name": "a", "mountPath": "/archive"}]},
+}
+FILES += [
+    Case(
+        what,
+        minimal(controller={"extraConf": conf}),
+        "error",
+        f"controller.extraConf.{key}",
+        words,
+        cure,
+    )
+    for what, conf, key, words, cure in (
+        (
+            *("ended jobs in a file that slurmctld may not write", {"JobCompType": "jobcomp/filetxt"}, "JobCompType"),
+            *(("no JobCompLoc", "/var/log/slurm/"), line("conf", {"JobCompLoc": "/var/log/slurm/jobs.log"})),
+        ),
+        (
+            "ended jobs in a folder that isn't there",
+            {"JobCompType": "jobcomp/filetxt", "JobCompLoc": "/var/log/slurm/jobs/x.log"},
+            *("JobCompLoc", ("no such folder",), line("conf", {"JobCompLoc": "/var/log/slurm/x.log"})),
+        ),
+        (
+            *("a scheduler's log in one", {"SlurmSchedLogFile": "/var/log/slurm/sched/x.log"}, "SlurmSchedLogFile"),
+            *(("no such folder",), line("conf", {"SlurmSchedLogFile": "/var/log/slurm/x.log"})),
+        ),
+        (
+            *("profiles without a folder", {"AcctGatherProfileType": "acct_gather_profile/hdf5"}, "AcctGatherProfileType"),
+            *(("no ProfileHDF5Dir",), file("acct_gather.conf", "ProfileHDF5Dir=/scratch/profiles\n")),
+        ),
+    )
+]
+FILES += [
+    Case(
+        "archives in a folder that isn't there",
+        minimal(accounting=ARCHIVE),
+        "error",
+        "accounting.extraConf.ArchiveDir",
+        ("slurmdbd ends", "Add a volume"),
+        {"accounting": {"raw": VOLUME}},
+    ),
+    Case(
+        "archives that go with the pod",
+        minimal(accounting={"database": {"host": "db"}, "extraConf": {"ArchiveDir": "/tmp"}}),
+        "error",
+        "accounting.extraConf.ArchiveDir",
+        ("goes with the pod", "accounting.raw"),
+        {"accounting": {"extraConf": {"ArchiveDir": "/archive/x"}, "raw": VOLUME}},
+    ),
+]
 FILES_TOLD = [
     Case(
         f"{key} with an option that Slurm passes over",
