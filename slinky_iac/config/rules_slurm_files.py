@@ -209,6 +209,14 @@ def _of_plugins(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         named = {word.rpartition("/")[2] for word in conf.words(parameter)}
         key = next((each for each in own if each.lower() == parameter.lower()), parameter)
         if plugin in named and not any(_says(files, file, plugin) for file in needed):
+            there = files.get(needed[0])
+            lacking = [] if there is None else _lacking(there, needed[0])
+            if lacking:
+                yield at(f"controller.extraConf.{key}").error(
+                    f"has {plugin}, and {needed[0]} lacks the function {' and '.join(lacking)}: {ends} without. Add it to"
+                    " the script, not as a local one"
+                )
+                continue
             inside = [f"{_UNITS[plugin]}="] if plugin in _UNITS else _FUNCTIONS.get(needed[0], ())
             more = f" with {' and '.join(inside)}" if inside else ""
             yield at(f"controller.extraConf.{key}").error(
@@ -234,7 +242,13 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
         return False
     if file == "topology.conf":
         return any(key.lower() == _UNITS[plugin].lower() for _, key, _ in pairs(text))
-    return set(LUA_NAME.findall(_LOCAL.sub("", LUA_COMMENT.sub("", text)))).issuperset(_FUNCTIONS.get(file, ()))
+    return not _lacking(text, file)
+
+
+def _lacking(text: str, file: str) -> list[str]:
+    """Functions that a script's plugin needs, and that it doesn't define."""
+    named = set(LUA_NAME.findall(_LOCAL.sub("", LUA_COMMENT.sub("", text))))
+    return [each for each in _FUNCTIONS.get(file, ()) if each not in named]
 
 
 def _without_cgroups(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

@@ -42,6 +42,12 @@ def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     key = _key(config.slurmctld.extra_conf, _TRACKED)
     for item in _conf(config).words(_TRACKED) if key else ():
         path = f"controller.extraConf.{key}"
+        if item != item.strip():
+            yield at(path).error(
+                f"has a blank beside {name_of(item.strip())}, which slurmctld takes for a part of the name: {_ENDS}. Remove"
+                " the blanks"
+            )
+            continue
         if item not in OWN_TRES and not _is_named(item):
             yield at(path).error(f"{_no_resource([item])}; {_ENDS}")
         elif item not in OWN_TRES and not config.accounting.enabled:

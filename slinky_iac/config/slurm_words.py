@@ -225,6 +225,8 @@ def is_known(key: str, file: str) -> bool:
     return any(key in words(release, file) for release in _table())
 
 
+_SHOWN_AS: Final = {"jobdefaults": "DefCpuPerGPU and DefMemPerGPU"}
+"""What scontrol shows in one name, and the parameters that set it."""
 _FILES: Final = ("slurm.conf", "slurmdbd.conf", "cgroup.conf", "gres.conf", "topology.conf")
 _PLACES: Final = {
     "slurm.conf": "controller.extraConf",
@@ -236,6 +238,8 @@ _PLACES: Final = {
 
 def instead_of(key: str, file: str, release: str) -> str:
     """What to do about a parameter that a release doesn't read in this file or kind of line."""
+    if instead := _SHOWN_AS.get(key.lower()):
+        return f"It is what scontrol shows: write {instead} in its place"
     known = {each.lower(): each for kind in _table().values() for names in kind[file].values() for each in names.split()}
     if close := get_close_matches(key.lower(), [each for each in known if each in words(release, file)], n=1, cutoff=0.8):
         return f"Did you mean {known[close[0]]}? Correct the name, or leave it out"

@@ -568,7 +568,12 @@ SOUND = {
     ),
     "local disks of nodes": minimal(
         controller={
-            "extraConf": {"TmpFS": "/localscratch", "AcctGatherProfileType": "acct_gather_profile/hdf5"},
+            "extraConf": {
+                "TmpFS": "/localscratch",
+                "AcctGatherProfileType": "acct_gather_profile/hdf5",
+                "NamespaceType": "namespace/tmpfs",
+                "PrologFlags": "Contain",
+            },
             "configFiles": {
                 "job_container.conf": "AutoBasePath=true\nBasePath=/var/nvme/storage\n",
                 "acct_gather.conf": "ProfileHDF5Dir=/mnt/data/slurm/profile_data\n",

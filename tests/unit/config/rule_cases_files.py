@@ -209,9 +209,27 @@ FILES += [
         ),
         "error",
         "controller.extraConf.JobSubmitPlugins",
-        ("slurm_job_modify",),
+        ("job_submit.lua lacks the function slurm_job_modify:",),
         file("job_submit.lua", LUA),
-    )
+    ),
+    Case(
+        "a partition's parameter by the name that scontrol shows",
+        nodeset(partition={"config": {"JobDefaults": "DefCpuPerGPU=4"}}),
+        "error",
+        "nodesets.gpu.partition.config.JobDefaults",
+        ("write DefCpuPerGPU and DefMemPerGPU",),
+        {"nodesets": {"gpu": {"partition": {"config": {"JobDefaults": None, "DefCpuPerGPU": "4"}}}}},
+    ),
+    Case(
+        "a resource with a blank before it",
+        minimal(
+            accounting={"database": {"host": "db"}}, controller={"extraConf": {"AccountingStorageTRES": "gres/gpu, gres/x"}}
+        ),
+        "error",
+        "controller.extraConf.AccountingStorageTRES",
+        ("a blank beside gres/x", "Remove the blanks"),
+        {"controller": {"extraConf": {"AccountingStorageTRES": "gres/gpu,gres/x"}}},
+    ),
 ]
 ARCHIVE = {"database": {"host": "db"}, "extraConf": {"ArchiveDir": "/archive"}}
 VOLUME = {
@@ -282,6 +300,63 @@ FILES_TOLD = [
         ("PriorityFlags", "FAIR_TREE", ("it reads", "no_fair_tree"), "MAX_TRES"),
         ("LaunchParameters", "enable_nss_slrum", ("enable_nss_slurm?",), "enable_nss_slurm"),
     )
+]
+FILES += [
+    Case(
+        "a partition in which no job can run",
+        nodeset(partition={"config": {"MinNodes": 8, "MaxNodes": 4}}),
+        "error",
+        "nodesets.gpu.partition.config.MinNodes",
+        ("is 8", "MaxNodes=4", "no job"),
+        {"nodesets": {"gpu": {"partition": {"config": {"MinNodes": 4}}}}},
+    )
+]
+FILES_TOLD += [
+    Case(
+        f"{name} that nothing loads",
+        minimal(**file(name, text)),
+        "warning",
+        f"controller.configFiles.{name}",
+        ("read by no daemon", key),
+        file(name, text, **{key: value}),
+    )
+    for name, text, key, value in (
+        ("job_submit.lua", LUA, "JobSubmitPlugins", "lua"),
+        ("cli_filter.lua", "return slurm.SUCCESS\n", "CliFilterPlugins", "cli_filter/lua"),
+        ("helpers.conf", "Feature=a Helper=/usr/bin/x\n", "NodeFeaturesPlugins", "node_features/helpers"),
+        ("job_container.conf", "BasePath=/tmp/n\n", "NamespaceType", "namespace/tmpfs"),
+    )
+]
+FILES_TOLD += [
+    Case(f"{key} that does nothing", line("conf", {key: bad_}), "warning", f"controller.extraConf.{key}", words, cure)
+    for key, bad_, words, cure in (
+        ("CoreSpecPlugin", "core_spec/none", ("does nothing", "Remove"), line("conf", {"CoreSpecPlugin": None})),
+        (
+            "CommunicationParameters",
+            "NoAddrCache",
+            ("NoAddrCache",),
+            line("conf", {"CommunicationParameters": "EnableIPv6"}),
+        ),
+        ("SrunPortRange", "63000-60001", ("Write 60001-63000",), line("conf", {"SrunPortRange": "60001-63000"})),
+    )
+]
+FILES_TOLD += [
+    Case(
+        "cgroup.conf with a name of an older release",
+        minimal(**file("cgroup.conf", "CgroupAutomount=yes\nIgnoreSystemd=yes\n")),
+        "warning",
+        CGROUP,
+        ("CgroupAutomount on line 1", "does nothing"),
+        file("cgroup.conf", "IgnoreSystemd=yes\n"),
+    ),
+    Case(
+        "a default time above the longest",
+        nodeset(partition={"config": {"DefaultTime": "2-00:00:00", "MaxTime": "24:00:00"}}),
+        "warning",
+        "nodesets.gpu.partition.config.DefaultTime",
+        ("longer than MaxTime",),
+        {"nodesets": {"gpu": {"partition": {"config": {"DefaultTime": "1440"}}}}},
+    ),
 ]
 FILES_TOLD += [
     Case(
