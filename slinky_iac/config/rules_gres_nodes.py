@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from slinky_iac.config import gres
+from slinky_iac.config import gres, rules_gres_conf
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import GRES_CONF
 from slinky_iac.config.rules_gres_conf import Record, finds_devices, records_of
@@ -116,4 +116,4 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
         )
 
 
-RULES = (_without_devices, _unknown_nodes, _nodesets)
+RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _nodesets)

@@ -22,6 +22,7 @@ _LOADED: Final = {
     "cli_filter.lua": ("CliFilterPlugins", ("lua",), "lua"),
     "burst_buffer.lua": ("BurstBufferType", ("lua",), "burst_buffer/lua"),
     "helpers.conf": ("NodeFeaturesPlugins", ("helpers",), "helpers"),
+    "topology.conf": ("TopologyPlugin", ("tree", "block"), "topology/tree"),
     "job_container.conf": ("NamespaceType", ("tmpfs",), "namespace/tmpfs"),
 }
 """Files that a plugin alone reads: the parameter, names of plugins, and the value that loads one."""

@@ -324,6 +324,7 @@ FILES_TOLD += [
         ("job_submit.lua", LUA, "JobSubmitPlugins", "lua"),
         ("cli_filter.lua", "return slurm.SUCCESS\n", "CliFilterPlugins", "cli_filter/lua"),
         ("helpers.conf", "Feature=a Helper=/usr/bin/x\n", "NodeFeaturesPlugins", "node_features/helpers"),
+        ("topology.conf", "SwitchName=s1 Nodes=a-0\n", "TopologyPlugin", "topology/tree"),
         ("job_container.conf", "BasePath=/tmp/n\n", "NamespaceType", "namespace/tmpfs"),
     )
 ]
