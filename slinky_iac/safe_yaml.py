@@ -98,6 +98,17 @@ def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float | str
 StackLoader.add_constructor(_NUMBER, _number)
 
 
+class StackDumper(yaml.SafeDumper):
+    """Writes YAML for Pulumi: a text that it would take for a number, as 0E0, has quotes."""
+
+
+StackDumper.add_implicit_resolver(
+    _NUMBER,
+    re.compile(r"(?:[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?0[xXoObB][0-9a-fA-F_]+)$"),
+    list("-+0123456789."),
+)
+
+
 def read(text: str, loader: type[yaml.SafeLoader] = Loader) -> object:
     """The value of a document. Raises :class:`NotYamlError`, and nothing else."""
     require_shallow(text)

@@ -224,7 +224,7 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/stack.py": {"auth_alt", "commands.host_shell", "config", "errors", "releases"},
+    "slinky_iac/commands/init/stack.py": {"auth_alt", "commands.host_shell", "config", "errors", "releases", "safe_yaml"},
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import yaml
 
+from slinky_iac import safe_yaml
 from slinky_iac.auth_alt import DEFAULT_FILE, LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
@@ -363,7 +364,7 @@ def document(
     the NodeSets: at the end pulumi would move it into the last of them when it adds the keys; ``nodes``: slurmctld's own."""
     lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]
     if kept:
-        lines += yaml.safe_dump(dict(kept), sort_keys=False).splitlines()
+        lines += yaml.dump(dict(kept), Dumper=safe_yaml.StackDumper, sort_keys=False).splitlines()
     lines.append("config:")
     for name, value in settings.items():
         if name == "nodesets":
@@ -372,7 +373,13 @@ def document(
             lines.append(f"  # {_COMMENTS[name]}")
         if name == "cluster" and nodes is not None:
             lines.append(f"  # slurmctld had {nodes} nodes of its own when this was written.")
-        text = yaml.safe_dump({f"{PROJECT}:{name}": value}, sort_keys=False, default_flow_style=False, allow_unicode=True)
+        text = yaml.dump(
+            {f"{PROJECT}:{name}": value},
+            Dumper=safe_yaml.StackDumper,
+            sort_keys=False,
+            default_flow_style=False,
+            allow_unicode=True,
+        )
         lines += [f"  {line}" for line in text.splitlines()]
     return "\n".join(lines) + "\n"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from slinky_iac import safe_yaml
 from slinky_iac.commands.check import judge
@@ -61,3 +62,9 @@ def test_what_is_said_names_the_word_of_the_file() -> None:
 
 def test_values_of_helm_have_helms_truth_values() -> None:
     assert safe_yaml.read("a: yes\nb: OFF\n") == {"a": True, "b": False}
+
+
+@pytest.mark.parametrize("text", ["0E0", "1e3", "08", "0o17", "0b11", "1_0.5"])
+def test_a_text_that_is_written_is_a_text_to_pulumi(text: str) -> None:
+    written = yaml.dump({"a": text}, Dumper=safe_yaml.StackDumper)
+    assert safe_yaml.read(written, safe_yaml.StackLoader) == {"a": text}
