@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from slurm_rules.cluster import entry
 from slurm_rules.made import KINDS, MADE, Judging, Path_, images_in, known_below, like_any
-from slurm_rules.model import Hidden, Resource, hidden_paths
+from slurm_rules.model import UNKNOWN, Hidden, Resource, hidden_paths
 from slurm_rules.rule import Options
 from slurm_rules.slurm_files import conf_faults, file_faults, node_faults, sssd_faults
 from slurm_rules.values import VALUED, Asked, check_of, fault_of, folder_fault, made_so, may_lead
@@ -142,10 +142,14 @@ class Fields:
     def _sealed(self, place: Place, shown: str) -> None:
         """An entry of a Secret: other rules judge keys; here sssd.conf, by which daemons learn who is who."""
         key = str(place[-1])
-        read = key.endswith("sssd.conf") or (self.resource.in_cluster_name, key) in self.judging.world.sssd
+        name, world = self.resource.in_cluster_name, self.judging.world
+        read = key.endswith("sssd.conf") or (name, key) in world.sssd
         raw = entry(self.resource, key) if read else None
+        own = named_as_made(self.kind, name, world)
         if isinstance(raw, bytes):
             self.judging.add_all(shown, sssd_faults(raw.decode("utf-8", "replace")))
+        elif not own and (isinstance(raw, Hidden) or {(name, ""), ("", key), ("", "")} & world.sssd):
+            self.judging.hidden.append((shown, UNKNOWN))
 
 
 def _is_own(name: str, file: str, world: World) -> bool:

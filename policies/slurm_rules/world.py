@@ -43,7 +43,7 @@ class World:
     files: frozenset[str]
     """ConfigMaps of which a Controller takes files of /etc/slurm, prologs or epilogs."""
     sssd: frozenset[tuple[str, str]]
-    """Name and entry of the Secrets that pods read as sssd.conf."""
+    """Name and entry of the Secrets that pods read as sssd.conf; ``""`` for what isn't known yet, which may be any."""
     priorities: frozenset[str]
     keys: frozenset[str]
     secrets: tuple[str, ...]
@@ -148,6 +148,7 @@ def world_of(stack: Stack) -> World:
             (_known(each, *path, "name"), _known(each, *path, "key"))
             for each in slinky
             for path in (("spec", "sssdConfRef"), ("spec", "ssh", "sssdConfRef"))
+            if isinstance(each.peek(*path), Mapping)
         ),
         secrets=tuple(name for each in inside for name in filled(each)),
         policies=frozenset(

@@ -139,7 +139,10 @@ RAW: dict[str, tuple[str, dict[str, Any]]] = {
         {"logfile": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}},
     ),
     "spec.persistence.volumeName": ("spec", {"persistence": {"volumeName": "of-others"}}),
-    "spec.slurmctld.volumeMounts.0": ("container", {"volumeMounts": [{"name": "x", "mountPath": "/etc/x"}]}),
+    "spec.slurmctld.volumeMounts.0": (
+        "container",
+        {"volumeMounts": [{"name": "x", "mountPath": "/etc/x"}]},
+    ),
 }
 """Raw pieces that the settings take, by the place where the pack names them (ADR 25)."""
 
@@ -147,14 +150,15 @@ RAW: dict[str, tuple[str, dict[str, Any]]] = {
 @pytest.mark.parametrize("place", RAW)
 def test_what_a_raw_piece_adds_is_named_with_its_place(place: str) -> None:
     field, piece = RAW[place]
-    stack = stack_of(recorded("all-in-kubernetes", controller={"raw": {field: piece}}))
+    mounted = {"pod": {"volumes": [{"name": "x", "emptyDir": {}}]}} if "volumeMounts" in piece else {}
+    stack = stack_of(recorded("all-in-kubernetes", controller={"raw": {field: piece, **mounted}}))
     assert place in found(stack)
 
 
 HARMLESS_RAW: dict[str, dict[str, Any]] = {
     "container": {"args": ["-vv"], "terminationMessagePolicy": "FallbackToLogsOnError"},
     "pod": {"dnsConfig": {"options": [{"name": "ndots", "value": "2"}]}},
-    "service": {"loadBalancerSourceRanges": ["10.0.0.0/8"], "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
+    "service": {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
     "spec": {"logfile": {"terminationMessagePolicy": "FallbackToLogsOnError"}},
 }
 """Raw pieces that the settings take and that do no harm, by their door."""

@@ -30,6 +30,7 @@ PASS = {
     "dbd-database-of-a-stranger-on-own": "the same: the database's host",
     "net-pod-pool-with-nat": "how pods' packets leave: a pool of addresses has no word of Slurm",
     "fence-alias-of-nodeset": "the engine doesn't show aliases to policies; a ConfigMap that nothing reads has any name",
+    "conf-exit-when-database-is-away-on-own": "slurm.conf(5): to end rather than to drop records of jobs is a site's choice",
     "options-alias-of-the-fence-binding": "the engine doesn't show aliases to policies",
     "conf-ipv4-disabled-on-own": "sound with IPv6; which of the two pods have, no preview shows",
     "operator-mariadb-without-passwords": "settings of a database that isn't slurmdbd's own",
