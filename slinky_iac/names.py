@@ -290,6 +290,12 @@ def nodeset_hostname(nodeset: str) -> str:
     return f"{nodeset}-"
 
 
+def is_node_of(host: str, nodeset: str) -> bool:
+    """Whether a name is one that a pod of the NodeSet has in Slurm: its hostname, and a number."""
+    own = nodeset_hostname(nodeset)
+    return host.startswith(own) and host.removeprefix(own).isdigit()
+
+
 def loginset_resource(cluster: str, loginset: str) -> str:
     """Name of the LoginSet custom resource, its Deployment and its Service."""
     return shorten(f"{cluster}-login-{loginset}", 52)

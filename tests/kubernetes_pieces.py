@@ -15,7 +15,7 @@ BY_OTHERS: Final = {
     "VOLUME: emptyDir in RAM": "kubelet: unknown storage medium",
     "VOLUME: claim with capitals": "no claim can have this name: the pod waits for it",
     "MOUNT: mount with a colon": "the API's description of mountPath",
-    "MOUNT: mount from nowhere": "kubelet takes it from the root, which nobody means",
+    "MOUNT: mount from nowhere": "kubelet mounts a relative path below /",
 }
 """Refused offline though the API server of :data:`.kubernetes_types.RELEASE` takes them: who doesn't."""
 

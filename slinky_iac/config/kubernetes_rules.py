@@ -217,7 +217,7 @@ def _pod(value: Piece) -> Faults:
         yield ".priority", "is computed by the API server, which refuses a pod that brings it; use pod.priorityClass"
     if value.get("overhead") and not value.get("runtimeClassName"):
         yield ".overhead", "is the RuntimeClass's, and the API server refuses a pod that brings it; use runtimeClassName"
-    for number, each in enumerate(pieces(value, "initContainers")):
+    for number, each in enumerate(listed(value, "initContainers")):
         if each.get("restartPolicy") != "Always":
             for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
                 if each.get(field) is not None:
@@ -228,7 +228,7 @@ def _container(value: Piece) -> Faults:
     """``validateContainerPorts``, ``ValidateVolumeMounts``."""
     for field, key in (("ports", "name"), ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
         seen = set[str]()
-        for number, each in enumerate(pieces(value, field)):
+        for number, each in enumerate(listed(value, field)):
             if (text := str(each.get(key) or "")) in seen:
                 yield f".{field}[{number}].{key}", f"is {name_of(text)} a second time; Kubernetes takes it once"
             seen |= {text} - {""}
@@ -352,8 +352,8 @@ def _service(value: Piece) -> Faults:
             yield f".loadBalancerSourceRanges[{number}]", "is no range of addresses, as 192.0.2.0/24"
 
 
-def pieces(value: Piece, field: str) -> list[Piece]:
-    """Mappings in a list of a piece."""
+def listed(value: Piece, field: str) -> list[Piece]:
+    """The mappings of a list; of what is no list, none."""
     found = value.get(field)
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from slinky_iac.config.kubernetes_rules import Piece, listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
-
-Piece = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,12 +61,6 @@ def parts(config: StackConfig) -> Iterator[Part]:
         yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes)
     for name, login in config.logins.items():
         yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type)
-
-
-def listed(value: Piece, field: str) -> list[Piece]:
-    """The mappings of a list; of what is no list, none."""
-    found = value.get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 def mapped(value: Piece, *path: str) -> Piece:

@@ -246,7 +246,7 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         seen.setdefault(name, path)
     for nodeset in config.nodesets:
         for host, path in seen.items():
-            taken = "the name of a pod of" if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit() else ""
+            taken = "the name of a pod of" if names.is_node_of(host, nodeset) else ""
             if host == nodeset and path.startswith("external.slurmdHosts"):
                 taken = "also a NodeSet of slurm.conf, over which slurmctld refuses its whole file:"
             if taken:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.config import gres, rules_gres_conf
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import GRES_CONF
@@ -19,17 +20,8 @@ from slinky_iac.config.stack import StackConfig
 _PATH: Final = f"controller.configFiles.{GRES_CONF}"
 
 
-def _prefix(name: str) -> str:
-    """What names of a NodeSet's nodes begin with; a number follows."""
-    return f"{name}-"
-
-
-def _is_of(host: str, nodeset: str) -> bool:
-    return host.startswith(_prefix(nodeset)) and host.removeprefix(_prefix(nodeset)).isdigit()
-
-
 def _of_nodeset(record: Record, nodeset: str) -> bool:
-    return "nodename" not in record.values or any(_is_of(host, nodeset) for host in record.hosts)
+    return "nodename" not in record.values or any(names.is_node_of(host, nodeset) for host in record.hosts)
 
 
 def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -39,10 +31,10 @@ def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return  # a pod that has its number from slurm-operator alone
     for record in records_of(config.slurmctld.config_files.get(GRES_CONF, "")):
         named = [each for each in record.hosts if each]
-        known = [each for each in named if each in hosts or any(_is_of(each, name) for name in config.nodesets)]
+        known = [each for each in named if each in hosts or any(names.is_node_of(each, name) for name in config.nodesets)]
         if named and not known:
             with_gres = sorted(config.nodesets, key=lambda name: not gres.items(config.nodesets[name].slurmd_conf))
-            examples = [f"{_prefix(name)}0" for name in with_gres] or sorted(hosts)[:1]
+            examples = [f"{names.nodeset_hostname(name)}0" for name in with_gres] or sorted(hosts)[:1]
             yield at(_PATH).warning(
                 f"has NodeName={shown(record.values['nodename'])} on line {record.line}, and no node of the stack has such a"
                 f" name (there are nodes such as {name_of(examples[0])}): no slurmd takes the line, and a node that"
@@ -86,7 +78,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _per_type(lines: list[Record], nodeset: str) -> Mapping[str, int]:
     """The most devices of each type that lines give one node of a NodeSet."""
-    hosts = {host for each in lines for host in each.hosts if _is_of(host, nodeset)} or {""}
+    hosts = {host for each in lines for host in each.hosts if names.is_node_of(host, nodeset)} or {""}
     most: dict[str, int] = {}
     for host in hosts:
         found: dict[str, int] = {}

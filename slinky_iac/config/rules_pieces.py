@@ -12,7 +12,8 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config import raw_merge
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.pieces import Part, Piece, listed, mapped, parts
+from slinky_iac.config.kubernetes_rules import Piece, listed
+from slinky_iac.config.pieces import Part, mapped, parts
 from slinky_iac.config.pod_places import fault_of_prefix, fault_of_variable
 from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types, raw_fields, rules_pieces
 from slinky_iac.config.findings import NOTHING, Finding, at, use
-from slinky_iac.config.pieces import Part, listed, parts
+from slinky_iac.config.kubernetes_rules import listed
+from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.pod_places import covers, is_reserved
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.shown import name_of

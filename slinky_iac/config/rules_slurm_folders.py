@@ -11,10 +11,11 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_rules import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules_slurm_files import pairs
 from slinky_iac.config.shown import shown
-from slinky_iac.config.slurm_refusals import Conf
+from slinky_iac.config.slurm_refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
 _OF_SLURM: Final = frozenset({"/var/log/slurm", "/var/spool/slurmctld", "/var/lib/slurm", "/tmp", "/var/tmp", "/dev"})
@@ -25,7 +26,7 @@ _HDF5: Final = "AcctGatherProfileType"
 
 def _key(parameters: Mapping[str, str], name: str) -> str:
     """A parameter as it is written; as it is called where it isn't."""
-    return next((key for key in parameters if key.lower() == name.lower()), name)
+    return spelt(parameters, name) or name
 
 
 def _of_slinky(image: str | None) -> bool:
@@ -35,8 +36,7 @@ def _of_slinky(image: str | None) -> bool:
 
 def _writable(folder: PurePosixPath, raw: Raw) -> bool:
     """Whether a folder is slurm's in the image, or in a volume that a raw piece mounts."""
-    mounts = raw.container.get("volumeMounts")
-    places = [each.get("mountPath") for each in mounts if isinstance(each, Mapping)] if isinstance(mounts, list) else []
+    places = [each.get("mountPath") for each in listed(raw.container, "volumeMounts")]
     inside = {str(folder), *map(str, folder.parents)}
     return str(folder) in _OF_SLURM or not inside.isdisjoint(str(each).rstrip("/") for each in places)
 

@@ -7,14 +7,14 @@ Source: ``_defunct_option`` of read_config.c and cgroup.c, ``_parse_srun_ports``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_files import pairs
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_refusals import Conf
+from slinky_iac.config.slurm_refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
 _LOADED: Final = {
@@ -30,10 +30,6 @@ _DEFUNCT: Final = frozenset({"corespecplugin", "extsensorsfreq", "extsensorstype
 """Parameters of slurm.conf in lower case that do nothing but write a line in the log."""
 _RANGE: Final = re.compile(r"(\d{1,9})-(\d{1,9})")
 _WHOLE: Final = re.compile(r"\d{1,9}")
-
-
-def _key(parameters: Mapping[str, str], name: str) -> str:
-    return next((key for key in parameters if key.lower() == name.lower()), "")
 
 
 def _unloaded(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -59,7 +55,7 @@ def _defunct(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if key.lower() in _DEFUNCT:
             yield at(f"controller.extraConf.{key}").warning(said, id="slurm-ignores")
     if Conf(own).has("CommunicationParameters", "noaddrcache"):
-        path = at(f"controller.extraConf.{_key(own, 'CommunicationParameters')}")
+        path = at(f"controller.extraConf.{spelt(own, 'CommunicationParameters')}")
         yield path.warning(f"has NoAddrCache, which {said}", id="slurm-ignores")
     for line, key, _value in pairs(config.slurmctld.config_files.get("cgroup.conf", "")):
         if key.lower() == "cgroupautomount":
@@ -71,7 +67,7 @@ def _ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = config.slurmctld.extra_conf
     found = _RANGE.fullmatch(Conf(own)["SrunPortRange"])
     if found and int(found[1]) > int(found[2]):
-        yield at(f"controller.extraConf.{_key(own, 'SrunPortRange')}").warning(
+        yield at(f"controller.extraConf.{spelt(own, 'SrunPortRange')}").warning(
             f"begins above its end: Slurm takes no such range, and srun any port. Write {found[2]}-{found[1]}",
             id="slurm-ignores",
         )
@@ -83,13 +79,13 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         conf = Conf(parameters)
         least, most = conf["MinNodes"], conf["MaxNodes"]
         if _WHOLE.fullmatch(least) and _WHOLE.fullmatch(most) and int(least) > int(most):
-            yield at(f"{path}.{_key(parameters, 'MinNodes')}").error(
+            yield at(f"{path}.{spelt(parameters, 'MinNodes')}").error(
                 f"is {int(least)}, above MaxNodes={int(most)}: no job would run in this partition. Set MinNodes to"
                 f" {int(most)} or less"
             )
         default, longest = _minutes(conf["DefaultTime"]), _minutes(conf["MaxTime"])
         if default is not None and longest is not None and default > longest:
-            yield at(f"{path}.{_key(parameters, 'DefaultTime')}").warning(
+            yield at(f"{path}.{spelt(parameters, 'DefaultTime')}").warning(
                 "is longer than MaxTime: slurmctld leaves it out, and a job without --time has MaxTime. Set DefaultTime to"
                 " MaxTime or less",
                 id="slurm-ignores",

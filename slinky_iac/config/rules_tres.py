@@ -6,7 +6,7 @@ Each was run on slurmctld 26.05.5 up to "Running as primary controller"; the pla
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config import gres, operator_conf, slurm_words
@@ -14,7 +14,7 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import by_node, lacks_gres_conf, outside_line, types_of, with_gpus
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_refusals import Conf
+from slinky_iac.config.slurm_refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
 OWN_TRES: Final = frozenset({"billing", "cpu", "energy", "fs/disk", "mem", "node", "pages", "vmem"})
@@ -32,14 +32,9 @@ def _conf(config: StackConfig) -> Conf:
     return Conf(operator_conf.written(config), config.controller.extra_conf)
 
 
-def _key(parameters: Mapping[str, str], name: str) -> str:
-    """A parameter as it is written; empty where it isn't."""
-    return next((key for key in parameters if key.lower() == name.lower()), "")
-
-
 def _tracked(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """AccountingStorageTRES: kinds that Slurm has, and slurmdbd for those beyond its own (``_init_tres``)."""
-    key = _key(config.slurmctld.extra_conf, _TRACKED)
+    key = spelt(config.slurmctld.extra_conf, _TRACKED)
     for item in _conf(config).words(_TRACKED) if key else ():
         path = f"controller.extraConf.{key}"
         if item != item.strip():
@@ -81,7 +76,7 @@ def _weights(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     lines |= {path: ("TRESBillingWeights", each) for path, each in partition_parameters(config).items()}
     lines |= {f"nodesets.{name}.extraConf": ("TRESWeights", each.extra_conf) for name, each in config.nodesets.items()}
     for path, (name, parameters) in lines.items():
-        if key := _key(parameters, name):
+        if key := spelt(parameters, name):
             items = [item for item in parameters[key].split(",") if item]
             if wrong := [item for item in items if not _WEIGHT.fullmatch(item)]:
                 yield at(f"{path}.{key}").error(
@@ -111,7 +106,7 @@ def _gres_types(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 " Add gpu:COUNT"
             )
     own = config.slurmctld.extra_conf
-    if not (key := _key(own, "GresTypes")):
+    if not (key := spelt(own, "GresTypes")):
         return
     given = own[key].split(",")
     path = f"controller.extraConf.{key}"

@@ -13,6 +13,7 @@ from typing import Final
 from slinky_iac import safe_yaml
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_rules import listed
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -67,16 +68,12 @@ def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     for said in unread(document, config.slurm_release, _NAMESPACE):
         yield path.error(f"{said} (namespace.yaml(5))")
-    for options in (document.get("defaults"), *_options(document.get("node_confs"))):
+    for options in (document.get("defaults"), *(each.get("options") for each in listed(document, "node_confs"))):
         if isinstance(options, Mapping) and isinstance(options.get("dirs"), list | Mapping):
             yield path.error(
                 "has dirs that are no text: no slurmd starts with it. Write the folders with commas between, as"
                 ' dirs: "/tmp,/dev/shm" (namespace.yaml(5))'
             )
-
-
-def _options(confs: object) -> list[object]:
-    return [each.get("options") for each in confs if isinstance(each, Mapping)] if isinstance(confs, list) else []
 
 
 RULES = (_namespaces,)

@@ -28,6 +28,11 @@ _LONGEST_SCRIPT: Final = 512 << 20
 _LONGEST_LINE: Final = 2 << 20
 
 
+def spelt(parameters: Mapping[str, str], name: str) -> str:
+    """A parameter's name as it is written, without regard to case; empty where it isn't there."""
+    return next((key for key in parameters if key.lower() == name.lower()), "")
+
+
 class Conf:
     """Parameters as slurmctld sees them: names, and most values, without regard to case."""
 

@@ -297,14 +297,13 @@ def _nodeset(config: StackConfig, each: Resource) -> Spec:
         "lifecycle": {"preStop": {"exec": {"command": ["/usr/bin/sh"]}}},
         "volumeMounts": mounts,
     }
-    base = config.cluster.resource_name
     return {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "containers": [own],
         "initContainers": [_logfile("slurmd")],
-        "subdomain": f"slurm-workers-{base}",
-        "dnsConfig": {"searches": [f"slurm-workers-{base}.{config.cluster.namespace}.svc.cluster.local"]},
+        "subdomain": _workers(config),
+        "dnsConfig": _searches(config),
         "volumes": volumes,
         "tolerations": [{"key": "nodeset.slinky.slurm.net/worker", "operator": "Equal", "effect": "NoExecute"}],
     }
@@ -342,9 +341,7 @@ def _loginset(config: StackConfig, each: Resource) -> Spec:
         "enableServiceLinks": False,
         "containers": [own],
         "initContainers": [init],
-        "dnsConfig": {
-            "searches": [f"slurm-workers-{config.cluster.resource_name}.{config.cluster.namespace}.svc.cluster.local"]
-        },
+        "dnsConfig": _searches(config),
         "volumes": [
             _memory(_ETC),
             _memory("sackd-dir"),
@@ -354,6 +351,16 @@ def _loginset(config: StackConfig, each: Resource) -> Spec:
             _sssd(each.spec),
         ],
     }
+
+
+def _workers(config: StackConfig) -> str:
+    """The Service of all workers, without an address of its own."""
+    return f"slurm-workers-{config.cluster.resource_name}"
+
+
+def _searches(config: StackConfig) -> Spec:
+    """How pods find workers by their names."""
+    return {"searches": [f"{_workers(config)}.{config.cluster.namespace}.svc.cluster.local"]}
 
 
 def _sssd(spec: Mapping[str, Any]) -> Spec:

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import Faults, Piece, pieces
+from slinky_iac.config.kubernetes_rules import Faults, Piece, listed
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.pods import Resource, pod_of, resources
@@ -57,17 +57,17 @@ def _setting(each: Resource, below: str) -> str:
 def _references(pod: Piece) -> Faults:
     """What doesn't fit between the pieces of a whole pod, each with its path below the spec: ``ValidateVolumes``,
     ``ValidateVolumeMounts``, ``ValidateVolumeDevices``, ``validateContainers``, ``validateContainerResources``."""
-    volumes = {str(each.get("name")): each for each in pieces(pod, "volumes")}
-    asked = {str(each.get("name")) for each in pieces(pod, "resourceClaims")}
-    if doubled := _twice(str(each.get("name")) for each in pieces(pod, "volumes")):
+    volumes = {str(each.get("name")): each for each in listed(pod, "volumes")}
+    asked = {str(each.get("name")) for each in listed(pod, "resourceClaims")}
+    if doubled := _twice(str(each.get("name")) for each in listed(pod, "volumes")):
         yield ".volumes", f"has {name_of(doubled)} twice; Kubernetes takes a volume's name once"
-    every = [(f".{field}[{n}]", each) for field in _CONTAINERS for n, each in enumerate(pieces(pod, field))]
+    every = [(f".{field}[{n}]", each) for field in _CONTAINERS for n, each in enumerate(listed(pod, field))]
     if doubled := _twice(str(each.get("name")) for _, each in every):
         place = next(path for path, each in reversed(every) if str(each.get("name")) == doubled)
         yield f"{place}.name", f"is {name_of(doubled)}, and the pod has a container of that name"
     for path, each in every:
         for field in ("volumeMounts", "volumeDevices"):
-            for piece in pieces(each, field):
+            for piece in listed(each, field):
                 name = str(piece.get("name"))
                 if name not in volumes:
                     yield f"{path}.{field}", f"has {name_of(name)}, and the pod has no such volume"
@@ -79,7 +79,7 @@ def _references(pod: Piece) -> Faults:
                         f"has {name_of(name)} with mountPropagation: Bidirectional; privileged ones only may",
                     )
         resources = each.get("resources")
-        for claim in pieces(resources, "claims") if isinstance(resources, Mapping) else ():
+        for claim in listed(resources, "claims") if isinstance(resources, Mapping) else ():
             if str(claim.get("name")) not in asked:
                 yield (
                     f"{path}.resources.claims",

@@ -24,7 +24,7 @@ PROGRAMS = {
     # The last word is what the remote shell gets; each host's /etc is a folder.
     "ssh": 'host=${1#root@}; shift; echo "$host" >> "$HOSTS/asked"; [ ! -e "$HOSTS/silent-$host" ] || exit 255\n'
     'exec sh -c "$(printf %s "$*" | sed "s|/etc/|$HOSTS/$host/etc/|g")"',
-    # As coreutils does it: the target is opened anew before its source is read.
+    # As `install` of coreutils does: it truncates the target before it reads the source.
     "install": 'for each; do from=$to; to=$each; done; if [ -e "$from" ]; then : > "$to"; cat "$from" > "$to"; fi',
     "kubectl": 'cat "$HOSTS/secret"',
 }
