@@ -564,7 +564,9 @@ class KeysSettings(TypedDict, total=False):
 
 class KubernetesSettings(TypedDict, total=False):
     kubeconfig: str | None
-    """Path of a kubeconfig file; by default $KUBECONFIG or the usual place."""
+    """Path of a kubeconfig file; by default $KUBECONFIG or the usual place. Each run of pulumi leaves a copy of a file
+    that is named here in $TMPDIR, readable by its user only: pulumi-kubernetes makes it. With $KUBECONFIG it makes
+    none."""
     context: str | None
     """Context of it; by default the current one."""
     cluster: str | None

@@ -87,7 +87,8 @@ class Kubernetes(Section):
     """Which Kubernetes cluster. Resources and drains use the same one: that is why it is said here, once."""
 
     kubeconfig: FilePath | None = None
-    """Path of a kubeconfig file; by default $KUBECONFIG or the usual place."""
+    """Path of a kubeconfig file; by default $KUBECONFIG or the usual place. Each run of pulumi leaves a copy of a file
+    that is named here in $TMPDIR, readable by its user only: pulumi-kubernetes makes it. With $KUBECONFIG it makes none."""
     context: ContextName | None = None
     """Context of it; by default the current one."""
     cluster: str | None = Field(default=None, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")

@@ -13,6 +13,7 @@ Aims: no container uses more memory than it asks for, and none more CPU on avera
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import threading
 import time
@@ -105,13 +106,12 @@ def look(top: Path, place: str) -> Iterator[tuple[str, Sample]]:
     """Each container below a node's cgroup, by its id. ``top``: where the hierarchies are mounted."""
     v2 = (top / "cgroup.controllers").exists()
     folder = (top if v2 else top / "memory") / place
-    for found in folder.rglob("*"):
-        if not (_ID.fullmatch(found.name) and found.is_dir()):
-            continue
-        try:
-            yield found.name, (_v2(found) if v2 else _v1(found, top / "cpuacct" / found.relative_to(top / "memory")))
-        except OSError:  # it has just ended
-            continue
+    for parent, names, _ in os.walk(folder):  # passes over a folder that ends under it, as rglob of Python 3.11 doesn't
+        for found in (Path(parent, name) for name in names if _ID.fullmatch(name)):
+            try:
+                yield found.name, (_v2(found) if v2 else _v1(found, top / "cpuacct" / found.relative_to(top / "memory")))
+            except OSError:  # it has just ended
+                continue
 
 
 def _v1(memory: Path, cpu: Path) -> Sample:
@@ -137,6 +137,7 @@ class Watch:
     seen: dict[str, list[Sample]] = field(default_factory=dict)
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _failed: BaseException | None = None
 
     def __enter__(self) -> Watch:
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -147,12 +148,17 @@ class Watch:
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+        if self._failed is not None:  # figures of half a run would read as those of a whole one
+            raise RuntimeError("the watch of the containers ended before the run did") from self._failed
 
     def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
-            for node in layout.NODES:
-                for name, sample in look(machine.CGROUPS, node.cgroup):
-                    self.seen.setdefault(name, []).append(sample)
+        try:
+            while not self._over.wait(EVERY_S):
+                for node in layout.NODES:
+                    for name, sample in look(machine.CGROUPS, node.cgroup):
+                        self.seen.setdefault(name, []).append(sample)
+        except Exception as error:  # raised where the watch is left
+            self._failed = error
 
 
 def rows(pods: Iterable[Mapping[str, Any]], seen: Mapping[str, Sequence[Sample]]) -> tuple[Row, ...]:

@@ -298,6 +298,26 @@ def test_a_stack_s_life_leaves_no_key_but_in_its_secret(walk: Walk, api: KubeApi
     assert walk.leaked() == []
 
 
+def test_only_a_kubeconfig_that_a_setting_names_is_copied_by_its_provider(walk: Walk, api: KubeApi) -> None:
+    """pulumi-kubernetes writes the kubeconfig of its input to a temporary file of its owner, for Helm, and leaves it."""
+    configure(walk, server_of(api))
+    walk.run("preview", "preview")
+    copies = [file for file in walk.temporary.rglob("*") if file.is_file() and b"127.0.0.1" in file.read_bytes()]
+    assert copies, "docs/security.md says that copies stay: mend it where they don't"
+    assert {file.stat().st_mode & 0o777 for file in copies} == {0o600}
+    assert all(file.name.startswith("kubeconfig") for file in copies)
+    for file in copies:
+        file.unlink()
+
+    stack = walk.project.folder / "Pulumi.test.yaml"
+    kept = yaml.safe_load(stack.read_text())
+    del kept["config"]["slinky-iac:kubernetes"]
+    stack.write_text(yaml.safe_dump(kept))
+    done = walk.project.run("preview", env={**walk.env, "KUBECONFIG": str(walk.told.parent / "kubeconfig")})
+    assert "to create" in done.stdout
+    assert [file for file in walk.temporary.rglob("*") if file.is_file() and b"127.0.0.1" in file.read_bytes()] == []
+
+
 EVIL = (
     "an error that repeats the request",
     "a page that repeats the request",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,20 @@ def test_both_versions_of_cgroups_are_read_without_cache_that_can_be_dropped(tmp
     made(tmp_path)
     ((name, sample),) = look(tmp_path, "lab")
     assert (name, sample.memory, sample.cpu) == (ID, 5 * MI, pytest.approx(1.5))
+
+
+def test_pods_that_end_between_two_containers_end_no_look(tmp_path: Path) -> None:
+    version_1(tmp_path)
+    pods = tmp_path / "memory" / "lab" / "kubepods"
+    for number in range(2, 6):
+        shutil.copytree(pods / "pod1", pods / f"pod{number}")
+        shutil.copytree(
+            tmp_path / "cpuacct" / "lab" / "kubepods" / "pod1", tmp_path / "cpuacct" / "lab" / "kubepods" / f"pod{number}"
+        )
+    seen = look(tmp_path, "lab")
+    assert next(seen)[0] == ID
+    shutil.rmtree(pods)
+    assert list(seen) == []
 
 
 def test_a_container_that_ends_while_it_is_read_is_left_out(tmp_path: Path) -> None:
