@@ -7,6 +7,7 @@ The lab's Kubernetes nodes are node-1 to node-3; each has a label of its own her
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,6 +127,24 @@ def test_a_selection_that_shrinks_under_a_job_waits_for_it(three: OnEachNode, sl
     completed(slurm, job, "node-3")
     three.await_pods("node-1", "node-2")
     assert "node-3" not in slurm.nodes()
+
+
+def test_what_a_review_saved_is_done_to_a_selection(three: OnEachNode, slurm: Slurm, tmp_path: Path) -> None:
+    """`pulumi up --plan`, the strict way of docs/ci.md, under the job that the review showed; and back."""
+    saved = tmp_path / "plan.json"
+    job = occupy(slurm, "node-3")
+    three.choose("node-1", "node-2", apply=False)
+    three.stack.pulumi("preview", "--save-plan", str(saved))
+    run = three.start_up("--plan", str(saved))
+    three.finish_when_drained(run, ["node-3"], job)
+    completed(slurm, job, "node-3")
+    three.await_pods("node-1", "node-2")
+
+    three.choose(*MACHINES, apply=False)
+    three.stack.pulumi("preview", "--save-plan", str(saved))
+    three.stack.pulumi("up", "--yes", "--plan", str(saved))
+    slurm.await_registered(*MACHINES)
+    assert three.changes() == []
 
 
 def test_a_gate_that_is_killed_in_the_middle_is_continued_and_loses_nothing(three: OnEachNode, slurm: Slurm) -> None:

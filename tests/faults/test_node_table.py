@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -93,6 +94,18 @@ def test_the_same_word_means_the_same_nodes_on_both_sides(gated: Gated, slurm: S
     assert not {key for key in left if key.startswith(PREFIX)}
     kept = json.loads(gated.world.kubectl("get", "node", two[0], "-o", "json").stdout)["metadata"]["labels"]
     assert kept[OTHERS] == "r1"
+
+
+def test_what_a_review_saved_is_done_to_the_table(gated: Gated, two: list[str], tmp_path: Path) -> None:
+    """`pulumi up --plan`, the strict way of docs/ci.md: a row that comes, and a row that goes."""
+    saved, names = tmp_path / "plan.json", set(two)
+    for nodes, labels in ((table({"names": two, "nodesets": [NODESET], "features": [WORD]}), names), (table(), set())):
+        gated.write(2, nodes=nodes)
+        gated.stack.pulumi("preview", "--save-plan", str(saved))
+        gated.changed()
+        gated.stack.pulumi("up", "--yes", "--plan", str(saved))
+        assert labelled(gated) == labels
+        assert gated.changes() == []
 
 
 def drift(gated: Gated) -> set[tuple[str, str]]:

@@ -21,6 +21,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -295,6 +296,35 @@ def test_a_host_that_is_taken_out_of_the_file_loses_no_job(cluster: Cluster) -> 
     await_true("slurmctld forgot the host", lambda: METAL not in cluster.slurm("sinfo", "-h", "-N", "-o", "%N"), 120)
     cluster.set("external", slurmdHosts=hosts)
     cluster.stack.up()
+
+
+def test_what_a_review_saved_closes_a_partition_and_drains_a_host(cluster: Cluster, tmp_path: Path) -> None:
+    """`pulumi up --plan`, the strict way of docs/ci.md: jobs that the review showed are waited for."""
+    cluster.set("partitions", reviewed={"nodesets": ["solo"]})
+    cluster.stack.up()
+    running = cluster.submit("-p", "reviewed")
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
+    on_host = cluster.submit("-p", "main", "-w", METAL)
+    await_true("both run", lambda: {cluster.job(running), cluster.job(on_host)} == {"RUNNING"}, 60)
+    hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("partitions", reviewed=None)
+    cluster.set("external", slurmdHosts=None)
+    saved = tmp_path / "plan.json"
+    cluster.stack.pulumi("preview", "--save-plan", str(saved))
+    cluster.through(
+        lambda: started(cluster.stack, "up", "--plan", str(saved)),
+        lambda: cluster.partitions()["reviewed"] == "DRAIN" and "DRAIN" in cluster.node(METAL)["State"],
+        *(running, on_host),
+    )
+    cluster.all_completed(running, on_host)
+    await_true("slurmctld forgot both", lambda: "reviewed" not in cluster.partitions(), 120)
+    assert METAL not in cluster.slurm("sinfo", "-h", "-N", "-o", "%N")
+
+    cluster.set("external", slurmdHosts=hosts)
+    cluster.stack.pulumi("preview", "--save-plan", str(saved))
+    cluster.stack.pulumi("up", "--yes", "--plan", str(saved))
+    await_true("the host is back", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
+    assert cluster.complaints() == []
 
 
 def test_a_nodeset_that_is_replaced_waits_for_the_queue_of_its_own_partition(cluster: Cluster) -> None:
