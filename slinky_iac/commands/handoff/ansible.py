@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from slinky_iac.commands.handoff.common import JWT_KEY
 from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, key_files, rendered
 
 HOW = """\
@@ -27,9 +28,11 @@ stack's configuration names; add yours. Variables, by `-e` or in the inventory:
 |---|---|---|
 | `slurm_packages` | `[]` | packages to install first, by the distribution's names |
 | `slurm_keys` | `keys` where they are rendered, else empty | folder here with the keys; empty: they are on the hosts |
+| `slurm_jwt_key` | `/etc/slurm/jwt_hs256.key` | the place that `jwt_key=` of slurm.conf or slurmdbd.conf names |
 | `slurm_edit_conf` | `false` | add missing lines to slurm.conf of slurmctld and to slurmdbd.conf |
 """
 Task = dict[str, Any]
+_JWT_PATH = "slurm_jwt_key"
 _SYSTEMD = "ansible_facts['service_mgr'] == 'systemd'"
 
 
@@ -86,6 +89,8 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
         "slurm_keys": "{{ playbook_dir }}/keys" if with_keys else "",
         "slurm_edit_conf": False,
     }
+    if any(key.path == JWT_KEY for key in sheet.keys):
+        variables[_JWT_PATH] = JWT_KEY
     return {
         "name": f"Hosts of {handed.cluster} that are {sheet.role}",
         "hosts": group(sheet.role, handed),
@@ -117,18 +122,21 @@ def _copy(name: str, src: str, dest: str, owner: str, mode: int, notify: list[st
 
 def _key(key: KeyPlace, notify: list[str]) -> Iterator[Task]:
     """Copy where a key was given, then look whether what lies there is the cluster's. Its content is never logged."""
-    copy = _copy(f"Place {key.path}", f"{{{{ slurm_keys }}}}/{key.name}", key.path, key.owner, key.mode, notify)
+    path = f"{{{{ {_JWT_PATH} }}}}" if key.path == JWT_KEY else key.path
+    copy = _copy(f"Place {key.name}", f"{{{{ slurm_keys }}}}/{key.name}", path, key.owner, key.mode, notify)
     yield copy | {"no_log": True, "diff": False, "when": "slurm_keys | length > 0"}
     found = "slurm_handoff_key"
-    yield _task(f"Look at {key.path}", "stat", {"path": key.path, "checksum_algorithm": "sha256"}, register=found)
+    yield _task(f"Look at {key.name}", "stat", {"path": path, "checksum_algorithm": "sha256"}, register=found)
     # A dry run on a host that has no key yet would copy it only later.
     that = [f"{found}.stat.exists or ansible_check_mode"]
     expected: Task = {}
     if key.fingerprint is not None:
         that.append(f"ansible_check_mode or {found}.stat.checksum | default('') == slurm_handoff_expected")
         expected = {"vars": {"slurm_handoff_expected": _hex(key.fingerprint)}}
-    fail = f"{key.path} is not there, or is not the cluster's. Place it first, as README.md says"
-    yield _task(f"Stop unless {key.path} is the cluster's", "assert", _must(that, fail), **expected)
+    fail = f"{path} is not there, or is not the cluster's. Place it first, as README.md says"
+    if key.path == JWT_KEY:
+        fail += f". Another path in jwt_key=: set {_JWT_PATH}"
+    yield _task(f"Stop unless {key.name} is the cluster's", "assert", _must(that, fail), **expected)
 
 
 def _must(that: list[str], fail: str) -> Task:

@@ -165,9 +165,21 @@ def test_the_playbook_never_logs_a_key_and_has_a_group_of_hosts_for_each_play(ex
     plays, groups = read_yaml(files["handoff.yaml"]), read_yaml(files["inventory.yaml"])
     assert [play["hosts"] for play in plays] == list(groups)
     for play in plays:
-        copies = [t for t in play["tasks"] if str(t.get("ansible.builtin.copy", {}).get("dest", "")).endswith(".key")]
+        copies = [t for t in play["tasks"] if "slurm_keys" in str(t.get("ansible.builtin.copy", {}).get("src", ""))]
+        assert len(copies) == len([task for task in play["tasks"] if task["name"].startswith("Stop unless")])
         assert all(task["no_log"] is True and task["diff"] is False for task in copies)
         assert play["vars"]["slurm_keys"] == ""
+
+
+@each_example
+def test_the_playbook_takes_another_place_of_the_jwt_key_in_each_of_its_tasks(example: Path) -> None:
+    for play in read_yaml(texts(FORMS["ansible"](made(example), None))["handoff.yaml"]):
+        of_key = [task for task in play["tasks"] if task["name"].partition(" ")[2].startswith("jwt_hs256.key")]
+        assert bool(of_key) == (play["vars"].get("slurm_jwt_key") == "/etc/slurm/jwt_hs256.key")
+        for task in of_key:
+            module = next(value for name, value in task.items() if name.startswith("ansible.builtin."))
+            assert "{{ slurm_jwt_key }}" in {module.get("dest"), module.get("path")}
+        assert "/etc/slurm/jwt_hs256.key" not in str(play["tasks"])
 
 
 def test_the_playbook_compares_the_fingerprint_that_the_stack_has() -> None:
