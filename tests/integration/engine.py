@@ -101,6 +101,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.backend.mkdir(parents=True)
         self.home.mkdir()
+        self.temporary.mkdir()
         (self.home / "plugins").symlink_to(self.tools.plugins)
         (self.root / "kubeconfig").write_text(NO_CLUSTER)
 
@@ -115,6 +116,11 @@ class Engine:
         return self.root / "home"
 
     @property
+    def temporary(self) -> Path:
+        """TMPDIR: what plugins leave there, such as pulumi-kubernetes' copies of a kubeconfig, goes with the test."""
+        return self.root / "temporary"
+
+    @property
     def env(self) -> dict[str, str]:
         """The whole environment of a command."""
         # By name: pytest takes a variable of its own away while other threads read here.
@@ -124,6 +130,7 @@ class Engine:
             **inherited,
             "PATH": f"{self.tools.bin_dir}:{os.environ['PATH']}",
             "PULUMI_HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
             "PULUMI_BACKEND_URL": f"file://{self.backend}",
             "PULUMI_STACK": STACK,
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
