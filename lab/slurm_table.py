@@ -107,6 +107,8 @@ FUNCTIONS: Final = {
     "SlurmctldDebug": (DEFS, "log_string2num"),
 }
 """Parameters that take a closed list: the function that compares each word, and refuses another."""
+VALUES: Final = {"PreemptParameters": "preempt_params", "SchedulerParameters": "sched_params"}
+"""Parameters of slurm.conf of whose options the table has the values, and the field that the code looks for them in."""
 MANUAL: Final = "doc/man/man5/slurm.conf.5"
 PARSERS: Final = "src/plugins/data_parser/v*/parsers.c"
 PASSED_OVER: Final = {
@@ -117,10 +119,17 @@ PASSED_OVER: Final = {
 """The same of other files and lines, with the function that compares each option."""
 LIMITS: Final = ("src/common/slurm_rlimits_info.c", "PropagateResourceLimits")
 RESET: Final = "PriorityUsageResetPeriod"
+LOG_TIMES: Final = "LogTimeFormat"
+"""Parameters whose words are compared where the file is read."""
 _KINDS: Final = {
     "BOOLEAN": "switch", "UINT16": "16", "UINT32": "32", "UINT64": "64", "FLOAT": "decimal", "DOUBLE": "decimal",
     "LONG_DOUBLE": "decimal", "LONG": "64",
 }  # fmt: skip
+_NEAR: Final = 500
+"""Characters behind a look for an option in which its number is read and compared."""
+_DEFINED: Final = re.compile(
+    r"^#[ \t]*define\s+(\w+)\s+\(?((?:0x[0-9a-fA-F]+|[0-9* ]|MAX_BF_MAX_JOB_TEST)+)\)?\s*;?\s*(?:/\*.*)?$", re.M
+)
 _ROW: Final = re.compile(r'\{\s*"(\w+)"\s*,\s*S_P_(\w+)')
 _ENTRY: Final = re.compile(r"^\.[TI]P.*\n(?:\.\\\".*\n)*\\fB(\w+)", re.MULTILINE)
 """What an entry of a manual is about."""
@@ -144,7 +153,10 @@ def table(tree: Path) -> dict[str, Any]:
     code = "\n".join(file.read_text(errors="replace") for file in sorted((tree / "src").rglob("*.[ch]")))
     known = _names(found["slurm.conf"])
     options = {key: sorted(_described(manual, key, known) | _looked_for(code, field)) for key, field in OPTIONS.items()}
+    found["values of slurm.conf"] = {key: " ".join(_bounded(tree, field)) for key, field in VALUES.items()}
     found["options of slurm.conf"] = {key: " ".join(each) for key, each in options.items()}
+    begins = text.index(f'"{LOG_TIMES}", hashtbl')
+    found["options of slurm.conf"][LOG_TIMES] = " ".join(sorted(_compared(text[begins : text.index("xfree", begins)])))
     for kind, functions in PASSED_OVER.items():
         of_kind = {key: sorted(set(map(str.lower, _compared(_function(tree / f, n))))) for key, (f, n) in functions.items()}
         found[f"options of {kind}"] = {key: " ".join(each) for key, each in of_kind.items()}
@@ -187,6 +199,70 @@ def _looked_for(code: str, field: str) -> set[str]:
     """Options that code looks for in a field of the configuration, in lower case."""
     call = rf'(?:conf_get_opt_str|xstrcasestr|xstrstr)\(\s*(?:\w+(?:\.|->))*{field}\s*,\s*"(\w+)'
     return {each.lower() for each in re.findall(call, code)} if field else set()
+
+
+def _bounded(tree: Path, field: str) -> Iterator[str]:
+    """Options of a field: ``name`` for one that is there or not, ``name=LEAST..MOST`` for one with a number, with more numbers
+    behind a comma and an end open where the code has none, ``name=time`` for a time of Slurm's, ``name=a|b`` for words. What
+    the code compares with a variable counts as open."""
+    texts = [file.read_text(errors="replace") for file in sorted((tree / "src").rglob("*.[ch]"))]
+    values = dict(_DEFINED.findall("\n".join(texts)))
+    found: dict[str, str] = {}
+    for text in texts:
+        for call in re.finditer(rf'(?:conf_get_opt_str|xstrcasestr)\(\s*(?:\w+(?:\.|->))*{field}\s*,\s*"(\w+)(=?)"', text):
+            said, bounds = call[1].lower(), f"={_bounds(text[call.end() :], values)}" if call[2] else ""
+            if len(bounds) >= len(found.get(said, "")):
+                found[said] = bounds
+    return (f"{name}{found[name]}" for name in sorted(found))
+
+
+def _bounds(code: str, values: Mapping[str, str]) -> str:
+    """How the code behind a look for an option reads and bounds it."""
+    near = code[:_NEAR]
+    read = re.search(r"(\w+)\s*=\s*(?:\(\w+\)\s*)?(?:ato\w+|strtou?ll?)\(([^;]*);", near)
+    timed = near.find("time_str2secs")
+    if timed >= 0 and (read is None or timed < read.start()):
+        return "time"
+    if read is None or "xstrcasestr" in near[: read.start()]:
+        return "|".join(sorted(re.findall(r'xstrncasecmp\(\w+, "(\w+)"', near))) or ".."
+    name, least, most, more = read[1], "", "", ""
+    factor = re.search(r"\*\s*(\d+)", read[2])
+    scale = int(factor[1]) if factor else 1
+    for test in re.finditer(r"\bif \(([^;{]*)\)\s*\{?\s*(\w+)", code[read.end() : read.end() + _NEAR]):
+        refuses = test[2] in ("error", "fatal")
+        for sign, text in re.findall(rf"\b{name}\b\s*(<=|>=|<|>|==|!=)\s*([\w* -]+)", test[1]):
+            number = _constant(text, values)
+            if number is None:
+                continue
+            if sign in ("==", "!="):
+                more = f",{number}" if number < 0 else more
+            elif sign[0] == ("<" if refuses else ">"):
+                least = least or str(-(-(number + (sign in ("<=", ">"))) // scale))
+            elif refuses:
+                most = most or str((number - (sign == ">=")) // scale)
+        if refuses and not least and re.search(rf"!{name}\b", test[1]):
+            least = "1"
+        if refuses and (least or most):
+            break
+    return f"{least}..{most}{more}"
+
+
+def _constant(text: str, values: Mapping[str, str]) -> int | None:
+    """A number of the code: digits, a name that is defined as one, and products of these."""
+    product = 1
+    for part in text.strip("() ").split("*"):
+        word = part.strip("() ")
+        word = values.get(word, word).strip()
+        if "*" in word:
+            inner = _constant(word, values)
+            if inner is None:
+                return None
+            product *= inner
+        elif re.fullmatch(r"-?\d+|0x[0-9a-fA-F]+", word):
+            product *= int(word, 0)
+        else:
+            return None
+    return product
 
 
 def _described(manual: str, key: str, known: Collection[str]) -> set[str]:

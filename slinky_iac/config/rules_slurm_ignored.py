@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from slinky_iac.config import rules_node_sizes, rules_slurm_idle, rules_slurm_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_files import pairs
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import Conf, spelt
+from slinky_iac.config.slurm_times import minutes
 from slinky_iac.config.stack import StackConfig
 
 _LOADED: Final = {
@@ -83,7 +85,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is {int(least)}, above MaxNodes={int(most)}: no job would run in this partition. Set MinNodes to"
                 f" {int(most)} or less"
             )
-        default, longest = _minutes(conf["DefaultTime"]), _minutes(conf["MaxTime"])
+        default, longest = minutes(conf["DefaultTime"]), minutes(conf["MaxTime"])
         if default is not None and longest is not None and default > longest:
             yield at(f"{path}.{spelt(parameters, 'DefaultTime')}").warning(
                 "is longer than MaxTime: slurmctld leaves it out, and a job without --time has MaxTime. Set DefaultTime to"
@@ -92,19 +94,9 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-def _minutes(text: str) -> float | None:
-    """A time of Slurm's in minutes; None for none, and for what isn't one."""
-    found = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,9}))?(?::(\d{1,9}))?", text)
-    if found is None:
-        return None
-    days, *rest = found.groups()
-    numbers = [int(each) for each in rest if each is not None]
-    if days is not None:
-        hours, minutes, seconds = (*numbers, 0, 0)[:3]
-        return int(days) * 1440 + hours * 60 + minutes + seconds / 60
-    if len(numbers) == 3:
-        return numbers[0] * 60 + numbers[1] + numbers[2] / 60
-    return numbers[0] + (numbers[1] / 60 if len(numbers) == 2 else 0)
-
-
-RULES = (_unloaded, _defunct, _ports, _partitions)
+RULES = (
+    *(_unloaded, _defunct, _ports, _partitions),
+    *rules_slurm_values.RULES,
+    *rules_slurm_idle.RULES,
+    *rules_node_sizes.RULES,
+)

@@ -203,8 +203,19 @@ def words(release: str, file: str) -> Words:
     cgroups = frozenset({"autodetect", "disabled", *(f"cgroup/{each}" for each in plugins["cgroup"])})
     lists |= _OF_LINES.get(file, {}) | ({"cgroupplugin": cgroups} if file == "cgroup.conf" else {})
     options = {key.lower(): frozenset(each.split()) for key, each in of_release.get(f"options of {file}", {}).items()}
+    if "logtimeformat" in options:
+        options["logtimeformat"] |= {"format_stderr"}  # slurm-operator writes it, and no release of the table reads it
     heads = tuple(of_release["heads"].get(file, "").split())
     return Words(kinds, lists, plugins if file == "slurm.conf" else {}, options, heads)
+
+
+@cache
+def values_of(release: str, key: str) -> dict[str, str]:
+    """What slurmctld of a release makes of the options of a parameter, by options in lower case: ``LEAST..MOST`` and more
+    numbers, open where it takes any; ``time``; words with ``|`` between; ``""`` for an option without a value."""
+    of_release = _of_release(release)["values of slurm.conf"]
+    texts = [each for name, each in of_release.items() if name.lower() == key.lower()]
+    return {name: form for text in texts for name, _, form in (each.partition("=") for each in text.split())}
 
 
 @cache

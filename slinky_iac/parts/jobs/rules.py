@@ -5,7 +5,6 @@ Sources: sbatch(1) (#SBATCH lines are sbatch's), slurm.conf(5) (MaxTime), slurmr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,11 +12,11 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_times import minutes
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.jobs.settings import Job
 
 _AS_ROOT: Final = "a job of that user could do all that root can"
-_TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
 def forbidden_users(config: StackConfig) -> frozenset[str]:
@@ -161,19 +160,6 @@ def own_partitions(config: StackConfig) -> dict[str, dict[str, str]]:
     """Partitions that the stack makes, or gives the lines of, with their parameters."""
     found = {name: dict(each.partition.config) for name, each in config.nodesets.items() if each.partition.enabled}
     return found | {name: dict(each.config) for name, each in config.partitions.items()}
-
-
-def minutes(text: str) -> int | None:
-    """Minutes of a time as slurm.conf has it; None where there is no limit, or none that can be read."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    days, first, second, third = match.groups()
-    if days is not None:
-        return int(days) * 1440 + int(first) * 60 + int(second or 0) + (1 if int(third or 0) else 0)
-    if third is not None:
-        return int(first) * 60 + int(second or 0) + (1 if int(third) else 0)
-    return int(first) + (1 if int(second or 0) else 0)
 
 
 OF_DAEMONS = (jobs, tokens)
