@@ -128,7 +128,8 @@ _KINDS: Final = {
 _NEAR: Final = 500
 """Characters behind a look for an option in which its number is read and compared."""
 _DEFINED: Final = re.compile(
-    r"^#[ \t]*define\s+(\w+)\s+\(?((?:0x[0-9a-fA-F]+|[0-9* ]|MAX_BF_MAX_JOB_TEST)+)\)?\s*;?\s*(?:/\*.*)?$", re.M
+    r"^[#][ \t]*define\s+(\w+)\s+\(?((?:0x[0-9a-fA-F]+|[0-9* ]|MAX_BF_MAX_JOB_TEST)+)\)?\s*;?\s*(?:/\*.*)?$",
+    re.MULTILINE,
 )
 _ROW: Final = re.compile(r'\{\s*"(\w+)"\s*,\s*S_P_(\w+)')
 _ENTRY: Final = re.compile(r"^\.[TI]P.*\n(?:\.\\\".*\n)*\\fB(\w+)", re.MULTILINE)
@@ -202,9 +203,9 @@ def _looked_for(code: str, field: str) -> set[str]:
 
 
 def _bounded(tree: Path, field: str) -> Iterator[str]:
-    """Options of a field: ``name`` for one that is there or not, ``name=LEAST..MOST`` for one with a number, with more numbers
-    behind a comma and an end open where the code has none, ``name=time`` for a time of Slurm's, ``name=a|b`` for words. What
-    the code compares with a variable counts as open."""
+    """Options of a field: ``name`` for one that is there or not, ``name=LEAST..MOST`` for one with a number, with more
+    numbers behind a comma and an end open where the code has none, ``name=time`` for a time of Slurm's, ``name=a|b`` for
+    words. What the code compares with a variable counts as open."""
     texts = [file.read_text(errors="replace") for file in sorted((tree / "src").rglob("*.[ch]"))]
     values = dict(_DEFINED.findall("\n".join(texts)))
     found: dict[str, str] = {}

@@ -15,7 +15,7 @@ from slinky_iac.config.gres import GresItem
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.kubernetes_names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity
-from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of
+from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of, of_names
 from slinky_iac.config.slurm_names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
@@ -280,7 +280,8 @@ def _share(value: object) -> object:
 
 def _gres(value: str) -> str:
     if GresItem.parse(value) is None:
-        raise Refused(value, "; a GRES is name[:type][:no_consume][:count], for example gpu:a100:8 or license:no_consume:4")
+        words = "; a GRES is name[:type][:no_consume][:count], for example gpu:a100:8 or license:no_consume:4"
+        raise Refused(value, words, whole=of_names(value, ":=(),-"))
     return value
 
 

@@ -100,6 +100,19 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
             " letters apart, and drains the node over the other type. Give both the same",
             id="gres-conf-differs",
         )
+    elif lacking and set(there) == {""}:
+        yield at(path).warning(
+            f"has {name_of(name)} of type {name_of(lacking[0])}, and gres.conf has no Type: slurmd reports none of that"
+            f" type, and slurmctld drains the node. Add Type={name_of(lacking[0])} to the line",
+            id="gres-conf-differs",
+        )
+    elif "" not in there and not any(each.type for each in expected):
+        others = ", ".join(map(name_of, there))
+        yield at(path).warning(
+            f"has {name_of(name)} without a type, and gres.conf has Type={others}: slurmd passes over the type, and no job"
+            f" can ask for it. Write {name_of(name)}:{name_of(next(iter(there)))}:{count} here, or leave Type out",
+            id="slurm-ignores",
+        )
     elif devices < count:
         yield at(path).warning(
             f"has {count} of {name_of(name)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"

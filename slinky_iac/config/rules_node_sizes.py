@@ -1,6 +1,7 @@
 """Rules of a node's numbers beside each other: CPUs against sockets and cores, and what is kept from jobs.
 
-slurmctld names each in its log and takes another number. Run on 26.05.5 and 25.11.7; source: ``_node_parse`` of read_config.c.
+slurmctld names each in its log and takes another number. Run on 26.05.5 and 25.11.7; source: ``_parse_nodename`` of
+read_config.c.
 """
 
 from __future__ import annotations
@@ -95,8 +96,8 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
     elif kept and node.cores and kept >= node.cores:
         yield (
             "CoreSpecCount",
-            f"is {kept}, and the node has {node.cores} cores at most: slurmctld keeps 1 from jobs, and names it in its log. Set"
-            f" {node.cores - 1} or less",
+            f"is {kept}, and the node has {node.cores} cores at most: slurmctld keeps 1 from jobs, and says so in its log."
+            f" Set {node.cores - 1} or less",
         )
     if limit and node.memory is not None and limit >= node.memory:
         yield (
@@ -110,8 +111,8 @@ def _of_node(node: Node) -> Iterator[tuple[str, str]]:
     if max(listed) >= node.cpus:
         yield (
             "CpuSpecList",
-            f"names CPU {max(listed)}, and the node has {node.cpus}, counted from 0: slurmctld leaves the list out, and names it"
-            " in its log. Correct it",
+            f"names CPU {max(listed)}, and the node has {node.cpus}, counted from 0: slurmctld leaves the list out, and"
+            " says so in its log. Correct it",
         )
     elif len(listed) == node.cpus:
         yield "CpuSpecList", "names all CPUs of the node, so none is left for jobs. Leave some out"

@@ -236,8 +236,7 @@ def _switch(words: slurm_words.Words, key: str, value: str) -> str:
 def _options(words: slurm_words.Words, path: str, value: str, release: str) -> Iterator[Finding]:
     key = path.rpartition(".")[2]
     for option in words.passed_over(key, value):
-        like = words.like(key, option)
-        hint = f"did you mean {like}?" if like else f"it reads {', '.join(sorted(words.options[key.lower()]))}"
+        hint = words.hint(key, option, "slurm.conf(5)")
         yield at(path).warning(
             f"has {name_of(option)}, which Slurm {release} passes over, at most with a line in its log ({hint}): what it"
             " says has no effect. Correct it, or remove it",

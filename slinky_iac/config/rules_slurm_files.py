@@ -121,11 +121,16 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, ends in READ_FILES.items():
         words, text = slurm_words.words(config.slurm_release, name), config.slurmctld.config_files.get(name, "")
         where = at(f"controller.configFiles.{name}")
-        for line, rest in ((line, _PAIR.sub("", each)) for line, each in lines_of(text)):
+        unread: dict[int, str] = {}
+        for line, each in lines_of(text):
+            rest = _PAIR.sub("", each)
             if rest.strip() and not rest.lower().startswith("include "):
+                first = _PAIR.match(each)
+                unread[line] = first[1] if first else ""
+                quoted = f'. Where it is one value, write it in quotes: {name_of(first[1])}="…"' if first else ""
                 yield where.error(
-                    f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file. Correct the line"
-                    f" ({name}(5)), or begin it with # to leave it out"
+                    f"has on line {line} what isn't Key=Value: slurmctld and slurmd can't read the file{quoted}. Correct the"
+                    f" line ({name}(5)), or begin it with # to leave it out"
                 )
         heads = {"include", *map(str.lower, words.heads)}
         for line, head in _heads(text) if words.heads else ():
@@ -135,6 +140,8 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f" {' or '.join(words.heads)} first ({name}(5))"
                 )
         for line, key, value in pairs(text):
+            if unread.get(line, key) != key:
+                continue  # a part of what stands without quotes, maybe
             if key not in words:
                 yield where.error(
                     f"has {name_of(key)} on line {line}, which Slurm {config.slurm_release} doesn't read there: {ends}."
@@ -161,11 +168,9 @@ def _unread_options(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]
         for line, key, value in pairs(config.slurmctld.config_files.get(name, "")):
             where = at(f"controller.configFiles.{name}")
             for option in words.passed_over(key, value):
-                like = words.like(key, option)
                 yield where.warning(
                     f"has {name_of(option)} in {name_of(key)} on line {line}, which Slurm {config.slurm_release} passes over"
-                    f" (it reads {', '.join(sorted(words.options[key.lower()]))})."
-                    f"{f' Did you mean {like}?' if like else ''} Correct it, or remove it",
+                    f" ({words.hint(key, option, f'{name}(5)')}). Correct it, or remove it",
                     id="slurm-ignores",
                 )
             if name == _MPI and key not in words:

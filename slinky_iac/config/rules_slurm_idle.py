@@ -1,7 +1,7 @@
 """Rules of parameters that do nothing, or other than they seem to, for want of another one.
 
-Each was run on slurmctld and slurmd 26.05.5 and 25.11.7. Source: ``_accounting_cluster_ready`` and ``controller.c``,
-``internal_setup`` of priority_multifactor.c, ``slurm_conf_init_stepd``, ``reserve_port_config``, ``run_script_health_check``.
+Each was run on slurmctld and slurmd 26.05.5 and 25.11.7. Source: controller.c, ``_internal_setup`` of
+priority_multifactor.c, ``slurm_conf_init_stepd``, ``reserve_port_config``, ``run_script_health_check``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def _without_database(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
             )
     if conf["PreemptType"].rpartition("/")[2] == "qos":
         yield at(_setting(own, "PreemptType")).warning(
-            "is preempt/qos, and no QOS is there, as they are slurmdbd's, and accounting.enabled is false: no job is preempted."
-            " Set accounting, or preempt/partition_prio",
+            "is preempt/qos, and no QOS is there, as they are slurmdbd's, and accounting.enabled is false: no job is"
+            " preempted. Set accounting, or preempt/partition_prio",
             id="slurm-ignores",
         )
 
@@ -70,8 +70,8 @@ def _basic(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for key in own:
         if key.lower().startswith(_WEIGHT) and conf[key] not in _OF_BASIC:
             yield at(f"controller.extraConf.{key}").warning(
-                "has no effect with PriorityType=priority/basic, by which jobs run in the order of their ids. Set PriorityType:"
-                " priority/multifactor, or remove it",
+                "has no effect with PriorityType=priority/basic, by which jobs run in the order of their ids. Set"
+                " PriorityType: priority/multifactor, or remove it",
                 id="slurm-ignores",
             )
 
@@ -83,9 +83,9 @@ def _limits(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     given, but = conf["PropagateResourceLimits"], conf["PropagateResourceLimitsExcept"]
     if given not in ("", "all") and but:
         yield at(_setting(own, "PropagateResourceLimits")).error(
-            f"is there beside PropagateResourceLimitsExcept, which slurmd takes alone, without a word: all limits but"
-            f" {name_of(but.upper())} would go along with jobs. Keep one: limits that go along in PropagateResourceLimits, those"
-            " that don't in PropagateResourceLimitsExcept"
+            "is there beside PropagateResourceLimitsExcept, which slurmd takes alone, without a word: all limits but"
+            f" {name_of(but.upper())} would go along with jobs. Keep one: limits that go along in PropagateResourceLimits,"
+            " those that don't in PropagateResourceLimitsExcept"
         )
 
 
@@ -97,8 +97,8 @@ def _mpi(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     bare = "ports=" not in value and re.search(r"(^|,)[0-9]+([-:][0-9]+)?(,|$)", value)
     if ("ports=" in value and not sound) or bare:
         yield at(_setting(own, "MpiParams")).warning(
-            "has no ports that slurmctld can read, as ports=12000-12999: it reserves none for steps, with a line in its log at"
-            " most. Write the first port, -, and the last",
+            "has no ports that slurmctld can read, as ports=12000-12999: it reserves none for steps, with a line in its log"
+            " at most. Write the first port, -, and the last",
             id="slurm-ignores",
         )
 
@@ -131,8 +131,8 @@ def _route(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     value = Conf(own)["RoutePlugin"]
     if value and "tree" not in value and value.rpartition("/")[2] != "default":
         yield at(_setting(own, "RoutePlugin")).warning(
-            "has no effect: there are no such plugins any more. For messages along the switches set TopologyParam: RouteTree;"
-            " remove it",
+            "has no effect: there are no such plugins any more. For messages along the switches set TopologyParam:"
+            " RouteTree; else remove it",
             id="slurm-ignores",
         )
 

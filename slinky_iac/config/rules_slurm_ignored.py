@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config import rules_node_sizes, rules_slurm_idle, rules_slurm_values
+from slinky_iac.config import rules_node_sizes, rules_private_folders, rules_slurm_idle, rules_slurm_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_files import pairs
@@ -99,4 +99,5 @@ RULES = (
     *rules_slurm_values.RULES,
     *rules_slurm_idle.RULES,
     *rules_node_sizes.RULES,
+    *rules_private_folders.RULES,
 )

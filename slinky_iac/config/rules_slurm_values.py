@@ -1,8 +1,8 @@
-"""Rules of the values of options in SchedulerParameters and PreemptParameters: numbers, bounds, words, and what is on or off.
+"""Rules of what options of SchedulerParameters and PreemptParameters are given: numbers, bounds, words, on and off.
 
-slurmctld looks for each option by its name and reads what follows as C's ``atoi`` does: of ``7-0`` it takes 7 without a word,
-of ``ten`` 0. What is out of bounds it names in its log, and takes its default. All of it was run on slurmctld 26.05.5 and
-25.11.7; the bounds are :func:`slinky_iac.config.slurm_words.values_of`.
+slurmctld looks for each option by its name and reads what follows as C's ``atoi`` does: of ``7-0`` it takes 7 without a
+word, of ``ten`` 0. What is out of bounds it names in its log, and takes its default. All of it was run on
+slurmctld 26.05.5 and 25.11.7; the bounds are :func:`slinky_iac.config.slurm_words.values_of`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from slinky_iac.config.stack import StackConfig
 
 _JUDGED: Final = ("SchedulerParameters", "PreemptParameters")
 _READ: Final = re.compile(r"([+-]?[0-9]{1,18})(.*)")
+_IGNORES: Final = "slurm-ignores"
 _UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?", re.IGNORECASE)
 """What people write behind a number that is in this unit already."""
 _ELSEWHERE: Final = frozenset({"min_exempt_priority"})
@@ -76,12 +77,13 @@ def _of_number(option: str, value: str, bounds: Bounds) -> tuple[bool, str] | No
     )
 
 
-def _of_option(option: str, equals: str, value: str, form: str) -> tuple[bool, str] | None:
+def _of_option(option: str, equals: str, value: str, form: str) -> tuple[bool, str] | None:  # noqa: PLR0911 - one a form
     if not form:
         if not equals or value.lower() not in _OFF:
             return None
         return True, (
-            f"has {option}={value}, and slurmctld looks for the word {option} alone: it would be on. Remove it, and it is off"
+            f"has {option}={value}, and slurmctld looks for the word {option} alone: it would be on. Remove it"
+            ", and it is off"
         )
     if not equals or not value:
         return False, f"has {option} without a value: slurmctld passes over it. Write {option}=…, or remove it"
@@ -97,8 +99,8 @@ def _of_option(option: str, equals: str, value: str, form: str) -> tuple[bool, s
         if value.lower().startswith(tuple(words)):
             return None
         return False, (
-            f"has {option}={name_of(value)}: slurmctld takes {', '.join(words)}, and names another in its log. Correct it, or"
-            " remove it"
+            f"has {option}={name_of(value)}: slurmctld takes {', '.join(words)}, and names another in its log. Correct it,"
+            " or remove it"
         )
     return _of_number(option, value, Bounds.parse(form))
 
@@ -120,13 +122,9 @@ def _values(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
             first.setdefault(option.lower(), value)
             if found := _of_option(option, equals, value, form):
-                yield _finding(path, *found)
+                yield path.error(f"{found[1]} (slurm.conf(5))") if found[0] else path.warning(found[1], id=_IGNORES)
         if key and name == "SchedulerParameters":
             yield from _together(config, at(f"controller.extraConf.{key}"), first)
-
-
-def _finding(path: Setting, refused: bool, said: str) -> Finding:
-    return path.error(f"{said} (slurm.conf(5))") if refused else path.warning(said, id="slurm-ignores")
 
 
 def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> Iterator[Finding]:
@@ -136,15 +134,16 @@ def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> It
     longest = options.get("max_sched_time", "")
     if longest.isdecimal() and most < int(longest[:18]):
         yield path.warning(
-            f"has max_sched_time={name_of(longest)}, above half of MessageTimeout, {most} s: slurmctld names it in its log, and"
-            " takes its default. Lower it, or raise MessageTimeout",
-            id="slurm-ignores",
+            f"has max_sched_time={name_of(longest)}, above half of MessageTimeout, {most} s: slurmctld names it in its log,"
+            " and takes its default. Lower it, or raise MessageTimeout",
+            id=_IGNORES,
         )
     counted = {name: options.get(name, "0") for name in ("bf_max_job_user", "bf_max_job_assoc")}
     if all(value.isdecimal() and int(value[:18]) for value in counted.values()):
         yield path.warning(
-            "has bf_max_job_user and bf_max_job_assoc: slurmctld takes bf_max_job_assoc alone, and says so in its log. Keep one",
-            id="slurm-ignores",
+            "has bf_max_job_user and bf_max_job_assoc: slurmctld takes bf_max_job_assoc alone, and says so in its log. Keep"
+            " one",
+            id=_IGNORES,
         )
     if conf["SchedulerType"].rpartition("/")[2] == "builtin":
         lost = [each for each in options if each.startswith("bf_") and each not in ("bf_interval", "bf_max_job_test")]
@@ -152,7 +151,7 @@ def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> It
             yield path.warning(
                 f"has {', '.join(lost)}, which sched/backfill alone reads, and SchedulerType is sched/builtin: what"
                 f" {'they say' if len(lost) > 1 else 'it says'} has no effect. Remove it, or leave SchedulerType out",
-                id="slurm-ignores",
+                id=_IGNORES,
             )
     elif "max_job_bf" in options and "bf_max_job_test" not in options:
         yield path.error(

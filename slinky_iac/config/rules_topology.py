@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-from slinky_iac import safe_yaml
+from slinky_iac import names, safe_yaml
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, Setting, at
 from slinky_iac.config.partitions import partition_parameters
@@ -29,6 +29,8 @@ _CONF: Final = "topology.conf"
 _YAML: Final = "topology.yaml"
 _OF_ANY: Final = frozenset({"cluster_default", "topology"})
 """Names of a topology beside the one of its kind."""
+_WITH_NODES: Final = {"tree": ("switches", "switch"), "block": ("blocks", "block"), "ring": ("rings", "ring")}
+"""Kinds of topology.yaml: the list of their units, and what names one."""
 _ENDS: Final = "slurmctld ends over it at its start"
 _STARTS: Final = "At its start slurmctld ends over another"
 _MOST_LEVELS: Final = 16
@@ -245,4 +247,50 @@ def _named(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES = (_conf, _yaml, _named)
+def _topologies(config: StackConfig) -> Iterator[tuple[str, list[Unit]]]:
+    """The file and the units with nodes of each topology that slurmctld reads."""
+    files = config.slurmctld.config_files
+    plugin = Conf(config.slurmctld.extra_conf)["TopologyPlugin"].rpartition("/")[2]
+    if _YAML in files:
+        try:
+            found = safe_yaml.read(files[_YAML])
+        except safe_yaml.NotYamlError:
+            return
+        for each in found if isinstance(found, list) else [found]:
+            for kind, (word, name) in _WITH_NODES.items():
+                inner = each.get(kind) if isinstance(each, Mapping) else None
+                yield _YAML, _units(inner, word, name)
+    elif _CONF in files and plugin in ("tree", "block"):
+        rows = [{key.lower(): value for _, key, value in pairs(line)} for _, line in lines_of(files[_CONF])]
+        head = "switchname" if plugin == "tree" else "blockname"
+        yield _CONF, [Unit(each[head], each.get("nodes", "")) for each in rows if head in each]
+
+
+def _members(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Nodes that are none of the stack's, and nodes in two switches or blocks: slurmctld takes both (run)."""
+    hosts = _hosts(config)
+    any_name = any(each.on_each_node for each in config.nodesets.values())
+    for file, units in _topologies(config):
+        path, where, told = at(f"controller.configFiles.{file}"), dict[str, str](), set[tuple[str, str]]()
+        for unit in units:
+            named = dict.fromkeys(_names(unit.nodes) or ()) if unit.nodes.lower() != "all" else {}
+            lost = [n for n in named if n not in hosts and not any(names.is_node_of(n, each) for each in config.nodesets)]
+            if lost and not any_name:
+                yield path.warning(
+                    f"has {name_of(lost[0])}{f' and {len(lost) - 1} more' if len(lost) > 1 else ''} in {name_of(unit.name)},"
+                    " and no node of the stack has such a name: slurmctld passes over it, with a line in its log. Correct"
+                    " the name, or remove it",
+                    id="slurm-ignores",
+                )
+            for node in named:
+                both = (where.setdefault(node, unit.name), unit.name)
+                if both[0] != both[1] and both not in told:
+                    told.add(both)
+                    yield path.warning(
+                        f"has {name_of(node)} in {name_of(both[0])} and in {name_of(both[1])}: a node is in one, and"
+                        " slurmctld takes it for a member of each, with a line in its log at most. Remove it from one",
+                        id="slurm-ignores",
+                    )
+
+
+RULES = (_conf, _yaml, _named, _members)

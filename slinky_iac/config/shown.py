@@ -37,9 +37,10 @@ _HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IG
 class Refused(ValueError):
     """A value that a field can't have: the value, which a message may show or describe, and what is allowed."""
 
-    def __init__(self, value: str, words: str) -> None:
+    def __init__(self, value: str, words: str, *, whole: bool = False) -> None:
+        """``whole``: the value has the form of names, as :func:`of_names` says, and is shown as it is."""
         self.value, self.words = value, words
-        super().__init__(f"got {shown(value)}{words}")
+        super().__init__(f"got {repr(value) if whole else shown(value)}{words}")
 
 
 def may_be_secret(text: str) -> bool:
@@ -72,6 +73,12 @@ def shown(value: object) -> str:
     if may_be_secret(text):
         return f"a text of {len(text)} characters that looks like a key (not shown)"
     return repr(value) if len(text) <= SHORT else f"{_begin(text)!r}… ({len(text)} characters)"
+
+
+def of_names(value: str, signs: str) -> bool:
+    """Whether a text is short names and numbers with some of ``signs`` between, none of which may be a secret."""
+    parts = re.split(f"[{re.escape(signs)}]", value)
+    return len(parts) > 1 and len(value) <= LONGEST and all(len(part) <= SHORT and name_of(part) == part for part in parts)
 
 
 def name_of(value: str) -> str:

@@ -96,6 +96,10 @@ _OTHERS: Final = {
 """More words of a kind (``mpi.c``, ``namespace.c``, ``read_config.c``). All of this was run on slurmctld 26.05.5."""
 
 
+_FEW: Final = 16
+"""Options that a message lists."""
+
+
 @dataclass(frozen=True)
 class Words:
     """Parameters of one kind of line of one release: names in lower case, each with the kind of value that it takes."""
@@ -141,6 +145,22 @@ class Words:
         """The option of a parameter that was meant by another word; empty where none is like it."""
         known = [each for each in sorted(self.options.get(key.lower(), ())) if not each.endswith(option.lower())]
         return next(iter(get_close_matches(option.lower(), known, n=1, cutoff=0.75)), "")
+
+    def hint(self, key: str, option: str, page: str) -> str:
+        """What was meant by an option that the daemon passes over: the one that is like it, the closest of many, or all."""
+        if like := self.like(key, option):
+            return f"did you mean {like}?"
+        spelt = {each.lower(): each for kind in _table().values() for each in kind["options of slurm.conf"]}
+        if other := next(
+            (spelt[each] for each in self.options if each in spelt and option.lower() in self.options[each]), ""
+        ):
+            return f"it is an option of {other}"
+        known = sorted(self.options.get(key.lower(), ()))
+        if len(known) <= _FEW:
+            return f"it reads {', '.join(known)}"
+        close = get_close_matches(option.lower(), known, n=3, cutoff=0.5)
+        named = f"closest of its {len(known)} options: {', '.join(close)}; all: " if close else "its options: "
+        return f"{named}{page}"
 
     def got(self, key: str, value: str) -> str:
         """What is wrong with a value of which :meth:`fault` says what is taken, in words."""
