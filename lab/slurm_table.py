@@ -219,12 +219,12 @@ def _bounded(tree: Path, field: str) -> Iterator[str]:
 
 def _bounds(code: str, values: Mapping[str, str]) -> str:
     """How the code behind a look for an option reads and bounds it."""
-    near = code[:_NEAR]
+    near = re.split(r"xstrcasestr|conf_get_opt_str", code[:_NEAR])[0]
     read = re.search(r"(\w+)\s*=\s*(?:\(\w+\)\s*)?(?:ato\w+|strtou?ll?)\(([^;]*);", near)
     timed = near.find("time_str2secs")
     if timed >= 0 and (read is None or timed < read.start()):
         return "time"
-    if read is None or "xstrcasestr" in near[: read.start()]:
+    if read is None:
         return "|".join(sorted(re.findall(r'xstrncasecmp\(\w+, "(\w+)"', near))) or ".."
     name, least, most, more = read[1], "", "", ""
     factor = re.search(r"\*\s*(\d+)", read[2])

@@ -281,7 +281,7 @@ def _share(value: object) -> object:
 def _gres(value: str) -> str:
     if GresItem.parse(value) is None:
         words = "; a GRES is name[:type][:no_consume][:count], for example gpu:a100:8 or license:no_consume:4"
-        raise Refused(value, words, whole=of_names(value, ":=(),-"))
+        raise Refused(value, words, whole=of_names(value, ":=(),"))
     return value
 
 

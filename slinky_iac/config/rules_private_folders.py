@@ -85,7 +85,7 @@ def _folders(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         elif config.slurm_numbers < _MAY_BE_BOTH and any(each.strip().startswith(base) for each in dirs.split(",")):
             yield path.error(
-                f"has {key} {name_of(base)}, which is one of the folders that each job has for itself ({shown(dirs)}): slurmd"
+                f"has {key} {name_of(base)}, one of the folders that each job has for itself ({shown(dirs)}): slurmd"
                 " ends over it, and no job runs on such a node. Give another folder"
             )
 

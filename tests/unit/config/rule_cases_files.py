@@ -373,7 +373,7 @@ FILES_TOLD += [
         minimal(**file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_envv\n")),
         "warning",
         GRES,
-        ("nvidia_gpu_envv", "Did you mean nvidia_gpu_env?"),
+        ("nvidia_gpu_envv", "did you mean nvidia_gpu_env?"),
         file("gres.conf", "Name=gpu File=/dev/nvidia0 Flags=nvidia_gpu_env\n"),
     ),
     Case(

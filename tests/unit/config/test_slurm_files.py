@@ -158,8 +158,8 @@ def test_oci_conf_has_slurm_s_own_names() -> None:
 @pytest.mark.parametrize(
     ("key", "file", "text"),
     [
-        ("JobContainerType=job_container/tmpfs", "job_container.conf", "AutoBasePath=true\n"),
-        ("NamespaceType=linux", "namespace.yaml", "defaults: {auto_base_path: true}\n"),
+        ("JobContainerType=job_container/tmpfs", "job_container.conf", "AutoBasePath=true\nBasePath=/var/spool/slurmd/j\n"),
+        ("NamespaceType=linux", "namespace.yaml", "defaults: {auto_base_path: true, base_path: /var/spool/j}\n"),
     ],
 )
 def test_a_plugin_of_namespaces_has_its_file(key: str, file: str, text: str) -> None:

@@ -84,12 +84,48 @@ def test_every_parameter_of_a_release_is_in_the_table(release: str) -> None:
     assert {"sched": "backfill builtin", "preempt": "partition_prio qos"}.items() <= TABLE[release]["plugins"].items()
 
 
+@pytest.mark.parametrize(("release", "counts"), [("25.11", (81, 35)), ("26.05", (80, 34))])
+def test_every_option_of_the_scheduler_has_what_it_may_be(release: str, counts: tuple[int, int]) -> None:
+    values = slurm_words.values_of(release, "schedulerparameters")
+    assert (len(values), sum(not form for form in values.values())) == counts
+    assert {"bf_interval": "1..10800,-1", "bf_window": "1..43200", "bf_continue": ""}.items() <= values.items()
+    assert values.keys() <= slurm_words.words(release, "slurm.conf").options["schedulerparameters"]
+
+
 def test_a_release_that_the_table_lacks_is_judged_by_the_nearest_before_it() -> None:
     assert slurm_words.words("26.11", "slurm.conf") == slurm_words.words("26.05", "slurm.conf")
     assert slurm_words.words("24.11", "slurm.conf") == slurm_words.words("25.11", "slurm.conf")
     assert "HealthCheckTimeout" not in slurm_words.words("25.11", "slurm.conf")
 
 
+VALUES = """
+#define MAX_WINDOW (30 * 24 * 60 * 60) /* 30 days */
+#  define LEAST 10
+\tif ((tmp_ptr = xstrcasestr(sched_params, "bf_window="))) {
+\t\twindow = atoi(tmp_ptr + 10) * 60;
+\t\tif (window < 1 ||
+\t\t    window > MAX_WINDOW) {
+\t\t\terror("Invalid: %d", window);
+\t\t}
+\t}
+\tif ((tmp_ptr = xstrcasestr(sched_params, "bf_interval="))) {
+\t\tinterval = atoi(tmp_ptr + 12);
+\t\tif (((interval != -1) && (interval < 1)) || interval >= LEAST)
+\t\t\terror("Invalid: %d", interval);
+\t}
+\tif ((tmp_ptr = xstrcasestr(sched_params, "retry="))) {
+\t\tparam = strtol(tmp_ptr + 6, NULL, 10);
+\t\tif (param >= 1)
+\t\t\tretry = param;
+\t}
+\tif ((tmp_ptr = xstrcasestr(sched_params, "prio="))) {
+\t\tif (!xstrncasecmp(tmp_ptr, "min", 3)) a();
+\t\telse if (!xstrncasecmp(tmp_ptr, "max", 3)) a();
+\t}
+\tif ((tmp_ptr = xstrcasestr(sched_params, "boot="))) {
+\t\ti = time_str2secs(tmp_ptr + 5);
+\t}
+"""
 TREE = {
     "src/common/read_config.c": """
 s_p_options_t slurm_conf_options[] = {
@@ -102,6 +138,10 @@ static int part(void)
 {
 \tstatic s_p_options_t _partition_options[] = { {"Nodes", S_P_STRING}, {NULL} };
 \tstatic s_p_options_t _nodename_options[] = { {"CPUs", S_P_UINT16}, {NULL} };
+\tif (s_p_get_string(&t, "LogTimeFormat", hashtbl)) {
+\t\tif (xstrcasestr(t, "iso8601_ms")) a();
+\t\txfree(t);
+\t}
 \tif (s_p_get_string(&t, "PriorityUsageResetPeriod", hashtbl)) {
 \t\tif (xstrcasecmp(t, "now") == 0) a(); else return SLURM_ERROR;
 \t}
@@ -155,6 +195,7 @@ extern int parse_part_enforce_type(char *m)
     "src/slurmctld/a.c": (
         'if (xstrcasestr(slurm_conf.sched_params, "defer")) a();\n\tx = conf_get_opt_str(sched_params,\n\t"Depth=");'
     ),
+    "src/plugins/sched/backfill/b.c": VALUES,
     "src/plugins/data_parser/v0.0.44/parsers.c": "static const parser_t PARSER_ARRAY(TOPOLOGY_CONF)[] = {\n};\n",
     "src/plugins/data_parser/v0.0.45/parsers.c": (
         "static const parser_t PARSER_ARRAY(TOPOLOGY_CONF)[] = {\n"
@@ -189,7 +230,14 @@ def test_a_table_is_read_from_a_tree_of_sources(tmp_path: Path) -> None:
     assert found["heads"]["gres.conf"] == "Name"
     assert found["topology.yaml"] == {"": "flat topology"}
     options = {key: each for key, each in found["options of slurm.conf"].items() if each}
-    assert options == {"PriorityFlags": "max_tres", "SchedulerParameters": "defer depth"}
+    assert options == {
+        "LogTimeFormat": "iso8601_ms",
+        "PriorityFlags": "max_tres",
+        "SchedulerParameters": "bf_interval bf_window boot defer depth prio retry",
+    }
+    assert found["values of slurm.conf"]["SchedulerParameters"] == (
+        "bf_interval=1..9,-1 bf_window=1..43200 boot=time defer depth=.. prio=max|min retry=1.."
+    )
     assert found["options of gres.conf"] == {"Flags": "countonly"}
     assert found["options of NodeName"] == found["options of PartitionName"] == {"CpuBind": "cores"}
     assert {key: words for key, words in found["words"].items() if words} == {
