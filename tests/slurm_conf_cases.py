@@ -136,6 +136,10 @@ CONF = """
 - SchedulerParameters=max_script_size=600000000
 + SchedulerParameters=max_script_size=500000000
 - SchedulerParameters=max_submit_line_size=3000000
+- SchedulerParameters=max_job_bf=100
++ SchedulerParameters=max_job_bf=100 SchedulerType=sched/builtin
++ SchedulerParameters=bf_max_job_test=100,max_job_bf=100
++ SchedulerParameters=bf_window=3000000,bf_interval=0
 - JobSubmitPlugins=lua
 - JobSubmitPlugins=all_partitions,require_timelimt
 + JobSubmitPlugins=all_partitions

@@ -23,7 +23,7 @@ _READ: Final = re.compile(r"([+-]?[0-9]{1,18})(.*)")
 _IGNORES: Final = "slurm-ignores"
 _UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?", re.IGNORECASE)
 """What people write behind a number that is in this unit already."""
-_ELSEWHERE: Final = frozenset({"min_exempt_priority"})
+_ELSEWHERE: Final = frozenset({"max_job_bf", "min_exempt_priority"})
 """Options over which slurmctld ends: :data:`.slurm_refusals.REFUSED`."""
 _SIZES: Final = ("max_script_size", "max_submit_line_size")
 """Options in bytes, of which 4m isn't 4."""
@@ -153,11 +153,6 @@ def _together(config: StackConfig, path: Setting, options: dict[str, str]) -> It
                 f" {'they say' if len(lost) > 1 else 'it says'} has no effect. Remove it, or leave SchedulerType out",
                 id=_IGNORES,
             )
-    elif "max_job_bf" in options and "bf_max_job_test" not in options:
-        yield path.error(
-            "has max_job_bf, over which slurmctld ends at its start, as sched/backfill has no such option any more. Write"
-            " bf_max_job_test in its place"
-        )
 
 
 RULES = (_values,)

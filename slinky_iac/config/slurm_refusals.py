@@ -121,6 +121,7 @@ REFUSED: Final[tuple[Row, ...]] = (
     ("PropagatePrioProcess", lambda c: c.number("PropagatePrioProcess", 0) > 2, "takes 0, 1 or 2"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_script_size", _LONGEST_SCRIPT), f"has a max_script_size above {_LONGEST_SCRIPT}, the most: lower it"),
     ("SchedulerParameters", lambda c: c.beyond("SchedulerParameters", "max_submit_line_size", _LONGEST_LINE), f"has a max_submit_line_size above {_LONGEST_LINE}, the most: lower it"),
+    ("SchedulerParameters", lambda c: "max_job_bf=" in c["SchedulerParameters"] and "bf_max_job_test=" not in c["SchedulerParameters"] and c["SchedulerType"] != "sched/builtin", "has max_job_bf, which sched/backfill has no more: write bf_max_job_test in its place"),
 )  # fmt: skip
 """Rows about slurm.conf."""
 

@@ -41,7 +41,7 @@ SILENT = [
         (OPTIONS, "max_script_size=4m", ("reads 4,",), "max_script_size=4194304"),
         (OPTIONS, "bf_continue=no", ("would be on",), "bf_continue=yes"),
         (OPTIONS, "bf_interval=60,bf_interval=90", ("twice", "the first"), "bf_interval=60"),
-        (OPTIONS, "max_job_bf=100", ("ends at its start", "bf_max_job_test"), "bf_max_job_test=100"),
+        (OPTIONS, "max_job_bf=100", ("refuses", "bf_max_job_test"), "bf_max_job_test=100"),
     )
 ]
 SILENT += [
