@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from slinky_iac.config.gres import GresItem
+from slinky_iac.config.gres import SHARED, GresItem
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.kubernetes_names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity
@@ -281,7 +281,8 @@ def _share(value: object) -> object:
 def _gres(value: str) -> str:
     if GresItem.parse(value) is None:
         words = "; a GRES is name[:type][:no_consume][:count], for example gpu:a100:8 or license:no_consume:4"
-        raise Refused(value, words, whole=of_names(value, ":=(),"))
+        of_gpus = re.split("[:=]", value)[0].lower() in ("gpu", *SHARED)
+        raise Refused(value, words, whole=of_gpus and of_names(value, ":=(),"))
     return value
 
 

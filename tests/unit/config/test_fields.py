@@ -24,6 +24,21 @@ def accepts(kind: Any, value: object) -> bool:
     return True
 
 
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [
+        ("gpu:tesla:v100:8", True),
+        ("gpu:a100:8(S:0-1)", True),
+        ("gpu:hunter2hunter2:x:8", False),
+        ("user:hunter2:hunter2", False),
+    ],
+)
+def test_a_gres_that_is_refused_is_shown_where_it_is_one_of_gpus(text: str, is_shown: bool) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TypeAdapter(fields.Gres).validate_python(text)
+    assert (repr(text) in refused.value.errors()[0]["msg"]) == is_shown
+
+
 def test_the_count_of_a_gres_has_slurms_units() -> None:
     """suffix_mult of slurm_protocol_defs.c."""
     counts = {"gpu": 1, "gpu:a100": 1, "m:4g": 4 << 30, "m:4GiB": 4 << 30, "m:4KB": 4000, "m:x:no_consume:2k": 2048}

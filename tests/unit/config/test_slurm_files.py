@@ -148,6 +148,11 @@ def test_a_partition_s_topology_is_in_topology_yaml(name: str, taken: bool) -> N
     assert (not errors(minimal(nodesets=nodesets), "nodesets")) == (name == "default")
 
 
+def test_a_value_without_quotes_is_one_fault() -> None:
+    (one,) = said("oci.conf", "RunTimeRun=crun --rootless=true run %n\n")
+    assert 'RunTimeRun="…"' in one
+
+
 def test_oci_conf_has_slurm_s_own_names() -> None:
     assert said("oci.conf", "RuntimeState=x\n")
     assert not said(
