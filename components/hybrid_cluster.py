@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
@@ -120,9 +120,11 @@ class HybridCluster(Joinable):
     keys_since: pulumi.Output[dict[str, Any]]
     """By key, when it was written or its Secret was made, as Kubernetes or its source says it."""
 
-    def __new__(cls, _name: str, args: Any = None, *_: Any, **_more: Any) -> HybridCluster:  # noqa: ANN401 - what a program gives
-        require_args(cls, HybridCluster, HybridClusterArgs, args)
-        return super().__new__(cls)
+    if not TYPE_CHECKING:  # pyright would take this for what the class is made with, and check no argument of a program
+
+        def __new__(cls, name, args=None, *_, **_more):  # noqa: ARG004, ANN001, ANN002, ANN003, ANN204
+            require_args(cls, HybridCluster, HybridClusterArgs, args)
+            return super().__new__(cls)
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         settings, config = args.settings, args.settings.config
