@@ -26,8 +26,9 @@ class NotYamlError(ValueError):
     """The text isn't YAML, or nested deeper than any that a person writes. ``line``: where, from 1; 0: not known. ``why``:
     the reason, where it is known."""
 
-    def __init__(self, line: int = 0, why: str = "") -> None:
-        self.line, self.why = line, why
+    def __init__(self, line: int = 0, why: str = "", problem: yaml.MarkedYAMLError | None = None) -> None:
+        """``problem``: what the parser said, which quotes the text."""
+        self.line, self.why, self.problem = line, why, problem
         super().__init__(f"isn't YAML{f' at line {line}' if line else ''}{f': {why}' if why else ''}")
 
 
@@ -118,7 +119,8 @@ def read(text: str, loader: type[yaml.SafeLoader] = Loader) -> object:
         if tab := tab_in(text, getattr(error, "problem", None) or ""):
             raise NotYamlError(text.count("\n", 0, tab.start()) + 1, TAB) from None
         mark = getattr(error, "problem_mark", None)
-        raise NotYamlError(mark.line + 1 if mark is not None else 0) from None
+        marked = error if isinstance(error, yaml.MarkedYAMLError) else None
+        raise NotYamlError(mark.line + 1 if mark is not None else 0, problem=marked) from None
 
 
 def tab_in(text: str, problem: str | None) -> re.Match[str] | None:

@@ -18,6 +18,7 @@ _REMEDIES: Final[tuple[tuple[str, str], ...]] = (
     ("not logged in", "Log in: `pulumi login file://$HOME/pulumi-state`, or where your state is"),
     ("no stack selected", "Name the stack with --stack, or run `pulumi stack select NAME`"),
     ("no stack named", "`pulumi stack ls` lists the stacks"),
+    ("invalid YAML file", "`slinky check` says which line of Pulumi.<stack>.yaml is wrong, and why"),
     (
         "incorrect passphrase",
         "Set PULUMI_CONFIG_PASSPHRASE_FILE (or PULUMI_CONFIG_PASSPHRASE) to this stack's own passphrase",

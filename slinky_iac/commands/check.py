@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from slinky_iac.commands import mend, output, whole_file
 from slinky_iac.commands.output import FOUND, Paint, terminal
+from slinky_iac.config import files_here
 from slinky_iac.config.chart import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined, resolved
@@ -176,7 +177,9 @@ def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
     if said := described_elsewhere(read, file.parent):
         note = Place(0, at("config").info(said, id="settings-in-program"))
         return (note,) if read.is_bare else (note, *read.faults)
-    return judged(read)[1]
+    config, places = judged(read)
+    absent = [] if config is None else files_here.missing(config, file.parent)
+    return tuple(sorted((*places, *(Place(read.line_of(each.path), each) for each in absent)), key=_order))
 
 
 def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
@@ -237,6 +240,11 @@ def as_text(
         yield from (f"  {line}" for line in pasted.splitlines())
         yield ""
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
+    wrong = [place.finding for place in places if place.finding.level is Level.ERROR and not place.finding.reason]
+    still = [each for each in wrong if each.instead is None]
+    if pasted and (there := [each.path for each in still if mend.is_in(each.path, pasted) and not each.paste]):
+        yield from _wrapped(f"Still to be put right in it: {', '.join(there)}", width, paint, "bold")
+        yield ""
     if lost:
         said = f"No YAML is shown, since a value in it may be secret{'. `--fix` keeps the value' if can else ''}"
         yield from _wrapped(f"{', '.join(lost)}: {said}", width)
@@ -244,7 +252,8 @@ def as_text(
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):
         counts.append(f"{accepted} acknowledged")
-    yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` writes a mended file" if can else "")
+    does = f"mends {len(wrong) - len(still)} of {len(wrong)}" if still and wrong else "writes a mended file"
+    yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` {does}" if can else "")
     if any(_own_files(sections or {})):
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"
 

@@ -19,12 +19,14 @@ from slinky_iac.config import operator_keys
 from slinky_iac.config.chart import as_yaml, merged
 from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
 from slinky_iac.config.chart_objects import Given, given_in
-from slinky_iac.config.chart_release import Read, read
+from slinky_iac.config.chart_release import read
+from slinky_iac.config.chart_said import Read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack_file import Place
+from slinky_iac.config.yaml_faults import is_template, why_not
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import LINES, OperatorVersion
 
@@ -221,8 +223,10 @@ def _given(file: str) -> Given:
     except safe_yaml.NotYamlError as wrong:
         if wrong.why:
             raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None
-        where = f"{file}:{wrong.line}" if wrong.line else file
-        raise ProjectError(f"{where}: this is no YAML document of values. Nothing was written") from None
+        line, why = why_not(text, wrong.problem) if wrong.problem else (wrong.line, "this is no YAML, or nested too deeply")
+        if is_template(text):
+            why += ". The file is a template: render it first, or give what `helm get values RELEASE -o yaml` prints"
+        raise ProjectError(f"{file}{f':{line}' if line else ''}: {why}. Nothing was written") from None
     if found is None:
         return Given({})
     if not isinstance(found, dict):

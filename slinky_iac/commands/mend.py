@@ -21,7 +21,7 @@ from slinky_iac.config.stack_file import Place, parse
 
 ROUNDS: Final = 5
 """A setting at its place can show what else is wrong with it."""
-_BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
+BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
 """Sections that have one part for each name of the user's."""
 _SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s#].*?)(:\s+))?(\S.*)$")
 _WORD: Final = re.compile(r"[a-z0-9]+")
@@ -181,12 +181,19 @@ def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list
     shown: dict[str, Any] = {}
     lost: list[str] = []
     for name, value in whole.items():
-        parts = _changed_parts(now.get(name), value) if name in _BY_NAME and isinstance(value, Mapping) else {"": value}
+        parts = _changed_parts(now.get(name), value) if name in BY_NAME and isinstance(value, Mapping) else {"": value}
         kept = {part: each for part, each in parts.items() if masked(each, part or name) == each and name_of(part) == part}
         lost += [f"{name}.{name_of(part)}" if part else name for part in parts if part not in kept]
         if kept:
             shown[name] = kept if "" not in parts else value
     return (as_yaml(shown) if shown else ""), lost
+
+
+def is_in(path: str, pasted: str) -> bool:
+    """Whether the section of a path is in what is to be pasted, and of parts by name the part."""
+    section, _, below = path.partition(".")
+    shown = yaml.safe_load(pasted).get(f"{PROJECT}:{section}")
+    return shown is not None and (section not in BY_NAME or below.partition(".")[0] in shown)
 
 
 def _changed_parts(now: object, new: Mapping[str, Any]) -> dict[str, Any]:

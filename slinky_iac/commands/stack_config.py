@@ -31,7 +31,7 @@ def configured(
     doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
     own, secret = texts(stack, run, with_keys=with_keys)
-    _require_here(settings_elsewhere(own, Path()))
+    require_here(settings_elsewhere(own, Path()))
     return values_of(own, secret | taken_for_set, with_keys=with_keys)
 
 
@@ -68,7 +68,7 @@ def configured_file(file: Path) -> Values:
     Raises :class:`StateError` where the file can't be read, and :class:`ConfigError` with every fault and its line.
     """
     read = parse(text_of(file), project_of(file))
-    _require_here(described_elsewhere(read, file.parent))
+    require_here(described_elsewhere(read, file.parent))
     config, places = judged(read)
     if config is None:
         errors = (place for place in places if place.finding.level is Level.ERROR)
@@ -77,7 +77,7 @@ def configured_file(file: Path) -> Values:
     return Values(config, tuple(place.finding for place in places), rotation_secrets=rotating)
 
 
-def _require_here(elsewhere: str) -> None:
+def require_here(elsewhere: str) -> None:
     """Raises :class:`StateError` with what says that the settings are in the project's program."""
     if elsewhere:
         raise StateError(elsewhere)

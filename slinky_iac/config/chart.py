@@ -4,7 +4,7 @@ typed into a stack's file (`slinky check`). Pure; both by the table of :mod:`.ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,9 +100,12 @@ def advice(path: str, typed: object = None) -> Advice | None:
     if row is None and not any(True for _ in rows_below(parts)):
         return None
     _walk(typed, parts, found)
+    if typed is not None and value_at(found.settings, parts) == typed:
+        return None  # it is this setting: its own type says what is wrong with the value
     level = row is None or (row.at.endswith(ANY) and bool(found.settings))
     words = _level(parts, found) if row is None or level else words_of(row, parts)
-    reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *found.notes) if why not in words)
+    notes = [note.removeprefix(f"{path}: ") for note in found.notes]
+    reasons = dict.fromkeys(why for why in (*(why for _, why in found.left), *notes) if why not in words)
     if value_at(found.settings, ("cluster", "createNamespace")) is False:
         reasons[_THERE] = None
     for sets in ("nodesets", "logins"):
@@ -125,10 +128,17 @@ def as_yaml(settings: Mapping[str, Any]) -> str:
     return yaml.dump(prefixed, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=110)
 
 
+def in_one_line(value: object) -> str:
+    """A value in braces and brackets; a text of several lines has escapes."""
+    text = yaml.dump(value, Dumper=_Line, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000)
+    return text.strip().removesuffix("\n...")
+
+
 def masked(value: Any, key: str = "") -> Any:  # noqa: ANN401
     """A value without what a message must not show: it may be a key that stands where it shouldn't."""
     if isinstance(value, Mapping):
-        label = "operator" in value or "effect" in value  # of a toleration or an expression: its key is a label's name
+        # Of a toleration or an expression: its key is a label's name.
+        label = "operator" in value or "effect" in value or key in ("tolerations", "matchExpressions", "matchFields")
         return {
             name if name_of(str(name)) == str(name) else MASK: masked(
                 inner, "image" if key == "images" else "label" if label and name == "key" else str(name)
@@ -172,11 +182,19 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+class _Line(yaml.SafeDumper):
+    """All in one line."""
 
 
-_Dumper.add_representer(str, _text)
+def _text(style: str) -> Callable[[yaml.SafeDumper, str], yaml.Node]:
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style if "\n" in value else None)
+
+    return text
+
+
+_Dumper.add_representer(str, _text("|"))
+_Line.add_representer(str, _text('"'))
 
 _TABLE: Final = tuple((tuple(row.at.lower().split(".")), row) for row in ROWS)
 

@@ -304,10 +304,11 @@ def _cluster() -> Iterator[Row]:
     )
     yield Row(f"priorityClass.{ANY}", why="make the PriorityClass yourself: it belongs to all of Kubernetes")
     for place in ("", "controller.", "accounting.", "restapi."):
-        yield Row(f"{place}slurmKeyRef", take=to.key_ref("slurm"), words=_EXISTING, typed=bool(place))
+        said = "it is `keys.{}KeyFrom: {{secret: …, key: …}}`, with `keys.source: existing`"
+        yield Row(f"{place}slurmKeyRef", take=to.key_ref("slurm"), words=said.format("slurm"), typed=bool(place))
         for word in ("jwtHs256KeyRef", "jwtKeyRef"):
             typed = bool(place) or word == "jwtKeyRef"
-            yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=_EXISTING, typed=typed)
+            yield Row(f"{place}{word}", take=to.key_ref("jwt"), words=said.format("jwt"), typed=typed)
     for word, key in (("slurmKeyRef", "slurmKeyFrom"), ("jwtHs256KeyRef", "jwtKeyFrom"), ("jwtKeyRef", "jwtKeyFrom")):
         said = f"it is `{key}: {{secret: …, key: …}}`"
         yield Row(f"keys.{word}", f"keys.{key}", to.reference, words=said, typed=True)

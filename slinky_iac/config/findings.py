@@ -57,6 +57,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " firewall does their work.",
     "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere: daemons get another key. Set"
     " `keys.source: imported`, or remove it by `pulumi config rm slinky-iac:slurmKey` (or `jwtKey`).",
+    "file-not-here": "A setting names a file or folder that isn't on this machine, or a folder of charts that lacks one."
+    " Put it there, or correct the path. Acknowledge it where `check` runs on another machine than `pulumi up`.",
     "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm.",
     "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
     " against it. Replace the key by random bytes.",
@@ -164,7 +166,7 @@ NOT_OF_RULES: Final = frozenset(
         "operator-1-0-pods",
     }
     | {"output-not-known", "output-not-secret", "network-policies-off", "network-policies-unenforced", "service-unchanged"}
-    | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program", "project-renamed"}
+    | {"same-cluster-name", "same-cluster-name-unknown", "settings-in-program", "project-renamed", "file-not-here"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""
 
@@ -202,7 +204,8 @@ class Finding:
     None: only a person can say what is meant."""
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
+        where = f"{self.path}: " if self.path else ""
+        return where + self.message + (f" [{self.id}]" if self.id not in ("", self.path) else "")
 
 
 @dataclass(frozen=True)

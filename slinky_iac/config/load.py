@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from slinky_iac.config.amounts import amounts, is_amount
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.mistakes import nested, unknown, wrong_value
+from slinky_iac.config.mistakes import gives_source, nested, unknown, wrong_value
 from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
+from slinky_iac.config.smallest import example
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import applied
@@ -87,8 +89,10 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
         errors = [each for each in every if not _of_defaults(each, every)]
-        found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
-        return None, misplaced + found
+        of_amounts = [each for each in errors if is_amount(each["loc"], each["input"])]
+        found = [_fault(e) for e in errors if e not in of_amounts and not _follows(e, errors)]
+        found += [amounts(where, value_at(rest, where)) for where in dict.fromkeys(each["loc"][:-1] for each in of_amounts)]
+        return None, (*misplaced, *dict.fromkeys(found))
     except RecursionError:
         return None, (
             *misplaced,
@@ -147,7 +151,9 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     if invalid["type"] != "missing":
         return False
     *above, name = invalid["loc"]
-    beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
+    beside = [each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above]
+    if any(gives_source(each["loc"], name) for each in beside):
+        return True
     return any(meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
 
 
@@ -189,8 +195,12 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         said = f"{words} {context.get(bound)}".strip()
         return at(where).error(said if kind == "value_error" else said + _got(where, invalid["input"]))
     got = "" if kind in _WHOLE else _got(where, value)
-    if kind in _WHOLE and kind != "missing":
+    is_other = kind != "missing" and (kind in _WHOLE or value is None or isinstance(value, Mapping | list))
+    if is_other:
         got = f", got {_kind_of(value)}"
+    own_parts = tuple(part for part in invalid["loc"] if part not in MARKERS)
+    if (is_other or (kind == "missing" and where != "cluster")) and (right := example(own_parts)):
+        got += f"; for example {right}"
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
     return at(where).error(
         _KINDS.get(kind, "has the wrong type or form") + got, paste or _empty_nodeset(invalid["loc"], value)
@@ -211,7 +221,7 @@ def _empty_nodeset(location: tuple[int | str, ...], value: object) -> str:
     return as_yaml(nested((*location, "replicas"), 1)) if alone else ""
 
 
-def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:
+def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:  # noqa: PLR0911 - one a kind of word
     """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
@@ -222,6 +232,8 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
+    if not spelt and (elsewhere := _elsewhere(location)):
+        return at(where).error(f"is not a setting; {elsewhere}")
     if meant is not None:
         instead = nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
@@ -278,7 +290,7 @@ def _advised(where: str, got: str, known: Advice) -> Finding:
 
 def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
-    leaf = where.rsplit(".", 1)[-1]
+    leaf = str(next(part for part in reversed(location) if part not in MARKERS))
     if isinstance(value, bool):
         return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if not -_LARGE < value < _LARGE:
@@ -286,14 +298,21 @@ def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Find
     if where == "operator.version":
         return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
+    if location[0] == "controller" and location[1] in _FILES:
+        return at(where).error(
+            f"got the number {value}, and holds the text of a file: write `{leaf}: |`, and the text below it"
+        )
     # 1.10 and 1.1 are one number: only a release, of which the form is known, and whole numbers are sure.
     sure = where == "cluster.slurmVersion" or isinstance(value, int)
     instead = nested(location, text) or None if sure else None
-    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text), instead)
+    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(location, text), instead)
 
 
-def _quoted(where: str, text: str) -> str:
-    section, *inner = where.split(".")
+_FILES = frozenset({"prolog", "epilog", "configFiles"})
+
+
+def _quoted(location: tuple[int | str, ...], text: str) -> str:
+    section, *inner = (str(part) for part in location if part not in MARKERS)
     if any(not part.isidentifier() and not part.replace("-", "").isalnum() for part in inner):
         return ""
     lines = [f"{PROJECT}:{section}:", *(f"{'  ' * at}{part}:" for at, part in enumerate(inner, 1))]
@@ -320,15 +339,34 @@ def meant_by(location: tuple[int | str, ...]) -> str | None:
     return low[close[0]] if close else None
 
 
+def _elsewhere(location: tuple[int | str, ...]) -> str:
+    """Where a word is a setting that isn't one at its place: one level below it, or a section of its own."""
+    *above, name = (str(part) for part in location if part not in MARKERS)
+    if not above:
+        return ""
+    fields = _model_around(location).model_fields.items()
+    inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
+    below = [field for field, model in inner.items() if model is not None and field_of(model, name)[1] is not None]
+    if len(below) == 1:
+        return f"it is `{place('.'.join([*above, below[0], name]))}`"
+    if name not in StackConfig.model_fields:
+        return ""
+    right = example((name,))
+    return f"it is a section of its own, `{PROJECT}:{name}`" + (f"; for example {right}" if right else "")
+
+
 def _siblings(location: tuple[int | str, ...]) -> list[str]:
-    model: Any = StackConfig
+    return [f.alias or n for n, f in _model_around(location).model_fields.items()]
+
+
+def _model_around(location: tuple[int | str, ...]) -> type[BaseModel]:
+    """The section in which a location is."""
+    model: type[BaseModel] = StackConfig
     for part in location[:-1]:
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            return []
         _, below = field_of(model, str(part))
         if below is not None:
             model = model_in(below) or model
-    return [f.alias or n for n, f in model.model_fields.items()]
+    return model
 
 
 def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annotations are any object
@@ -336,6 +374,11 @@ def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annota
     fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
     found = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
     return found or (name, None)
+
+
+def is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object
+    """Whether a type is a mapping of names that people choose, or a list."""
+    return get_origin(annotation) in (dict, tuple, list) or any(map(is_by_name, get_args(annotation)))
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are any object

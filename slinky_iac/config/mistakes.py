@@ -10,6 +10,7 @@ from slinky_iac.config.chart import Advice
 from slinky_iac.config.chart_reasons import BACKUP
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.gres import GresItem
+from slinky_iac.config.kubernetes_types import fields
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_words import is_known
 from slinky_iac.names import is_dns_label
@@ -41,7 +42,7 @@ def nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def unknown(location: Location, value: object) -> Advice | None:
+def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR0911 - one return a kind of word
     """What a key is that is no setting; None where it is none that is known."""
     *above, name = map(str, location)
     if not above and name in _DAEMONS:
@@ -57,7 +58,31 @@ def unknown(location: Location, value: object) -> Advice | None:
         return Advice("goes below partition.config", nested((*above, "config", name), value))
     if above[-1:] == ["external"] and name == "hosts":
         return Advice(f"it is `host`, {_one(above)}")
+    if len(above) == 2 and above[0] == "partitions" and (parameter := of_partition(name)):
+        return Advice(f"goes below config: {parameter}", nested((*above, "config", parameter), value))
+    if above[-1:] and above[-1].endswith("From") and name == "name":
+        return Advice("the Secret's name is `secret`")
+    if gives_source(location, "source"):
+        return Advice(f"is a source of the volume: write `source: {{{name}: …}}`")
+    if above[-1:] == ["autoscale"] and name in ("max", "maxReplicas", "maxReplicaCount"):
+        return Advice("it is `maxReplicas` of the NodeSet", nested((*above[:-1], "maxReplicas"), value))
+    if above[-1:] == ["autoscale"] and name in ("min", "minReplicaCount"):
+        return Advice("it is `minReplicas`", nested((*above, "minReplicas"), value))
     return Advice(BACKUP) if above == ["controller"] and name in ("replicas", "backups") else None
+
+
+def of_partition(name: str) -> str:
+    """A parameter of a partition as slurm.conf's manual writes it; empty for another word. ``maxTime`` and ``MaxTime`` are
+    one."""
+    spelt = name[:1].upper() + name[1:]
+    return spelt if is_known(spelt, "PartitionName") and spelt.lower() not in ("nodes", "partitionname") else ""
+
+
+def gives_source(location: Location, missing: object) -> bool:
+    """Whether a word in an entry of `volumes` is a volume's source of Kubernetes', which is missing as ``source``."""
+    parts = [part for part in location if not str(part).startswith(("function-", "["))]
+    in_volume = len(parts) > 2 and parts[-3] == "volumes" and isinstance(parts[-2], int)
+    return in_volume and missing == "source" and str(parts[-1]) in fields("Volume") - {"name"}
 
 
 def wrong_value(location: Location, value: object) -> Advice | None:

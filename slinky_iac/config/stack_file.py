@@ -9,26 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from slinky_iac import safe_yaml
-from slinky_iac.config.chart import looks_like_values
+from slinky_iac.config.chart import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.shown import name_of, place, shown
+from slinky_iac.config.shown import name_of, place, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.config.yaml_faults import explained
+from slinky_iac.config.yaml_faults import why_not
 from slinky_iac.errors import StateError
 
-_YAML_TOKEN: Final = re.compile(r"<[a-z ]+>|[^A-Za-z0-9]{1,3}")
-_QUOTED: Final = re.compile(r"'([^']*)'")
+OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
+"""Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
+_LIKE: Final = 0.72
+_SECRET: Final = f"`pulumi config set --secret {PROJECT}"
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
 _OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
+_NO_YAML: Final = "this is no YAML, or nested too deeply"
 _NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
 _SLURM_CONF: Final = re.compile(
     r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
@@ -97,11 +101,10 @@ def _parsed(text: str, project: str) -> StackFile:
     except yaml.MarkedYAMLError as wrong:
         if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)
-        mark = wrong.problem_mark or wrong.context_mark
-        return _unparsed(text, wrong, mark)
+        return _unread(*why_not(text, wrong), path="")
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
-        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), "this is no YAML, or nested too deeply")
+        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), _NO_YAML, path="")
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
@@ -110,30 +113,10 @@ def _parsed(text: str, project: str) -> StackFile:
         inside = tuple(each for each in twice if f".{PROJECT}:" in each.finding.path)  # what is twice may follow from it
         return StackFile(faults=inside or twice)
     beside = tuple(
-        Place(
-            key.start_mark.line + 1,
-            at(str(key.value).rpartition(":")[2]).error(
-                "stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
-            ),
-        )
-        for key in _unindented(root)
+        Place(key.start_mark.line + 1, beside_config(str(key.value), whole.get(key.value))) for key in _strangers(root, body)
     )
     found = _read(config, body, project)
     return replace(found, faults=(*beside, *found.faults))
-
-
-def _unparsed(text: str, wrong: yaml.MarkedYAMLError, mark: yaml.Mark | None) -> StackFile:
-    """What to say where the parser stopped: in words of lines and indentation, else in its own."""
-    if mark and (near := explained(text, mark.line + 1)):
-        return _unread(*near)
-    where = f"column {mark.column + 1}: " if mark else ""
-    problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
-    return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
-
-
-def _shown_part(found: re.Match[str]) -> str:
-    """What a parser quotes: a token of YAML's as it is, of the file's own text what may be shown."""
-    return found[0] if _YAML_TOKEN.fullmatch(found[1]) else shown(found[1])
 
 
 def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
@@ -157,13 +140,59 @@ def _unindented(root: yaml.Node | None) -> list[yaml.Node]:
     return [key for key in keys if str(key.value).startswith(f"{PROJECT}:") or str(key.value) in SECTIONS]
 
 
+def _strangers(root: yaml.Node | None, body: yaml.Node) -> list[yaml.Node]:
+    """Keys beside `config:` that Pulumi doesn't read, and of which nothing below it has an anchor."""
+    used = set(_parts(body, set()))
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    return [
+        key
+        for key, value in pairs
+        if str(key.value) not in OF_PULUMI and (_is_ours(str(key.value)) or used.isdisjoint(_parts(value, set())))
+    ]
+
+
+def _parts(node: yaml.Node, seen: set[int]) -> Iterator[int]:
+    """Identities of all mappings, lists and values in a node. An alias is the node of its anchor."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    yield id(node)
+    for each in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for inner in each if isinstance(each, tuple) else (each,):
+            yield from _parts(inner, seen)
+
+
+def _is_ours(key: str) -> bool:
+    return key.startswith(f"{PROJECT}:") or key in SECTIONS
+
+
+def beside_config(key: str, value: object) -> Finding:
+    """What to say of a key that stands beside `config:`, where neither Pulumi nor this program reads it."""
+    name = key.rpartition(":")[2]
+    said = "stands beside `config:` and not below it, so it isn't read"
+    is_encrypted = isinstance(value, dict) and set(value) == {"secure"}
+    if name in SECRET_KEYS and not is_encrypted and key != name:
+        return at(name).error(f"{said}. Remove it, and treat it as leaked: give a new one by {_SECRET}:{name}`")
+    if _is_ours(key) and not (name in SECRET_KEYS and not is_encrypted):
+        return at(name).error(f"{said}: indent it, and all that is below it, by two")
+    if known := advice(key, value):
+        of_chart = "It is a word of Slinky's chart, whose values `slinky import-chart` makes a stack's file of"
+        return at(key).error(f"{said}. {of_chart}. Below `config:` {known.words}", known.paste)
+    if key in MARKS:
+        return at(key).error(f"{said}. It is a word of Slinky's chart: `slinky import-chart` makes a stack's file of values")
+    close = get_close_matches(name.lower(), low := {each.lower(): each for each in SECTIONS}, n=1, cutoff=_LIKE)
+    meant = f"; did you mean {PROJECT}:{low[close[0]]} below it?" if close else ""
+    shown = key if close and name_of(key) == key else unknown_word(key)
+    return at(shown).error(said + (meant or ". Remove it, or write it below `config:`"))
+
+
 def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
     line = text.count("\n", 0, tab.start()) + 1
-    return _unread(line, f"column {tab.end() - tab.start()}: {safe_yaml.TAB}")
+    return _unread(line, f"column {tab.end() - tab.start()}: {safe_yaml.TAB}", path="")
 
 
-def _unread(line: int, message: str) -> StackFile:
-    return StackFile(faults=(Place(line, at("config").error(message)),))
+def _unread(line: int, message: str, path: str = "config") -> StackFile:
+    return StackFile(faults=(Place(line, at(path).error(message)),))
 
 
 def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) -> StackFile:
@@ -192,6 +221,10 @@ def _own(key: str, project: str) -> tuple[str | None, Finding | None]:
     """The name of one of our sections, and what is wrong with how it is written; no name where it is somebody else's."""
     prefix, _, name = key.rpartition(":")
     prefix = (prefix or project).removesuffix(":config")
+    if prefix == PROJECT and not name:
+        return None, at(f"{PROJECT}:").error(
+            f"has no name behind it: write a section's, as {PROJECT}:nodesets, or remove it"
+        )
     if prefix == PROJECT:
         return name, None
     if name in SECTIONS:

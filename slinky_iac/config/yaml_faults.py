@@ -1,12 +1,52 @@
-"""Why a stack's file is no YAML, in words of indentation and lines in place of a parser's tokens. Pure."""
+"""Why a text is no YAML, in words of indentation, quotes and lines in place of a parser's tokens. Pure."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+import yaml
+
+from slinky_iac.config.shown import shown
+
 _NO_SPACE: Final = re.compile(r"\s*(?:- )?[A-Za-z][A-Za-z0-9-]*:[^\s:/#'\"{\[][^:]*")
 _PAIR: Final = re.compile(r"\s*(?:- )?[^\s#][^#]*?:\s+[^\s#].*")
+_TOKEN: Final = re.compile(r"<[a-z ]+>|[^A-Za-z0-9]{1,3}")
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_OPEN: Final = re.compile(r"""\s*(?:- )?(?:[^\s#'"][^'"]*?:\s+)?(?:"(?:[^"\\]|\\.)*|'(?:[^']|'')*)""")
+"""A line whose value begins with a quote that the line doesn't close."""
+_TWO: Final = re.compile(r"\s*(?:- )?[^\s#'\"{\[:]+:\s+[^\s#'\"{\[&*|>][^#'\"{\[]*?:(?:\s.*|$)")
+"""A line that has `: ` in its value, too."""
+_ALONE: Final = re.compile(r"\s*(?:- )?([A-Za-z][A-Za-z0-9_-]*)\s+[^:#]+")
+"""A name and its value without a colon between."""
+_CUT: Final = re.compile(r"[^#]*[{\[][^#]*\s#.*")
+_TEMPLATE: Final = re.compile(r"\{\{|%\{|\$\{|<%")
+
+
+def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
+    """The line of a fault that a parser found, and what is wrong there: in words of lines, else in the parser's own without
+    what may not be shown."""
+    mark = wrong.problem_mark or wrong.context_mark
+    if mark and wrong.problem == "but found another document":
+        return (
+            mark.line + 1,
+            f"line {mark.line + 1} begins a second document, and one is read: make two files",
+        )
+    if mark and (near := explained(text, mark.line + 1)):
+        return near
+    where = f"column {mark.column + 1}: " if mark else ""
+    problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
+    return (mark.line + 1 if mark else 0), f"{where}this is no YAML: {problem}"
+
+
+def is_template(text: str) -> bool:
+    """Whether a text that is no YAML has marks of a template's."""
+    return _TEMPLATE.search(text) is not None
+
+
+def _shown_part(found: re.Match[str]) -> str:
+    """What a parser quotes: a token of YAML's as it is, of the file's own text what may be shown."""
+    return found[0] if _TOKEN.fullmatch(found[1]) else shown(found[1])
 
 
 def explained(text: str, line: int) -> tuple[int, str] | None:
@@ -14,11 +54,22 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
     lines = text.splitlines()
     here = min(line, len(lines))
     before = _before(lines, here)
-    for number in (before, here):
-        if 0 < number <= len(lines) and _NO_SPACE.fullmatch(lines[number - 1]):
-            return number, f"a space is missing after `:` on line {number}"
-    if not 0 < before < here:
-        return None
+    for judge in (_no_space, _in_line):
+        for number in (before, here):
+            if said := judge(lines, number):
+                return number, said
+    if opened := next((n for n in range(1, here + 1) if _OPEN.fullmatch(lines[n - 1])), 0):
+        return opened, f"the quote that line {opened} opens isn't closed in it: add the same quote at the text's end"
+    return _indented(lines, before, here) if 0 < before < here else None
+
+
+def _no_space(lines: list[str], number: int) -> str:
+    missing = 0 < number <= len(lines) and _NO_SPACE.fullmatch(lines[number - 1])
+    return f"a space is missing after `:` on line {number}" if missing else ""
+
+
+def _indented(lines: list[str], before: int, here: int) -> tuple[int, str] | None:
+    """What is wrong with the indentation of a line, and the one before it."""
     now, then = _indent(lines[here - 1]), _indent(lines[before - 1])
     if now > then and _PAIR.fullmatch(lines[before - 1]):
         return here, (
@@ -34,6 +85,33 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
     if first and not lines[here - 1].lstrip().startswith("- "):
         return here, f"line {here} has no `- `, and is beside a list that begins in line {first}"
     return None
+
+
+def _in_line(lines: list[str], number: int) -> str:
+    """What is wrong within one line; empty where only those around it can say."""
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    if _TWO.fullmatch(line):
+        return f"line {number} has `: ` in its value: put the value in quotes"
+    if _CUT.fullmatch(line) and line.count("{") + line.count("[") > _closed(line):
+        return f"` #` begins a comment in line {number}, so its bracket isn't closed: put the text that has it in quotes"
+    name = _ALONE.fullmatch(line)
+    after = next((each for each in lines[number:] if each.strip()), "")
+    if name and (_indent(after) <= _indent(line) or after.lstrip().startswith("- ")) and not _in_block(lines, number):
+        return f"line {number} has no colon: write `{shown(name[1])[1:-1]}: VALUE`"
+    return ""
+
+
+def _closed(line: str) -> int:
+    """Brackets that are closed before the comment of a line."""
+    before = line.partition(" #")[0]
+    return before.count("}") + before.count("]")
+
+
+def _in_block(lines: list[str], number: int) -> bool:
+    """Whether a line is one of a text of several lines."""
+    own = _indent(lines[number - 1])
+    above = next((each for each in reversed(lines[: number - 1]) if each.strip() and _indent(each) < own), "")
+    return above.rstrip().endswith(("|", ">", "|-", ">-", "|+", ">+"))
 
 
 def _before(lines: list[str], here: int) -> int:

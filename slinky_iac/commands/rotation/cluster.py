@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from slinky_iac import causes, names
@@ -23,8 +24,9 @@ from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import kubectl
-from slinky_iac.commands.stack_config import own_texts
+from slinky_iac.commands.stack_config import own_texts, require_here
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack_file import settings_elsewhere
 from slinky_iac.config.values import Values, values_as_they_are, values_to_import
 from slinky_iac.errors import (
     KeyMaterialError,
@@ -188,14 +190,22 @@ def read(engine: Engine) -> Values:
 
 def read_to_import(engine: Engine) -> Values:
     """The same for who sets a key: it is no error that one can't be read."""
-    return _with_daemons(values_to_import(*_texts(engine)))
+    return _with_daemons(values_to_import(*_texts(engine, IN_PROGRAM)))
 
 
-def _texts(engine: Engine) -> tuple[dict[str, str], frozenset[str]]:
+IN_PROGRAM: Final = ". A key that you have: `base64 -w0 FILE | pulumi config set --secret slinky-iac:slurmKey` (or jwtKey)"
+"""How a key is imported where the program has the settings, by which `keys import` would judge it."""
+
+
+def _texts(engine: Engine, more: str = "") -> tuple[dict[str, str], frozenset[str]]:
+    """``more``: what to add where the settings are in the project's program."""
     try:
-        return own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
+        found = own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
+    elsewhere = settings_elsewhere(found[0], Path())
+    require_here(elsewhere and elsewhere + more)
+    return found
 
 
 def _with_daemons(found: Values) -> Values:

@@ -117,16 +117,16 @@ def said(old: str, new: str, *levels: Level) -> list[str]:
             "replicas: 80",
             "check counts only what this file names, and `slinky preflight` counts slurm.conf's",
         ),
-        ("      replicas: 4", "      replicas:4", "16: config: a space is missing after `:`"),
+        ("      replicas: 4", "      replicas:4", "16: a space is missing after `:`"),
         (
             "    cpu:\n      replicas: 4\n",
             "    cpu:\n    replicas: 4\n",
-            "17: config: line 17 is indented more than line 16",
+            "17: line 17 is indented more than line 16",
         ),
         (
             "    cpu:\n      replicas: 4\n",
             "    cpu:\n       replicas: 4\n",
-            "17: config: line 17 is indented less than line 16",
+            "17: line 17 is indented less than line 16",
         ),
         (
             "    gpu:\n      replicas: 2\n",
@@ -169,9 +169,10 @@ def test_a_section_in_another_one_is_named_with_its_place() -> None:
 
 def test_a_section_without_prefix_beside_config_is_not_passed_over() -> None:
     moved = "    external:\n      host: dbd1.example.org\n"
-    assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-1:] == [
+    assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-2:] == [
         "11: accounting: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by"
-        " two"
+        " two",
+        "14: slinky: stands beside `config:` and not below it, so it isn't read. Remove it, or write it below `config:`",
     ]
 
 

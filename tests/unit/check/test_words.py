@@ -34,7 +34,7 @@ def cluster(line: str) -> str:
     return HEAD.replace("    name: lab\n", f"    name: lab\n    {line}\n")
 
 
-OF_KEYS = "keys have a section of their own, `keys`, with `source: imported` or `source: existing`"
+OF_KEYS = "it is `keys.{}KeyFrom: {{secret: …, key: …}}`, with `keys.source: existing`"
 THERE = "with cluster.createNamespace false, since the Secret's namespace is there already"
 IN_NODESET = [
     ("hostNetwork: true", "nodesets.gpu.hostNetwork: is not a setting; it is `nodesets.gpu.pod.hostNetwork`"),
@@ -58,7 +58,7 @@ IN_NODESET = [
     ),
     ("nodeSelector: {a: b}", "nodesets.gpu.nodeSelector: is not a setting; it is `nodesets.gpu.pod.nodeSelector`"),
     ("podSpec: {}", "nodesets.gpu.podSpec: is not a setting; placement, labels and annotations are settings of"),
-    ("resources:\n  limits: {}", "nodesets.gpu.resources.limits: is not a setting; requests equal limits here"),
+    ("resources:\n  limits: {}", "nodesets.gpu.resources: limits is no setting; requests equal limits here"),
     ("enabled: true", "nodesets.gpu.enabled: is not a setting; what is in this file is there"),
     ("extraConfMap: {}", "nodesets.gpu.extraConfMap: is not a setting; it is `extraConf`, a mapping"),
 ]
@@ -84,8 +84,8 @@ def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said:
         (
             "  slinky-iac:slurmKeyRef: {name: a, key: slurm.key}\n  slinky-iac:jwtHs256KeyRef: {name: b, key: jwt}\n",
             {
-                f"slurmKeyRef: is not a setting; {OF_KEYS}; {THERE}",
-                f"jwtHs256KeyRef: is not a setting; {OF_KEYS}; {THERE}",
+                f"slurmKeyRef: is not a setting; {OF_KEYS.format('slurm')}; {THERE}",
+                f"jwtHs256KeyRef: is not a setting; {OF_KEYS.format('jwt')}; {THERE}",
             },
         ),
         ("  slinky-iac:clusterName: atlas\n", {"clusterName: is not a setting; the name is `cluster.name`"}),
