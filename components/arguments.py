@@ -12,6 +12,7 @@ from typing import Any, Final
 import pulumi
 
 from slinky_iac.config.base import Section
+from slinky_iac.config.fields import is_host
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.text import listed
@@ -147,6 +148,9 @@ def _got(part: object) -> str:
     return kinds.get(type(part)) or f"an object of class {type(part).__name__}"
 
 
+_WITH_PORT: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*):([0-9]{1,5})")
+
+
 def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[str, Any], list[Finding]]:
     """The section of a daemon whose host is given beside it; what the section says of its port, or of spare hosts, stays."""
     short = {"controller": "slurmctld", "accounting": "slurmdbd"}[section]
@@ -154,7 +158,15 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     own = dict(external) if isinstance(external, Mapping) else {}
     said = own.get("host")
     faults = []
-    if said is not None and (isinstance(said, pulumi.Output | Address) or said != host):
+    if (
+        isinstance(host, str)
+        and (both := re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9.-]*):([0-9]{1,5})", host))
+        and is_host(both[1])
+    ):
+        beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'
+        faults = [at(short).error(f"has a port, which goes beside the host: leave {short} out and give {beside}")]
+        host = both[1]
+    elif said is not None and (isinstance(said, pulumi.Output | Address) or said != host):
         faults = [at(f"{section}.external.host").error(f"is given by {short} too: leave one of them out")]
     return {**part, "external": {**own, "host": host}}, faults
 

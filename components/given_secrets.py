@@ -28,9 +28,7 @@ def given_secrets(found: Mapping[str, pulumi.Input[str] | None]) -> dict[str, pu
 def of_outputs(found: Mapping[str, pulumi.Input[str] | None]) -> list[Finding]:
     """Faults of those that are a text made of an Output, which would be the secret."""
     return [
-        at(ARGUMENTS[name]).error(f"{FORMATTED}, or give the Output itself")
-        for name, each in found.items()
-        if isinstance(each, str) and is_of_output(each)
+        at(ARGUMENTS[name]).error(FORMATTED) for name, each in found.items() if isinstance(each, str) and is_of_output(each)
     ]
 
 

@@ -27,7 +27,7 @@ from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .node_set import counted
-from .plain_data import FORMATTED, element, in_python, is_by_name, is_of_output, is_plain, refused
+from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, refused
 from .takes import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
 
 
@@ -72,6 +72,7 @@ _MOST: Final = 99
 _ARTICLES: Final = {IMAGE: "an", ADDRESS: "an", URL: "an"}
 _MEANS: Final = {
     HOST: ": a DNS name or an IP address",
+    IMAGE: ": repository:tag, or repository@sha256:… with 64 hexadecimal digits",
     NAME: ": a DNS name, or address(…) of an IP address",
     NETWORK: " of IPv4 addresses, as 192.0.2.0/24; give others as text",
 }
@@ -296,7 +297,8 @@ def _plain(value: Any, model: Any, path: str, found: Given) -> Any:  # noqa: ANN
     if isinstance(value, list | tuple):
         return [_plain(each, element(model), f"{path}.{number}", found) for number, each in enumerate(value)]
     if isinstance(value, str) and is_of_output(value):
-        found.faults.append(at(path).error(FORMATTED if kind_of(path) else f"is an f-string of an Output, and {_why(path)}"))
+        kind = kind_of(path)
+        found.faults.append(at(path).error(formatted(kind) if kind else f"is an f-string of an Output, and {_why(path)}"))
     if not is_plain(value):
         found.faults.append(at(path).error(refused(value, model, path)))
         return None

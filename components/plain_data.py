@@ -29,8 +29,20 @@ def is_of_output(text: str) -> bool:
     return _OF_OUTPUT in text
 
 
-FORMATTED: Final = 'is an f-string of an Output; write pulumi.Output.format("reg/{0}:1", OUTPUT)'
+FORMATTED: Final = "is an f-string of an Output; give the Output itself"
 """What a message says of such a text."""
+
+
+def formatted(kind: str) -> str:
+    """The same of a setting that takes an Output; ``kind``: what it is taken for (:mod:`.takes`)."""
+    if kind == "image":
+        return 'is an f-string of an Output; write pulumi.Output.format("reg/{0}:1", OUTPUT)'
+    if kind == "host name":
+        return f"{FORMATTED}, or slinky_iac.address(OUTPUT) of one that is an IP address"
+    return f'{FORMATTED}, or pulumi.Output.format("{_FORMS.get(kind, "prefix-{0}")}", OUTPUT) for one with text around it'
+
+
+_FORMS: Final = {"host": "{0}.example.org", "address of http or https": "https://{0}:6820", "network": "{0}/32"}
 
 
 def in_python(name: str) -> str:

@@ -58,6 +58,8 @@ Hosts = pulumi.Input[str] | Address
 Read = TypeVar("Read")
 _LACKING: Final = re.compile(r"(?P<key>[a-zA-Z]+) is not set; run |needs a password; run |has no sssd\.conf: run ")
 """What the rules say of a secret that isn't there."""
+_BY_HAND: Final = re.compile(r"base64 -w0 FILE \| pulumi config set --secret slinky-iac:\w+")
+"""How a key is given without a program."""
 
 
 class HybridCluster(_Cluster):
@@ -138,7 +140,7 @@ class HybridCluster(_Cluster):
         }
         _refuse(what, of_outputs(secrets))
         self._secrets = given_secrets(secrets)
-        judged = _judged(what, found, partial(read_sections, found.sections, self._secrets))
+        judged = _judged(what, found, partial(read_sections, found.sections, self._secrets), self._secrets)
         config = judged.config
         found.judge = partial(_faults, self._secrets)
         _refuse(what, [*_not_yet_known(config, found), *_must_be_known(config, found)])
@@ -166,7 +168,7 @@ class HybridCluster(_Cluster):
         """The cluster's configuration with one more NodeSet, judged as a whole. Raises :class:`StackRefused`."""
         found = given({"nodesets": {name: own}}, self._given)
         _refuse(what, found.faults)
-        config = _judged(what, found, partial(sound_sections, found.sections, self._secrets))
+        config = _judged(what, found, partial(sound_sections, found.sections, self._secrets), self._secrets)
         self._given = found
         return config, found
 
@@ -262,16 +264,24 @@ def _sections(
     return found, faults
 
 
-def _judged(what: str, found: Given, read: Callable[[], Read]) -> Read:
-    """What ``read`` gives. Raises :class:`StackRefused` with its errors."""
+def _judged(what: str, found: Given, read: Callable[[], Read], secrets: Mapping[str, object]) -> Read:
+    """What ``read`` gives. Raises :class:`StackRefused` with its errors, which name the arguments of ``secrets``."""
     try:
         return read()
     except ConfigError as error:
-        raise refuse(what, tuple(found.worded(in_snake_case(_or_argument(each))) for each in error.faults)) from None
+        raise refuse(
+            what, tuple(found.worded(in_snake_case(_or_argument(each, secrets))) for each in error.faults)
+        ) from None
 
 
-def _or_argument(fault: str) -> str:
-    """A fault with the argument that gives the secret which isn't there."""
+def _or_argument(fault: str, secrets: Mapping[str, object]) -> str:
+    """A fault with the argument that gives the secret or the host which isn't there, or gave a wrong one."""
+    name, _, said = fault.partition(": ")
+    if name in secrets and name in ARGUMENTS:
+        by_hand = _BY_HAND.sub("give it so: base64.b64encode(RAW).decode()", said)
+        return f"{ARGUMENTS[name]}: {by_hand}"
+    if fault.startswith("accounting: needs external"):
+        return f"{fault}. slurmdbd=HOST gives external; it is None here, or left out"
     if (lacking := _LACKING.search(fault)) is None:
         return fault
     name = lacking["key"] or ("sssdConf" if "sssd" in lacking[0] else "databasePassword")

@@ -145,7 +145,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, judge, print. Raises :class:`StateError` where a file can't be read; returns the exit code."""
-    files = [Path(name) for name in arguments.files] or sorted(Path().glob("Pulumi.*.yaml"))
+    files = [_file(name) for name in arguments.files] or sorted(Path().glob("Pulumi.*.yaml"))
     if not files:
         raise StateError(
             "no Pulumi.<stack>.yaml in this folder; name a file, or let `slinky init STACK` write one from the running Slurm"
@@ -172,6 +172,12 @@ def run(arguments: argparse.Namespace) -> int:
     return FOUND if any(each.level in bad for each in open_) else 0
 
 
+def _file(name: str) -> Path:
+    """A stack's file, also by the stack's name, which `pulumi stack` and `init` take."""
+    own = Path(f"Pulumi.{name}.yaml")
+    return own if not Path(name).exists() and own.is_file() else Path(name)
+
+
 def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
     """What to say of a file; of one whose project's program has the settings, where they are."""
     if said := described_elsewhere(read, file.parent):
@@ -187,6 +193,8 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
     whole = mend.mended(text, project_of(file), lambda text, project: judge(text, project)[1])
     new = whole.text
     if new == text:
+        if not quiet:
+            print(f"{file}: --fix finds nothing that it can put right, so no {file}{NEW} is written")
         return whole
     place = file.with_name(file.name + NEW)
     try:

@@ -75,7 +75,7 @@ def places(word: str, texts: Mapping[str, str]) -> list[str]:
         ]
         titled, count, best = max(counts, key=lambda each: each[:2])
         if count:
-            words = re.sub(r"[^\w ./:,-]+", " ", best[2]).strip()
+            words = re.sub(r"[^\w ./:,<>-]+", " ", re.sub(r"\\(?=[<>])", "", best[2])).strip()
             found.append((titled, count, page if len(best[1]) == 1 else f"{page} {shlex.quote(words)}"))
     found.sort(key=lambda each: each[:2], reverse=True)
     return [command for _, _, command in found[:_MOST]]

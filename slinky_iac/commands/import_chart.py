@@ -35,6 +35,7 @@ CODES = (
     " other chart; 2 wrong arguments; 3 written, and some keys are left out; 6 written, and `check` finds errors in it"
 )
 WIDTH: Final = 100
+_NAME: Final = re.compile(r"(?<=cluster:\n    name: ).+")
 _LINE: Final = re.compile(r"v?1\.(\d{1,3})")
 _DEFAULTS: Final = {"release": "slurm", "namespace": "slurm"}
 _VERSION: Final = str(Operator.model_fields["version"].default)
@@ -96,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     sources = ", ".join(Path(each).name for each in (arguments.values, *arguments.more))
     text = f"# Made by `slinky import-chart` from {sources}.\n"
     text += "config:\n" + textwrap.indent(as_yaml(found.taken.settings), "  ")
+    if any(note.startswith("cluster.name: ") and "DECIDE" in note for note in found.notes):
+        text = _NAME.sub(r"\g<0> # DECIDE: ClusterName of the outside slurm.conf, which can't change later", text, count=1)
     places = judge(text)[1]
     errors = any(place.finding.level is Level.ERROR for place in places)
     code = FOUND if errors else WAITS if found.taken.left else 0

@@ -12,12 +12,15 @@ from slinky_iac.config.chart import MARKS
 from slinky_iac.config.chart_reasons import WORDS_OF_0
 from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import BY_RELEASE, SETS
+from slinky_iac.config.paths import value_at
 from slinky_iac.releases import LINES
 
 _OF_BOTH: Final = frozenset(
     {"extraObjects", "fullnameOverride", "imagePullPolicy", "imagePullSecrets", "nameOverride", "namespaceOverride"}
     | {"priorityClassName", "global"}
 )
+_OF_GUIDE: Final = frozenset({"slurmKeyRef", "jwtHs256KeyRef"})
+"""What the hybrid guide of release-1.2 has, and only chart 1.0 reads."""
 _OF_OPERATOR: Final = frozenset({"certManager", "crds", "operator", "propagatedNodeConditions", "webhook"})
 _OF_SLURM: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values())) - _OF_BOTH
 
@@ -46,6 +49,8 @@ def other_release(values: Mapping[str, Any], minor: int, *, named: bool = False,
     fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
     if not fitting:
         return f"{keys}. No release of the chart reads all keys of this file"
+    if set(strange) <= _OF_GUIDE and value_at(values, ("controller", "external")) is True:
+        return f"{keys}. They are words of Slinky's hybrid guide, of whatever release: what is left out says what to write"
     fit = f"{keys}. They fit chart {' and '.join(fitting)}"
     if named:
         return f"{fit}: look which release runs (`helm list -A`)"

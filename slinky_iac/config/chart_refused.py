@@ -20,6 +20,7 @@ _OF_PODS: Final[tuple[Place, ...]] = (
 )
 """Settings of a part that become fields of a pod or a container, as they are."""
 _ALONE: Final[tuple[Place, ...]] = (("pod", "terminationGrace"), ("privileged",))
+_DRAINED: Final = "the NodeSet's gate drains the node before its pod ends, so there is nothing to do for it"
 _MERGED: Final = "from 1.1.0 on slurm-operator treats empty values as missing, so this has no effect with Helm either"
 
 
@@ -54,7 +55,7 @@ def _is_part(sections: Mapping[str, Any], name: str) -> bool:
 def _refused(part: Mapping[str, Any], *, drops_empty: bool) -> list[tuple[Place, str]]:
     """Places of what is refused, and why; a place once."""
     hooks = [
-        (("raw", "container", "lifecycle", hook), f"it {what}")
+        (("raw", "container", "lifecycle", hook), f"it {what.partition('; ')[0]}: {_DRAINED}")
         for hook, what in of_lifecycle(value_at(part, ("raw", "container", "lifecycle")))
     ]
     found = [*hooks, *(_empty(part) if drops_empty else ())]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from slinky_iac.config.chart import NO_MAPPING, Path, merged, row_of, rows_below, translate
 from slinky_iac.config.chart_refused import leave_refused
 from slinky_iac.config.chart_said import Read, account
-from slinky_iac.config.chart_switches import off, resolvers, switched
+from slinky_iac.config.chart_switches import off, resolvers, sssd_beside, switched
 from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import SETS, Unread, read_by
 from slinky_iac.config.chart_volumes import volumes
@@ -63,7 +63,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     left: list[tuple[str, str]] = []
     unread = Unread()
     own = read_by(_shaped(values, (), left), line[1], unread)
-    left += unread.left
+    left += [(key, why + _wished(key, values)) for key, why in unread.left]
     if line >= (1, 2) and isinstance(value_at(own, ("partitions", "all")), Mapping):
         old = {"partitions": {"all": _ALL}}
     whole = merged(merged(_IMPLIED, old), own)
@@ -87,6 +87,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     switched(whole, own, notes, left)
     off(whole, notes)
     resolvers(whole, notes)
+    sssd_beside(whole, left)
     _keys(whole, line, notes)
     _partitions(whole, notes)
     _written(whole, notes)
@@ -165,8 +166,33 @@ def _named(whole: dict[str, Any], release: str, namespace: str, notes: list[str]
         found["clusterName"] = f"{space}_{name}"
         notes.append(
             f"cluster.name: {space}_{name}, which the operator makes of namespace and name where clusterName isn't set"
+            + (_DECIDE if _is_outside(whole) else "")
         )
     return found
+
+
+_DECIDE: Final = (
+    ". DECIDE: slurmctld is outside, and its slurm.conf has a ClusterName, which this must equal. It can't change after the"
+    " first `pulumi up`"
+)
+_KEY_REFS: Final = {"slurmKeyRef": "slurmKeyFrom", "jwtHs256KeyRef": "jwtKeyFrom", "jwtKeyRef": "jwtKeyFrom"}
+"""Words of Slinky's hybrid guide for the Secrets with keys, and the setting that each means."""
+
+
+def _is_outside(values: Mapping[str, Any]) -> bool:
+    return value_at(values, ("controller", "external")) is True
+
+
+def _wished(key: str, values: Mapping[str, Any]) -> str:
+    """What to add of a Secret that a release doesn't read, where slurmctld is outside, so that its key must be that one."""
+    found = values.get(key)
+    if key not in _KEY_REFS or not _is_outside(values) or not isinstance(found, Mapping) or not found.get("name"):
+        return ""
+    entry = f", key: {name_of(str(found['key']))}" if found.get("key") else ""
+    return (
+        f". slurmctld is outside, so its key is meant: write `keys.{_KEY_REFS[key]}: {{secret: {name_of(str(found['name']))}"
+        f"{entry}}}` in the file, in the place of what it has there"
+    )
 
 
 def _is_a_pod_a_node(nodeset: Mapping[str, Any]) -> bool:

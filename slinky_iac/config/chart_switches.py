@@ -120,6 +120,49 @@ def off(whole: dict[str, Any], notes: list[str]) -> None:
         whole["sssd"] = {}
 
 
+_OWN_SIDECAR: Final = "`identity.sssd` makes it beside slurmctld, with its configuration, its socket and its log"
+_CA: Final = (
+    ". If its sssd.conf names a file of a CA: put the certificate into the Secret with sssd.conf as the entry ca.crt, and"
+    " name /etc/slinky-sssd/ca.crt in sssd.conf"
+)
+_OF_SIDECAR: Final = "is of the container sssd, which `identity.sssd` makes"
+
+
+def sssd_beside(whole: dict[str, Any], left: list[tuple[str, str]]) -> None:
+    """Take away a container with sssd that values spell out beside slurmctld, where ``identity.sssd`` makes one: its volumes
+    and mounts are the operator's names and places then."""
+    spec, daemon = (value_at(whole, ("controller", each)) for each in ("podSpec", "slurmctld"))
+    containers = spec.get("containers") if isinstance(spec, dict) else None
+    if is_empty(whole.get("sssd")) or not isinstance(containers, list) or not isinstance(spec, dict):
+        return
+    own = [each for each in containers if isinstance(each, Mapping) and each.get("name") == "sssd"]
+    if not own:
+        return
+    mounts = [each for one in own for each in _mappings(one.get("volumeMounts"))]
+    mounted = {str(each.get("name")) for each in mounts}
+    has_ca = any("ca" in str(each.get("mountPath")).split("/") or "cert" in str(each.get("mountPath")) for each in mounts)
+    left.append(("controller.podSpec.containers (sssd)", _OWN_SIDECAR + (_CA if has_ca else "")))
+    spec["containers"] = [each for each in containers if each not in own]
+    beside = _mappings(daemon.get("volumeMounts")) if isinstance(daemon, dict) else []
+    shared = [each for each in beside if "sss" in str(each.get("mountPath")) or str(each.get("name")) in mounted]
+    if isinstance(daemon, dict) and shared:
+        daemon["volumeMounts"] = [each for each in beside if each not in shared]
+        left += [(f"controller.slurmctld.volumeMounts ({each.get('mountPath')})", _OF_SIDECAR) for each in shared]
+    gone = mounted | {str(each.get("name")) for each in shared}
+    others = {
+        str(m.get("name")) for c in spec["containers"] if isinstance(c, Mapping) for m in _mappings(c.get("volumeMounts"))
+    }
+    others |= {str(each.get("name")) for each in beside if each not in shared}
+    volumes = _mappings(spec.get("volumes"))
+    unused = [each for each in volumes if str(each.get("name")) in gone - others]
+    spec["volumes"] = [each for each in volumes if each not in unused]
+    left += [(f"controller.podSpec.volumes ({each.get('name')})", _OF_SIDECAR) for each in unused]
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
 _RESOLVERS: Final = frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default"})
 
 

@@ -95,7 +95,9 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
     if ANY in level:
         return _of_container(path, level, found)
     if (row := row_of(path)) is not None:
-        return f"the chart doesn't read it, so it has no effect with Helm. Here {words_of(row, path)}" if row.typed else ""
+        words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
+        here = f"Here it {words}" if words.startswith("is ") else f"Here {words}"
+        return f"the chart doesn't read it, so it has no effect with Helm. {here}" if row.typed else ""
     if close := get_close_matches(path[-1].lower(), low, n=1, cutoff=_LIKE):
         found.meant.add(".".join((*path[:-1], low[close[0]])))
         return f"{UNKNOWN}; did you mean {low[close[0]]}? What is below it isn't carried over"

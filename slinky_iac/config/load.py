@@ -193,7 +193,10 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
         said = f"{words} {context.get(bound)}".strip()
-        return at(where).error(said if kind == "value_error" else said + _got(where, invalid["input"]))
+        own_parts = tuple(part for part in invalid["loc"] if part not in MARKERS)
+        right = example(own_parts) if kind == "string_pattern_mismatch" else ""
+        said += "" if kind == "value_error" else _got(where, value) + (f"; for example {right}" if right else "")
+        return at(where).error(said)
     got = "" if kind in _WHOLE else _got(where, value)
     is_other = kind != "missing" and (kind in _WHOLE or value is None or isinstance(value, Mapping | list))
     if is_other:

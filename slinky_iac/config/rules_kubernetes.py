@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from posixpath import normpath
+from typing import Final
 
 from pydantic.alias_generators import to_camel
 
@@ -144,6 +145,12 @@ def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     )
 
 
+_OF_SSSD: Final = (
+    ". A CA of sssd.conf needs no volume: it is the entry ca.crt of the Secret with sssd.conf, and ldap_tls_cacert there is"
+    " /etc/slinky-sssd/ca.crt"
+)
+
+
 def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """The operator merges a pod's volumes by name and its mounts by path (worker_app.go): one of these would take the place
     of slurm.key or of slurmd's log, and another mount of one path is refused."""
@@ -161,6 +168,7 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
                 yield at(path).error(
                     f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes or the"
                     " daemon's programs are: it would find no key, no log, or another program; mount it elsewhere"
+                    + (_OF_SSSD if f"{place}/".startswith("/etc/sssd/") else "")
                 )
             if place in seen:
                 yield at(path).error(

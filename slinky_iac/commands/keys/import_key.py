@@ -109,7 +109,7 @@ def read_bytes(file: Path) -> bytes:
         advice = by_root if isinstance(error, PermissionError) else "Name the file of the key"
         raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported. {advice}") from None
     if _readable_by_others(file):
-        print(f"warning: {file} can be read by others than its owner", file=sys.stderr)
+        print(f"warning: {file} can be read by others than its owner: `chmod 600 {file}`", file=sys.stderr)
     return raw
 
 

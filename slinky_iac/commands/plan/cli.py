@@ -137,7 +137,7 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}; a share is above 0 and at most 1 (or 100%)")
+        raise argparse.ArgumentTypeError(f"got {text!r}; a share is above 0 and at most 1, or a percentage: 60%")
     return value
 
 

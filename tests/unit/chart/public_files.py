@@ -215,7 +215,10 @@ CASES = {
         },
         {
             "controller.inplaceReconfigure": "",
+            "controller.podSpec.containers (sssd)": "`identity.sssd` makes it",
             "controller.podSpec.securityContext.runAsNonRoot": "is false",
+            "controller.podSpec.volumes (site-state)": "is of the container sssd",
+            "controller.slurmctld.volumeMounts (/var/lib/sss)": "is of the container sssd",
             "loginsets.slinky.login.securityContext.privileged": "can't be privileged",
         },
         noted=("nodesets.cpu.replicas: with scalingMode: DaemonSet the chart doesn't read it",),
@@ -231,7 +234,6 @@ CASES = {
             }
         ),
         errors=(
-            "controller.raw.pod.containers",
             "nodesets.cpu.raw.container.args",
             "nodesets.cpu.raw.container.lifecycle.preStop",
         ),

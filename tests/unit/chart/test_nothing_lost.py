@@ -4,13 +4,17 @@ names it."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slinky_iac.commands.cli import main
 from slinky_iac.config.chart import Taken, is_empty, merged
+from slinky_iac.config.chart_age import other_release
 from slinky_iac.config.chart_release import read
 from slinky_iac.config.chart_said import UNSAID, Read
+from tests.stacks import read_yaml
 from tests.unit.chart.reading import found, taken
 from tests.unit.chart.test_table import KEYS
 
@@ -126,3 +130,53 @@ def test_a_list_of_parameters_is_left_out_with_the_mapping_that_it_means(key: st
     made = read(merged(ON, nested(key, ["Weight=2", "Features=a"])), release="slurm", namespace="slurm", line=(1, 2))
     assert "" not in made.taken.settings
     assert "Write a mapping: {Weight: 2, Features: a}" in dict(made.taken.left)[key]
+
+
+GUIDE = """
+controller: {external: true, externalConfig: {host: ctl.example.org}}
+slurmKeyRef: {name: external-auth-slurm, key: slurm.key}
+jwtHs256KeyRef: {name: external-auth-jwt, key: jwt.key}
+nodesets: {cpu: {replicas: 1}}
+"""
+
+
+def test_keys_of_the_guide_are_named_as_what_to_write_where_slurmctld_is_outside() -> None:
+    _, left = taken(GUIDE)
+    assert "write `keys.slurmKeyFrom: {secret: external-auth-slurm, key: slurm.key}`" in left["slurmKeyRef"]
+    assert "write `keys.jwtKeyFrom: {secret: external-auth-jwt, key: jwt.key}`" in left["jwtHs256KeyRef"]
+    said = other_release(read_yaml(GUIDE), 2)
+    assert "--chart-version" not in said
+    assert "Slinky's hybrid guide" in said
+
+
+def test_a_name_that_the_outside_slurm_conf_decides_is_to_be_decided(tmp_path: Path) -> None:
+    values, out = tmp_path / "values.yaml", tmp_path / "Pulumi.a.yaml"
+    values.write_text(GUIDE)
+    main(["import-chart", str(values), "--out", str(out)])
+    assert "    name: slurm_slurm # DECIDE: ClusterName of the outside slurm.conf" in out.read_text()
+    assert any("DECIDE" in each for each in found(GUIDE).notes)
+    assert not any("DECIDE" in each for each in found("nodesets: {cpu: {replicas: 1}}").notes)
+
+
+def test_sssd_beside_slurmctld_is_left_out_once_with_what_belongs_to_it() -> None:
+    settings, left = taken(
+        """
+        sssd: {secretRef: {name: sssd-conf, key: sssd.conf}}
+        loginsets: {a: {}}
+        controller:
+          slurmctld:
+            volumeMounts: [{name: sssd-pipes, mountPath: /var/lib/sss/pipes}, {name: home, mountPath: /home}]
+          podSpec:
+            containers:
+              - {name: sssd, image: "r/sssd:t", volumeMounts: [{name: sssd-pipes, mountPath: /var/lib/sss/pipes},
+                 {name: sssd-conf, mountPath: /etc/sssd/sssd.conf}, {name: ldap-ca, mountPath: /etc/sssd/ca}]}
+            volumes: [{name: sssd-pipes, emptyDir: {}}, {name: sssd-conf, secret: {secretName: a}},
+              {name: ldap-ca, secret: {secretName: b}}, {name: home, hostPath: {path: /home}}]
+        """
+    )
+    assert "sssd" in settings["identity"]
+    raw = settings["controller"]["raw"]
+    assert [each["name"] for each in raw["pod"]["volumes"]] == ["home"]
+    assert [each["name"] for each in raw["container"]["volumeMounts"]] == ["home"]
+    assert "containers" not in raw["pod"]
+    assert "/etc/slinky-sssd/ca.crt" in left["controller.podSpec.containers (sssd)"]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from slinky_iac.cluster.pulumi_command import remedy
 from slinky_iac.commands.cli import main
+from slinky_iac.commands.rotation import cluster
+from slinky_iac.commands.rotation.engine import Engine
+from slinky_iac.errors import StateError
 from tests.stacks import ROOT
 
 EXAMPLE = str(ROOT / "examples" / "Pulumi.all-outside.yaml")
@@ -102,3 +108,24 @@ def test_of_any_other_file_all_that_is_missing_is_said(
     (program.parent / file).write_text(text)
     assert main(["check", str(program)]) == 6
     assert said in capsys.readouterr().out
+
+
+class Pulumi(Engine):
+    """An engine whose stack has secrets alone."""
+
+    def pulumi(self, *_: str, **_more: object) -> str:
+        return json.dumps({"slinky-iac:slurmKey": {"value": "AAAA", "secret": True}})
+
+
+@pytest.mark.parametrize("read", [cluster.read, cluster.read_to_import])
+def test_commands_of_keys_say_it_in_the_same_words(
+    read: Callable[[Engine], object], program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(program.parent)
+    with pytest.raises(StateError, match="this project's settings are in its program") as wrong:
+        read(Pulumi(None))
+    assert ("pulumi config set --secret slinky-iac:slurmKey" in str(wrong.value)) == (read is cluster.read_to_import)
+
+
+def test_a_stack_s_file_that_pulumi_cannot_read_leads_to_check() -> None:
+    assert "`slinky check`" in remedy("error: invalid YAML file: yaml: line 36: could not find expected ':'")

@@ -65,7 +65,7 @@ def test_nothing_is_pasted_or_mended_for_it(name: str, tmp_path: Path, capsys: p
     file.write_text(HEAD + SHIFTED[name][0])
     assert main(["check", "--fix", str(file)]) == 6
     out = capsys.readouterr().out
-    assert ("Below `config:`" in out, "--fix" in out) == (False, False)
+    assert ("Below `config:`" in out, "`slinky check --fix" in out) == (False, False)
     assert list(tmp_path.iterdir()) == [file]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands.check import judge
+from slinky_iac.commands.cli import main
 from slinky_iac.commands.import_chart import layered
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
@@ -115,3 +116,28 @@ def test_values_that_are_no_yaml_say_their_cause(text: str, words: str, tmp_path
         layered([str(file)])
     assert words in str(wrong.value)
     assert "Nothing was written" in str(wrong.value)
+
+
+def test_a_stack_s_name_stands_for_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("Pulumi.prod.yaml").write_text(HEAD)
+    assert main(["check", "prod"]) == 0
+    assert "Pulumi.prod.yaml: " in capsys.readouterr().out
+    assert main(["check", "dev"]) == 1
+
+
+def test_fix_of_a_sound_file_says_that_there_is_nothing_to_put_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(HEAD)
+    main(["check", "--fix", str(file)])
+    assert "--fix finds nothing that it can put right" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_release_s_form_has_an_example() -> None:
+    text = HEAD.replace("{name: c}", '{name: c, slurmVersion: "26.5"}')
+    assert any("for example slurmVersion: '26.05'" in each for each in said(text))

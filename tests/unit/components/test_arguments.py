@@ -16,8 +16,9 @@ from pulumi import Output
 import components
 import slinky_iac
 from components.arguments import EXAMPLES
-from components.inputs import address
+from components.inputs import address, checked
 from components.program_parts import HybridCluster, NodeSet
+from components.takes import IMAGE
 from slinky_iac.config.load import examined
 from tests.program import Recording, configured, run
 from tests.unit.components.test_program_parts import KEYS, refused
@@ -140,3 +141,44 @@ def test_type_checkers_see_the_arguments_of_a_program_and_no_other_constructor(n
 def test_a_missing_name_is_called_name(kind: Any) -> None:
     with pytest.raises(TypeError, match="argument: 'name'"):
         kind()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"slurmdbd": "dbd.example.org:6819"}, 'accounting={"external": {"host": "dbd.example.org", "port": 6819}}'),
+        ({"slurmctld": "ctl.example.org:6817"}, 'controller={"external": {"host": "ctl.example.org", "port": 6817}}'),
+        ({"slurmdbd": None, "accounting": None}, "slurmdbd=HOST gives external; it is None here, or left out"),
+        ({"slurm_key": "not base64!"}, "slurm_key: is not base64"),
+    ],
+)
+def test_the_next_step_is_the_argument_s(given: dict[str, Any], words: str) -> None:
+    said = refused(
+        lambda: HybridCluster("atlas", **{**OUTSIDE, **given}), {"jwtKey": KEYS["jwtKey"]} if "slurm_key" in given else KEYS
+    )
+    assert words in said
+    assert "in `port`" not in said
+    if "slurm_key" in given:
+        (fault,) = (each for each in said.splitlines() if "slurm_key: " in each)
+        assert "pulumi config set" not in fault
+
+
+def test_an_output_that_is_no_image_is_told_what_one_is() -> None:
+    with pytest.raises(pulumi.RunError, match="isn't an image: repository:tag"):
+        checked("a b", IMAGE, "nodesets.cpu.image")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (lambda text: {"accounting": {"external": {"host": text}}}, "give the Output itself, or slinky_iac.address(OUTPUT)"),
+        (lambda text: {"slurmctld": text}, 'pulumi.Output.format("{0}.example.org", OUTPUT)'),
+        (lambda text: {"nodesets": {"a": {"replicas": 1, "image": text}}}, 'pulumi.Output.format("reg/{0}:1", OUTPUT)'),
+        (
+            lambda text: {"nodesets": {"a": {"replicas": 1, "pod": {"annotations": {"b": text}}}}},
+            'pulumi.Output.format("prefix-{0}", OUTPUT)',
+        ),
+    ],
+)
+def test_an_f_string_leads_to_the_form_of_its_setting(given: Any, words: str) -> None:
+    assert words in refused(lambda: HybridCluster("atlas", **{**OUTSIDE, **given(f"{Output.from_input('a')}")}))
