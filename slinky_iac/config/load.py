@@ -20,7 +20,7 @@ from slinky_iac.config.mistakes import gives_source, nested, unknown, wrong_valu
 from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
+from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
 from slinky_iac.config.smallest import example
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
@@ -294,6 +294,7 @@ def _advised(where: str, got: str, known: Advice) -> Finding:
 def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
     leaf = str(next(part for part in reversed(location) if part not in MARKERS))
+    leaf = leaf if name_of(leaf) == leaf else "NAME"
     if isinstance(value, bool):
         return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if not -_LARGE < value < _LARGE:

@@ -44,14 +44,15 @@ _ANYWHERE: Final = frozenset({"drain", "volumes", "raw"})
 
 
 def example(location: Sequence[int | str]) -> str:
-    """``name: VALUE`` in one line for the setting at a location, ``- VALUE`` for an entry of a list; empty where none is
-    short enough, or the location is no setting's."""
+    """``name: VALUE`` in one line for the setting at a location, ``- VALUE`` for an entry of a list, ``NAME: VALUE`` for
+    what has a name of the user's, which may be a secret; empty where none is short enough, or there is no such setting."""
     path = tuple("*" if isinstance(part, int) else str(part) for part in location)
     annotation = _annotation(path)
     if annotation is None:
         return ""
+    last = "NAME" if isinstance(location[-1], str) and _is_by_name(_annotation(path[:-1])) else location[-1]
     for value in (*_shown(path), *_made(annotation, 0)):
-        line = _line(location[-1], value)
+        line = _line(last, value)
         if len(line) <= _LONGEST and _is_right(annotation, value):
             return line
     return ""

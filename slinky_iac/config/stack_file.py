@@ -27,7 +27,7 @@ from slinky_iac.errors import StateError
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
 _LIKE: Final = 0.72
-_SECRET: Final = f"`pulumi config set --secret {PROJECT}"
+_LEAKED: Final = "Remove it, and treat it as leaked: give a new one by `pulumi config set --secret slinky-iac:"
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
@@ -172,7 +172,7 @@ def beside_config(key: str, value: object) -> Finding:
     said = "stands beside `config:` and not below it, so it isn't read"
     is_encrypted = isinstance(value, dict) and set(value) == {"secure"}
     if name in SECRET_KEYS and not is_encrypted and key != name:
-        return at(name).error(f"{said}. Remove it, and treat it as leaked: give a new one by {_SECRET}:{name}`")
+        return at(name).error(f"{said}. {_LEAKED}{name}`")
     if _is_ours(key) and not (name in SECRET_KEYS and not is_encrypted):
         return at(name).error(f"{said}: indent it, and all that is below it, by two")
     if known := advice(key, value):

@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from slinky_iac.config.shown import shown
+from slinky_iac.config.shown import shown, unknown_word
 
 _NO_SPACE: Final = re.compile(r"\s*(?:- )?[A-Za-z][A-Za-z0-9-]*:[^\s:/#'\"{\[][^:]*")
 _PAIR: Final = re.compile(r"\s*(?:- )?[^\s#][^#]*?:\s+[^\s#].*")
@@ -97,7 +97,7 @@ def _in_line(lines: list[str], number: int) -> str:
     name = _ALONE.fullmatch(line)
     after = next((each for each in lines[number:] if each.strip()), "")
     if name and (_indent(after) <= _indent(line) or after.lstrip().startswith("- ")) and not _in_block(lines, number):
-        return f"line {number} has no colon: write `{shown(name[1])[1:-1]}: VALUE`"
+        return f"line {number} has no colon: write `{unknown_word(name[1])}: VALUE`"
     return ""
 
 

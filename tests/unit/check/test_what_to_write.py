@@ -40,7 +40,11 @@ def test_each_example_is_a_right_value_of_its_setting() -> None:
     assert len(shown) > 150
     for location, text in shown.items():
         read = yaml.safe_load(text)
-        value = read[0] if isinstance(read, list) else read[str(location[-1])]
+        value = (
+            read[0]
+            if isinstance(read, list)
+            else read["NAME" if location[-1] == "name" and "NAME" in read else location[-1]]
+        )
         path = tuple("*" if isinstance(part, int) else part for part in location)
         TypeAdapter(_annotation(path)).validate_python(value)
 
@@ -136,3 +140,11 @@ def test_a_word_of_another_level_leads_to_that_level(nodeset: dict[str, Any], pa
 )
 def test_a_word_of_kubernetes_or_slurm_leads_to_ours(more: dict[str, Any], path: str, words: str) -> None:
     assert words in said(**more)[path]
+
+
+def test_a_name_that_may_be_a_secret_is_in_no_example_and_in_no_advice() -> None:
+    secret = "hunter2hunter2hunter2hunter2hunter2hunter2"
+    for value in (5, {}, ["a"]):
+        messages = said(nodesets={"gpu": {**GPU, "pod": {"annotations": {secret: value}}}, secret: value})
+        assert messages
+        assert secret[:13] not in repr(messages)

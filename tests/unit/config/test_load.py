@@ -109,7 +109,7 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         ),
         (
             minimal(nodesets={"gpu": 3}),
-            "nodesets.gpu: must be a mapping of settings, got a number; for example gpu: {replicas: 8}",
+            "nodesets.gpu: must be a mapping of settings, got a number; for example NAME: {replicas: 8}",
         ),
         ({}, "cluster: is missing and has no default"),
         (
