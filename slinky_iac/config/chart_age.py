@@ -47,10 +47,10 @@ def other_release(values: Mapping[str, Any], minor: int, *, named: bool = False,
         return ""
     keys = f"{', '.join(strange)}: the values are read as those of chart 1.{minor}, which doesn't read {_them(strange)}"
     fitting = [f"1.{each}" for each in LINES if all(each in lines for lines in given.values())]
-    if not fitting:
-        return f"{keys}. No release of the chart reads all keys of this file"
     if set(strange) <= _OF_GUIDE and value_at(values, ("controller", "external")) is True:
         return f"{keys}. They are words of Slinky's hybrid guide, of whatever release: what is left out says what to write"
+    if not fitting:
+        return f"{keys}. No release of the chart reads all keys of this file"
     fit = f"{keys}. They fit chart {' and '.join(fitting)}"
     if named:
         return f"{fit}: look which release runs (`helm list -A`)"

@@ -131,7 +131,7 @@ GUIDE = """
 controller: {external: true, externalConfig: {host: ctl.example.org}}
 slurmKeyRef: {name: external-auth-slurm, key: slurm.key}
 jwtHs256KeyRef: {name: external-auth-jwt, key: jwt.key}
-nodesets: {cpu: {replicas: 1}}
+nodesets: {cpu: {replicas: 1, pinToNode: false}}
 """
 
 
