@@ -235,6 +235,19 @@ def restapi_service(restapi: str) -> str:
     return f"{restapi}-restapi"
 
 
+def restapi_of(service: str) -> str:
+    """The RestApi whose Service this is."""
+    return service.removesuffix("-restapi")
+
+
+def deleted(plural: str, namespace: str, name: str) -> str:
+    """That a resource without which no node can be drained is missing, and the command that makes it again."""
+    return (
+        f"{plural}.{GROUP} {namespace}/{name} is in this stack's state and not in Kubernetes: somebody deleted it."
+        " Without it no node can be drained, and no update makes it again on its own. Run `pulumi up --refresh`"
+    )
+
+
 def slurmrestd_address(restapi_service: str, *, tls: bool) -> tuple[str, int]:
     """Service and port of slurmrestd: its own, or that of the TLS before it, beside the plain one's."""
     return (f"{restapi_service}-tls", SLURMRESTD_TLS_PORT) if tls else (restapi_service, SLURMRESTD_PORT)
