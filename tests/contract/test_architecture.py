@@ -312,6 +312,7 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities", "slurm_names"} | {
     "kubernetes_names",
+    "outputs",
     "raw",
     "resources",
     "sections",

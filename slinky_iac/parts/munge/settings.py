@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Image, NodeName
+from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT
 from slinky_iac.config.resources import SecretReference
 
 
@@ -22,6 +23,8 @@ class Munge(Section):
         "munge-ignored": ("The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section."),
         "tokens-ignored": ("`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it."),
     }
+    takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "keyFrom.secret": OBJECT}
+    takes_none: ClassVar[Mapping[str, str]] = {"keyFrom.key": IN_NAMES, "slurmConf": CONF_WORDS, "slurmUser": CONF_WORDS}
 
     image: Image | None = None
     """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""
