@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from slinky_iac import safe_yaml
-from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, SECRET_WORDS, StackConfig
 
 Schema = Mapping[str, Any]
 
@@ -37,20 +37,6 @@ Set by `pulumi config set --secret slinky-iac:<name>`, never in plain text, neve
 | Name | What it is |
 |---|---|
 """
-SECRET_WORDS = {
-    "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
-    "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
-    "mungeKey": "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
-    "slurmKeyNext": "the next slurm.key, during a rotation: set and removed by `keys rotate slurm`",
-    "slurmKeyPrevious": "the previous slurm.key, during a rotation: set and removed by `keys rotate slurm`",
-    "jwtKeyNext": "the next JWT key, during a rotation: set and removed by `keys rotate jwt`",
-    "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
-    "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
-    "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
-    "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confFrom` names a Secret",
-    "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
-}
-"""What each secret of a stack is, for the page and for the package's schema."""
 
 
 def reference() -> str:

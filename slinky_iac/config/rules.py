@@ -368,7 +368,7 @@ OF_DAEMONS: frozenset[Rule] = frozenset(
         *rules_identity.OF_DAEMONS,
     }
 )
-"""Those of stacks that make daemons. A munge cluster's stack makes clients only, of whichever release the cluster has."""
+"""Those of stacks that make daemons. Others make clients only, of whichever release the cluster has."""
 
 
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:

@@ -137,4 +137,4 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
 
 RULES = (clients,)
 OF_DAEMONS = (people,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

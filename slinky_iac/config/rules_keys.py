@@ -123,4 +123,4 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
 
 RULES = (kept,)
 OF_DAEMONS = (keys,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

@@ -140,4 +140,4 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
 
 RULES = (unused,)
 OF_DAEMONS = (networks,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

@@ -17,6 +17,7 @@ from slinky_iac.config.pod_places import covers, is_reserved
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.registry import VOLUMES
 
 _OPERATORS: Final = f"{NOTHING}it is the operator's own"
 _ENDS_JOBS: Final = f"{NOTHING}it ends pods with running jobs, which no gate drains"
@@ -197,12 +198,16 @@ def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
     for each in listed(part.raw.pod, "volumes"):
         if "hostPath" in each:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
-        if is_reserved(str(each.get("name"))):
+        if _is_reserved(str(each.get("name"))):
             yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
         if keys & set(_texts(each)):
             yield at(path).error(
                 "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
             )
+
+
+def _is_reserved(volume: str) -> bool:
+    return is_reserved(volume) or volume.startswith(VOLUMES)
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -224,14 +229,14 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
     for container, where in part.containers():
         field = ".volumeMounts" if where == "container" else ""
         for each in listed(container, "volumeMounts"):
-            if is_reserved(str(each.get("name"))):
+            if _is_reserved(str(each.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
                     f"mounts {name_of(str(each.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
                     " another name"
                 )
     for each in listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
-        if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
+        if isinstance(meta, Mapping) and _is_reserved(str(meta.get("name"))):
             yield at(f"{path}.spec.volumeClaimTemplates").error(
                 f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"
                 " settings. Give the claim another name"

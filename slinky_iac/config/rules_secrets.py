@@ -17,8 +17,8 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.pod_places import fault_of_variable
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import BY_NAME, SLURM
+from slinky_iac.config.stack import KEYS, StackConfig
+from slinky_iac.keys.catalogue import SLURM
 
 _SECRET_WORDS: Final = frozenset(
     {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
@@ -118,7 +118,7 @@ def key_secrets(config: StackConfig) -> dict[str, str]:
     """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
     base = config.cluster.resource_name
     return {
-        **{config.secret_of(key).name: key.the for key in BY_NAME.values()},
+        **{config.secret_of(key).name: key.the for key in KEYS},
         SLURM.bundle_at(base).name: SLURM.bundle,
         names.shorten(f"{base}-database"): "the database's password",
     }

@@ -13,6 +13,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -81,12 +82,12 @@ def made(data: Data, secrets: frozenset[str], folder: Path, *, whole: bool) -> d
 
 
 def program(data: Data, config: StackConfig, folder: Path) -> Any:
-    """What a program registers, in its order, and its components' outputs."""
+    """What a program registers, by URN since asynchronous calls come in any order, and its components' outputs."""
     keys = {key.config for key in config.in_configuration}
     wanted = {name: SECRETS[name] for name in {*keys, "databasePassword", "sssdConf"} & {*SECRETS}}
     wanted |= {name: rsa_key(folder / f"{RSA[name]}.pem") for name in keys & {*RSA}}
     recording = run_stack(data, build, wanted)
-    return {"resources": [asdict(each) for each in recording.resources], "outputs": recording.outputs}
+    return {"resources": sorted(map(asdict, recording.resources), key=itemgetter("urn")), "outputs": recording.outputs}
 
 
 def rsa_key(path: Path) -> str:
