@@ -78,10 +78,6 @@ one, leaves the NodeSet."""
 
 ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 """Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""
-KEDA_HPA = "keda-hpa-"
-"""Beginning of the name of the HorizontalPodAutoscaler that KEDA makes; the ScaledObject's name follows."""
-KEDA_PAUSED = "autoscaling.keda.sh/paused"
-"""Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
 
 ANNOTATION_TOPOLOGY = f"topology.{GROUP}/spec"
 """Set by us on Kubernetes nodes: their place in Slurm's topology, which slurm-operator (1.1.0 on) gives to slurmctld."""

@@ -29,7 +29,7 @@ from slinky_iac.errors import (
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import names_for_new_pods, names_of_others
-from slinky_iac.kube.scalers import rivals
+from slinky_iac.kube.scalers import writers
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -105,7 +105,7 @@ def look(
     found = Workers.look(kube, reach.namespace, settings.resource)
     if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
-    all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
+    others = writers(kube, reach.namespace, settings.resource, settings.leaving) if settings.by_stack else ()
 
     def chooses(drained: Mapping[str, Node]) -> bool:
         return undecided(found.pods, drained, settings.owner, settings.target)
@@ -119,7 +119,7 @@ def look(
         settings.version,
         found.pods,
         found.nodeset,
-        autoscalers=rivals(all_scalers, settings.leaving),
+        writers=others,
         cluster=None if answers is None else answers.view,
         restapi_ready=ready,
         problem=problem,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from slinky_iac.drain.observe import REST, REUSED_S, jobs_view, look
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestElsewhere, SlurmrestUnreachable
 from slinky_iac.slurmrest.shared import SharedJobs
+from tests.made import scalers as made_scalers
 from tests.made.jobs import job as made_job
 from tests.made.rows import job, node
 from tests.unit.drain.made import NOW, nodeset, pod
@@ -31,7 +32,7 @@ class Kube:
     def pods_of(self, _namespace, _state):
         return (pod(2),)
 
-    def scalers_of(self, _namespace, _name):
+    def listed(self, _path, _model, _what):
         return ()
 
     def deployment_available(self, _namespace, _name):
@@ -84,15 +85,16 @@ def test_where_slurm_answers_nothing_is_asked_about_the_restapi():
 class Scaled(Kube):
     """Kubernetes with an autoscaler of this stack's, as KEDA makes it, and one of somebody else's."""
 
-    def scalers_of(self, _namespace, _name):
-        return ("HorizontalPodAutoscaler/keda-hpa-gpu", "HorizontalPodAutoscaler/theirs", "ScaledObject/gpu")
+    def listed(self, path, model, _what):
+        names = ("HorizontalPodAutoscaler/keda-hpa-gpu", "HorizontalPodAutoscaler/theirs", "ScaledObject/gpu")
+        return made_scalers.listed(path, model, *names)
 
 
 def test_an_autoscaler_that_goes_with_the_update_is_no_obstacle_and_anybody_elses_is():
     with FakeSlurm(changed=False).add(node("g-0")).client() as client:
         found = look(Scaled(), lambda: client, settings(3, leaving="gpu"), NOW)
-        assert found.observation.autoscalers == ("HorizontalPodAutoscaler/theirs",)
-        assert len(look(Scaled(), lambda: client, settings(3), NOW).observation.autoscalers) == 3
+        assert found.observation.writers == ("HorizontalPodAutoscaler/theirs",)
+        assert len(look(Scaled(), lambda: client, settings(3), NOW).observation.writers) == 3
 
 
 def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():

@@ -71,7 +71,7 @@ class OneNodeSet:
     def pods_of(self, *_):
         return ()
 
-    scalers_of = pods_of
+    listed = pods_of
 
     def deployment_available(self, *_):
         return 0
