@@ -40,7 +40,7 @@ from slinky_iac.selection import REQUIRED
 _SETS: Final = ("nodesets.*", "nodesetDefaults")
 _LOGINS: Final = ("logins.*", "loginDefaults")
 _PODS: Final = tuple(f"{each}.pod" for each in ("controller", "accounting", "restapi", *_SETS, *_LOGINS))
-_SERVICES: Final = ("controller", "accounting", "restapi", "restapi.tls", *_LOGINS)
+_SERVICES: Final = ("controller", "accounting", "restapi", *_LOGINS)
 _PEERS: Final = (
     "networkPolicies.apiServer.*",
     *(f"networkPolicies.clients.{e}.*" for e in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator")),

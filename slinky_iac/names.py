@@ -260,11 +260,6 @@ def trial_record(cluster: str) -> str:
     return shorten(f"{cluster}-trial")
 
 
-def monitoring(cluster: str, part: str) -> str:
-    """An object for Prometheus or Grafana."""
-    return shorten(f"{cluster}-{part}")
-
-
 WATCHED_FILE: Final = "watched.json"
 """Entry of the ConfigMap with what a status in a pod looks at."""
 WATCHED_SCHEMA: Final = 1

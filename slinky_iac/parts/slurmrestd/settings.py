@@ -10,7 +10,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, Host, Image
-from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT
+from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT, TEXT
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
@@ -40,7 +40,12 @@ class RestApiTls(Section):
         "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave"
         " `restapi.service.type` at ClusterIP.",
     }
-    takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "secret": OBJECT, "clientCaSecret": OBJECT}
+    takes: ClassVar[Mapping[str, str]] = {
+        "image": IMAGE,
+        "secret": OBJECT,
+        "clientCaSecret": OBJECT,
+        "service.annotations.**": TEXT,
+    }
     takes_none: ClassVar[Mapping[str, str]] = {"hosts.*": CONF_WORDS}
 
     source: Literal["generated", "existing", "cert-manager"]
