@@ -68,6 +68,8 @@ class Guard:
     """A part whose objects keep others from an act: once they are gone or changed, nothing else would show it. `status`,
     `drift` and metrics compare them with what the stack has made, and say this."""
 
+    off: Mapping[str, Mapping[str, object]]
+    """Settings without which a stack has none of it, by section."""
     policies: frozenset[str]
     """Kinds of its objects, of admissionregistration.k8s.io/v1."""
     states: Mapping[str, str]

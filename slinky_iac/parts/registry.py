@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
@@ -40,6 +40,14 @@ def parts_of(config: StackConfig) -> Iterator[Part]:
 
 GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if part.guard is not None}
 """What keeps others from an act, by the part's name."""
+
+
+def unguarded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections of a stack without all that keeps others from an act."""
+    found = dict(settings)
+    for guard in GUARDS.values():
+        found |= {name: {**found.get(name, {}), **fields} for name, fields in guard.off.items()}
+    return found
 
 
 def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:

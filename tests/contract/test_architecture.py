@@ -160,7 +160,7 @@ _PARTS = {
         " names cluster_access slurmrest specs"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
-    "commands.qualify": ("cluster cluster_access commands.output config errors kube names slurmrest"),
+    "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts slurmrest"),
     "commands.init": (
         "causes auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube"
         " releases safe_yaml specs text"

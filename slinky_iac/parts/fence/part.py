@@ -43,6 +43,7 @@ def _open_to(name: str) -> str:
 
 
 GUARD: Final = Guard(
+    off={"cluster": {"fence": False}},
     policies=frozenset({POLICY, f"{POLICY}Binding"}),
     states={
         "stands": ": the API server lets NodeSets go or shrink only where a gate has drained them",
