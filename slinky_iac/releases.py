@@ -125,6 +125,12 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def labels_slurmdbd(self) -> bool:
+        """Whether slurmdbd's pod has labels and annotations of the Accounting's template (main of August 2026, 1.3 to be;
+        ``accountingPodTemplate`` passes them over up to 1.2.1)."""
+        return self.minor >= 3
+
+    @property
     def has_ssh(self) -> bool:
         """Whether NodeSet has ``ssh`` (1.1.0 on)."""
         return self.minor >= 1

@@ -11,7 +11,22 @@ from posixpath import normpath
 from typing import Final
 
 _WHOLE: Final = frozenset(
-    {"/", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/run", "/var", "/var/lib", "/var/run", "/var/spool"}
+    {
+        "/",
+        "/etc",
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/opt",
+        "/run",
+        "/var",
+        "/var/lib",
+        "/var/run",
+        "/var/spool",
+        "/var/log/slurm",
+    }
 )
 """Folders that hold programs, libraries or settings, each as a whole."""
 _INSIDE: Final = (

@@ -8,12 +8,13 @@ holds), ``worker_app.go`` (slurmd runs privileged by default).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_pieces import listed
 from slinky_iac.config.pod_places import fault_of_variable
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
@@ -93,9 +94,11 @@ def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                         " mounts what is needed"
                     )
             yield from _of_the_node(path, volume.name, volume.source)
+        for raw in listed(settings.raw.pod, "volumes"):  # keys in them: rules_raw
+            yield from _of_the_node(f"nodesets.{nodeset}.raw.pod.volumes", str(raw.get("name")), raw)
 
 
-def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Finding]:
+def _of_the_node(path: str, name: str, source: Mapping[str, Any]) -> Iterator[Finding]:
     host = source.get("hostPath")
     given = host.get("path") if isinstance(host, dict) else None
     if not isinstance(given, str):

@@ -227,14 +227,13 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Commands beside a daemon: hooks of its container, and init containers of its pod."""
-    for part, raw in ((each.path, each.raw) for each in parts(config)):
-        for hook, said in of_lifecycle(raw.container.get("lifecycle")):
-            yield _refused(f"{part}.raw.container.lifecycle.{hook}", RUNS, said)
-        init = raw.pod.get("initContainers")
-        for each in init if isinstance(init, list) else ():
-            said_of = of_command(_command(each)) if isinstance(each, Mapping) else ()
-            yield from (_refused(f"{part}.raw.pod.initContainers", RUNS, said) for said in said_of)
+    """Commands beside a daemon: hooks of its container, init containers and sidecars of its pod."""
+    for part in parts(config):
+        for hook, said in of_lifecycle(part.raw.container.get("lifecycle")):
+            yield _refused(f"{part.path}.raw.container.lifecycle.{hook}", RUNS, said)
+        for each, where in part.beside():
+            said_of = of_command(_command(each))
+            yield from (_refused(f"{part.path}.raw.{where}", RUNS, said) for said in said_of)
 
 
 def _command(container: Mapping[str, object]) -> list[object]:

@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac import safe_yaml
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import listed
+from slinky_iac.config.kubernetes_pieces import listed
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 

@@ -97,8 +97,8 @@ def _container(config: StackConfig, each: Resource, base: Spec) -> Spec:
 
 
 def _metadata(config: StackConfig, each: Resource, spec: Mapping[str, Any]) -> Spec:
-    # slurmdbd's pod has none of the template's (accountingPodTemplate, 1.0.1 to 1.2.1).
-    metadata = {} if each.kind == "Accounting" else each.spec.get("template", {}).get("metadata", {})
+    none = each.kind == "Accounting" and not config.operator_version.labels_slurmdbd
+    metadata = {} if none else each.spec.get("template", {}).get("metadata", {})
     first = f"{each.workload}-0"
     own = {
         names.LABEL_NAME: each.container,
