@@ -20,6 +20,8 @@ from tests.stacks import ROOT, form, merged, read_yaml
 CASES: Final = ROOT / "tests" / "cases" / "kubernetes"
 STORED: Final = CASES / "operator_pods.json"
 RELEASES: Final = ("1.0.1", "1.1.0", "1.2.1")
+_HOME: Final = "/root"
+"""Of root in login pods."""
 _APART: Final = {
     "labelSelector": {"matchExpressions": [{"key": "app.kubernetes.io/name", "operator": "In", "values": ["slurmd"]}]},
     "topologyKey": "kubernetes.io/hostname",
@@ -47,7 +49,7 @@ def key(name: str, version: str, each: Resource) -> str:
 
 def plain(value: Any) -> Any:
     """As JSON has it, without what says nothing."""
-    return _said(json.loads(json.dumps(value, default=dict)))
+    return _said(json.loads(json.dumps(value, default=dict).replace(f"{_HOME}/", "HOME/")))
 
 
 def _said(value: Any) -> Any:
