@@ -228,6 +228,15 @@ MINIMUM_SLURM = (25, 11)
 ``slinky.slurm.net/minimum-slurm-version``)."""
 
 
+def too_old(release: str) -> str:
+    """What to say of a Slurm that slurm-operator can't be used with."""
+    return (
+        f"{release} is older than 25.11, which slurm-operator needs (REST v0.0.44). `scontrol version` prints what runs:"
+        " correct the number here, or first upgrade slurmdbd, slurmctld, slurmrestd and slurmd to 25.11 or newer, in this"
+        " order"
+    )
+
+
 def release_numbers(release: str) -> tuple[int, ...]:
     """``26.05`` as numbers: (26, 5)."""
     return tuple(int(part) for part in release.split("."))

@@ -25,6 +25,7 @@ from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack_file import Place
+from slinky_iac.config.yaml_faults import explained
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import LINES, OperatorVersion
 
@@ -203,6 +204,10 @@ def layered(files: Sequence[str]) -> dict[str, Any]:
     return _laid([_given(file) for file in files])
 
 
+_TEMPLATE: Final = re.compile(r"%\{|\{\{|\$\{")
+"""What templates of Helm, Jinja and Terraform have, and values don't."""
+
+
 def _laid(files: Sequence[Given]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for each in files:
@@ -221,8 +226,12 @@ def _given(file: str) -> Given:
     except safe_yaml.NotYamlError as wrong:
         if wrong.why:
             raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None
-        where = f"{file}:{wrong.line}" if wrong.line else file
-        raise ProjectError(f"{where}: this is no YAML document of values. Nothing was written") from None
+        line, why = explained(text, wrong.line) or (wrong.line, "")
+        where = f"{file}:{line}" if line else file
+        if _TEMPLATE.search(text):
+            why = "it looks like a template: render it first, or give what `helm get values` prints"
+        said = "this isn't a YAML document of values" + (f": {why}" if why else "")
+        raise ProjectError(f"{where}: {said}. Nothing was written") from None
     if found is None:
         return Given({})
     if not isinstance(found, dict):
@@ -301,7 +310,7 @@ def report(
     number = len({key for key, _ in used})
     lines = [f"{out}: {_keys(number)}, {len(left)} left out"]
     if number:
-        lines.append("  `--json --out - >/dev/null` lists each key and its setting, as `taken`")
+        lines.append(f"  Each key and its setting: {prog} import-chart VALUES.yaml --json --out - 2>keys.json >/dev/null")
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:

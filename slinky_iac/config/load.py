@@ -15,14 +15,16 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.mistakes import nested, unknown, wrong_value
+from slinky_iac.config.mistakes import nested, requested, unknown, wrong_value
 from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
-from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, place, shown, unknown_word
+from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.such_as import such_as
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import applied
+from slinky_iac.releases import MINIMUM_SLURM, too_old
 
 _KINDS = {
     "missing": "is missing and has no default",
@@ -86,9 +88,11 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
         return with_gres_conf(applied(config.model_copy(update=every_host))), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
-        errors = [each for each in every if not _of_defaults(each, every)]
+        sizes = requested(rest)
+        errors = [each for each in every if not _of_defaults(each, every) and _above(each["loc"]) not in sizes]
         found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
-        return None, misplaced + found
+        sized = tuple(_advised(path, "has requests and limits, as Kubernetes writes them", of) for path, of in sizes.items())
+        return None, misplaced + sized + found
     except RecursionError:
         return None, (
             *misplaced,
@@ -126,6 +130,11 @@ def _laid(under: Mapping[str, object], over: Mapping[str, object], depth: int = 
     return {**under, **over, **both}
 
 
+def _above(location: tuple[int | str, ...]) -> str:
+    """The path of what holds a key `limits` or `requests`; empty for another."""
+    return _path(location[:-1]) if location[-1] in ("limits", "requests") else ""
+
+
 def _of_defaults(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     """Whether an error of a NodeSet or login set is that of the defaults, which names the place where it stands."""
     section, *rest = invalid["loc"]
@@ -148,12 +157,14 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
         return False
     *above, name = invalid["loc"]
     beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
-    return any(meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
+    bare = name == "source" and "volumes" in above  # of a volume: nfs: {…} in the place of source: {nfs: {…}}
+    return any(bare or meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
 
 
-def _gives(unknown: ErrorDetails, location: tuple[int | str, ...]) -> bool:
+def _gives(each: ErrorDetails, location: tuple[int | str, ...]) -> bool:
     """Whether a word of the chart stands for what is missing."""
-    known = advice(_path(unknown["loc"]), unknown["input"])
+    where, typed = tuple(part for part in each["loc"] if part not in MARKERS), each["input"]
+    known = unknown(where, typed) or advice(_path(where), typed)
     return value_at(known.settings if known else {}, location) is not None
 
 
@@ -175,6 +186,7 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         and isinstance(value, Mapping | list)
         and (known := advice(where, value))
         and known.settings
+        and value_at(known.settings, where.split(".")) != value  # no advice is to write what is there
     ):
         return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
     if kind in _WHOLE and isinstance(value, str) and (known := of_text(where, value)) is not None:
@@ -187,14 +199,34 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
         said = f"{words} {context.get(bound)}".strip()
-        return at(where).error(said if kind == "value_error" else said + _got(where, invalid["input"]))
+        if where.endswith(".maxShare") and isinstance(value, float):
+            said, value = "must be at most 100%" if bound == "le" else "must be above 0%", f"{value:.0%}"
+        return at(where).error(said if kind == "value_error" else said + _got(where, value) + _form(where, kind))
     got = "" if kind in _WHOLE else _got(where, value)
     if kind in _WHOLE and kind != "missing":
-        got = f", got {_kind_of(value)}"
+        got = f", got {_kind_of(value)}{_instead(where, kind, value)}"
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
+    one = kind == "tuple_type" and ": write " in got  # one item of a list, without its brackets
     return at(where).error(
-        _KINDS.get(kind, "has the wrong type or form") + got, paste or _empty_nodeset(invalid["loc"], value)
+        _KINDS.get(kind, "has the wrong type or form") + got,
+        paste or _empty_nodeset(invalid["loc"], value),
+        nested(invalid["loc"], [value]) or None if one else None,
     )
+
+
+def _instead(where: str, kind: str, value: object) -> str:
+    """What to write where a list or a mapping is meant."""
+    leaf = where.rpartition(".")[2]
+    if kind == "tuple_type" and isinstance(value, str) and not hidden(where) and name_of(value) == value:
+        return f": write {leaf}: [{value}]" if value.replace("-", "").isalnum() else ""
+    example = such_as(where)
+    return f": write, for example, {'' if leaf.isdecimal() else f'{leaf}: '}{example}" if example else ""
+
+
+def _form(where: str, kind: str) -> str:
+    """An example of a form that a text must have."""
+    example = such_as(where) if kind == "string_pattern_mismatch" else ""
+    return f": for example {example}" if example else ""
 
 
 def _kind_of(value: object) -> str:
@@ -278,11 +310,13 @@ def _advised(where: str, got: str, known: Advice) -> Finding:
 
 def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
-    leaf = where.rsplit(".", 1)[-1]
+    leaf = name_of(str(location[-1]))
     if isinstance(value, bool):
         return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if not -_LARGE < value < _LARGE:
         return at(where).error("got a number of many digits (not shown); it must be a text")
+    if where == "cluster.slurmVersion" and 1 < value < float(".".join(map(str, MINIMUM_SLURM))):
+        return at(where).error(too_old(f"{value:05.2f}"))
     if where == "operator.version":
         return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
@@ -304,6 +338,8 @@ def _got(where: str, value: object) -> str:
     """What stands there, where it is one short value that may be shown."""
     if isinstance(value, bool | int | float) and not hidden(where):
         return f", got {_yaml(value)}"
+    if value is None:
+        return ", got nothing: give it a value, or remove the line"
     return f", got {shown(value)}" if isinstance(value, str) and not hidden(where) else ""
 
 

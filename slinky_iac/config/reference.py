@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from slinky_iac import safe_yaml
 from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, SECRET_WORDS, StackConfig
+from slinky_iac.config.such_as import examples
 
 Schema = Mapping[str, Any]
 
@@ -48,12 +47,6 @@ def reference() -> str:
     parts.append("## Sections\n\n" + _table(schema, heads))
     parts += [_section(head, places[name], schema["$defs"][name], heads) for name, head in heads.items()]
     return "\n".join(parts)
-
-
-def examples() -> dict[str, str]:
-    """A part of a stack's file for each section, by the section's path."""
-    text = Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8")
-    return cast("dict[str, str]", safe_yaml.read(text))
 
 
 def headed(places: Mapping[str, list[str]], shown: Mapping[str, str]) -> dict[str, str]:

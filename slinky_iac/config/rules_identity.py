@@ -117,7 +117,8 @@ def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]
         for name in found:
             if name.lower() in OF_IMAGES:
                 yield at(f"{path}.{kind}.{name_of(name)}").error(
-                    "is one of the images' own: a daemon or an administrator has its rights by this name. Use another name"
+                    "is a user or group that Slurm's images have already, and who gets this name gets its rights. Choose"
+                    " another name"
                 )
 
 

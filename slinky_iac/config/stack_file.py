@@ -101,7 +101,11 @@ def _parsed(text: str, project: str) -> StackFile:
         return _unparsed(text, wrong, mark)
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
-        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), "this is no YAML, or nested too deeply")
+        return (
+            _tabbed(text, tab)
+            if tab
+            else _unread(getattr(wrong, "line", 0), "this isn't valid YAML, or is nested too deeply")
+        )
     config = whole.get("config") if isinstance(whole, dict) else None
     body = _value(root, "config")
     if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
@@ -128,7 +132,7 @@ def _unparsed(text: str, wrong: yaml.MarkedYAMLError, mark: yaml.Mark | None) ->
         return _unread(*near)
     where = f"column {mark.column + 1}: " if mark else ""
     problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
-    return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
+    return _unread(mark.line + 1 if mark else 0, f"{where}this isn't valid YAML: {problem}")
 
 
 def _shown_part(found: re.Match[str]) -> str:
@@ -253,7 +257,14 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         name, line = str(key.value), key.start_mark.line + 1
         inner = f"{path}.{name}".removeprefix(".").removeprefix(f"{PROJECT}:")
         if name in first and name != "<<":
-            yield Place(line, at(inner).error(f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
+            move = (
+                f"Move what is below line {line} into the block of line {first[name]}, and delete line {line}. Other errors"
+                " show after that"
+                if isinstance(value, yaml.MappingNode | yaml.SequenceNode)
+                else "Delete one of them"
+            )
+            told = f"is there twice, first in line {first[name]}, and pulumi refuses the file. {move}"
+            yield Place(line, at(inner).error(told))
         first.setdefault(name, line)
         yield from _twice(value, inner, seen)
 

@@ -130,7 +130,10 @@ class ConfTask(Task[ConfLook]):
 
     def _live(self) -> Controller:
         if self._seen is None or self._seen.controller is None:
-            raise AssertionError("a Controller is written only after a look at it")
+            raise AssertionError(
+                "a fault of this program: the Controller was about to be written without being read first. Nothing was"
+                " written. Report it with this traceback"
+            )
         return self._seen.controller
 
     def _write(self, text: str) -> None:

@@ -49,6 +49,7 @@ EXTRA = {
     "lab/crd_table.py": {"yaml"},
     "slinky_iac/config/stack_file.py": {"yaml"},
     "slinky_iac/config/chart.py": {"yaml"},
+    "slinky_iac/config/such_as.py": {"yaml"},
     "slinky_iac/commands/mend.py": {"yaml"},
     "slinky_iac/commands/import_chart.py": {"yaml"},
     "slinky_iac/parts/node_table/topology.py": {"yaml"},

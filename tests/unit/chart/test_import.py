@@ -321,10 +321,10 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "no YAML document"),
+        ("a: [", "isn't a YAML document"),
         ("- a\n", "mapping of keys"),
         ("config: {'slinky-iac:cluster': {}}", "stack's file already"),
-        ("a: 1\n---\nb: 2\n", "no YAML document"),
+        ("a: 1\n---\nb: 2\n", "isn't a YAML document"),
         ("apiVersion: v1\nkind: ConfigMap\ndata: {}\n", "helm get values"),
         ("apiVersion: v2\nkind: HelmRelease\nspec: {values: {clusterName: a}, valuesFrom: [{name: b}]}", "spec.valuesFrom"),
         ("apiVersion: v1\nkind: Application\nspec: {source: {helm: {valueFiles: [a.yaml]}}}", "helm.valueFiles"),

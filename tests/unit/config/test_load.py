@@ -103,8 +103,15 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         ),
         (minimal(nodesets={"gpu": {"replicas": 1.5}}), "nodesets.gpu.replicas: must be a whole number, got 1.5"),
         (minimal(nodesets={"gpu": {"replicas": -1}}), "nodesets.gpu.replicas: must be at least 0, got -1"),
-        (minimal(nodesets=[1]), "nodesets: must be a mapping of names to settings, got a list"),
-        (minimal(nodesets={"gpu": 3}), "nodesets.gpu: must be a mapping of settings, got a number"),
+        (
+            minimal(nodesets=[1]),
+            "nodesets: must be a mapping of names to settings, got a list: write, for example, nodesets: {cpu: {replicas:"
+            " 16}, himem: {replicas: 2, resources: {memory: 2Ti}}}",
+        ),
+        (
+            minimal(nodesets={"gpu": 3}),
+            "nodesets.gpu: must be a mapping of settings, got a number: write, for example, gpu: {replicas: 16}",
+        ),
         ({}, "cluster: is missing and has no default"),
         (
             minimal(keys={"source": "made"}),

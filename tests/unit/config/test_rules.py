@@ -106,7 +106,7 @@ def test_every_rule_has_a_case() -> None:
 def test_imported_keys_must_be_set(missing: str) -> None:
     said = found(outside(), SECRETS - {missing})
     assert [(level, path) for level, path, _ in said] == [("error", "keys.source")]
-    assert f"pulumi config set --secret slinky-iac:{missing}" in said[0][2]
+    assert f"slinky keys import {missing.removesuffix('Key')} --file" in said[0][2]
     assert found(outside(), SECRETS) == []
 
 
