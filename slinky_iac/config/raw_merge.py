@@ -76,7 +76,7 @@ _PROBES: Final = tuple(
     Loss(
         "container",
         name,
-        "crashes at it, since a login pod has none of its own (nil pointer in BuildContainer), and makes no pod of any stack",
+        "crashes at it, since a login pod has none of its own (nil pointer in BuildContainer): no pod is made any more",
         lines=frozenset({"1.1"}),
         cure="Remove it, or use slurm-operator 1.2",
     )
