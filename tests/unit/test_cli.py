@@ -136,7 +136,9 @@ def test_words_of_a_message_print_its_row_and_no_other(words: str, capsys: pytes
 
 
 def test_a_row_is_printed_with_a_line_a_cell_bars_as_they_are_and_links_as_commands() -> None:
-    text = "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-end), [x](evidence/faults.md) |\n## It's end\n"
+    text = (
+        "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-end), [x](evidence/faults.md) |\n## It's end\n"
+    )
     (row,) = rows("p", text)
     assert row.is_of("it hangs")
     assert not row.is_of("hang")
