@@ -12,7 +12,7 @@ from slurm_rules.client_keys import sidecars
 from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, texts
 from slurm_rules.people import people_faults
-from slurm_rules.rights import harm
+from slurm_rules.rights import acts_within, harm
 from slurm_rules.secret_text import words_of
 from slurm_rules.spaces import asks_others, brought, confined, foreign, spared
 from slurm_rules.values import folder_fault
@@ -61,9 +61,12 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
 
 
 def _stays(resource: Resource) -> bool:
-    """Whether an object of an unknown kind says nothing by which it could act outside its own namespace."""
+    """Whether an object is of a kind that acts in its own namespace, or shows that it makes pods there, and says nothing by
+    which it could act outside it. What shows neither may switch machines off."""
     space, spec = resource.text("metadata", "namespace"), resource.peek("spec")
     if not space or _SYSTEM_SPACES.match(space) or not isinstance(spec, Mapping) or not spec:
+        return False
+    if not (acts_within(resource.group, resource.base_kind) or any(map(_of_pods, everything(spec)))):
         return False
     for _, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
         if (key and _BEYOND.search(key)) or (isinstance(part, str) and part in ("*", "")):
@@ -73,9 +76,17 @@ def _stays(resource: Resource) -> bool:
     return True
 
 
+def _of_pods(found: tuple[str, str | None, object]) -> bool:
+    """Whether a part is one that pods are made of: an image, requests and limits, a claim's size or class."""
+    _, key, part = found
+    if isinstance(part, Mapping):
+        return key == "resources" and not {"requests", "limits"}.isdisjoint(part)
+    return isinstance(part, str) and bool(part) and key in ("image", "storageClassName")
+
+
 _BEYOND: Final = re.compile(
     r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
-    r"destination|tenant|global|sourceref|repo(?!s$)|git|chart|fetch|prune|inline|lua|wasm"
+    r"destination|tenant|global|sourceref|repo(?!s$|password)|git|chart|fetch|prune(?!$)|inline|lua|wasm"
 )
 _SYSTEM_SPACES: Final = re.compile(r"kube-|openshift|default$|[\w-]{1,60}-system$")
 _SELECTS: Final = re.compile(r"(?i)select|match")
