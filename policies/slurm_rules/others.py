@@ -45,8 +45,11 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     group, kind = resource.group, resource.base_kind
     yield from names(resource.get("metadata", "annotations"), "metadata.annotations", world)
     yield from writes_database(resource.get("spec"), "spec", world)
-    for field in ("spec", "data", "stringData") if kind in ("ConfigMap", "Secret") else ("spec",):
+    for field in ("spec", "data", "stringData") if kind in ("ConfigMap", "Secret") else ("spec", "mountOptions", "parameters"):
         yield from people_faults(resource.get(field), field)
+    for path, text in texts(resource.get("data"), "data") if kind == "ConfigMap" else ():
+        faults = (folder_fault(folder, options) for folder in _HOST_PATH.findall(text))
+        yield from (Fault(path, f"has a pod that {fault}") for fault in faults if fault)
     if judge := _BY_KIND.get(f"{group}/{kind}"):
         yield from judge(resource, world, options)
     elif group == ADMISSION:
@@ -58,6 +61,9 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
         yield from _ordinary(resource, world, options)
     else:
         yield from _acting(resource, world, options)
+
+
+_HOST_PATH: Final = re.compile(r"hostPath[\"']?:[\s{]{0,200}(?:type: ?\w{1,40}\s{1,200})?[\"']?path[\"']?:\s{0,9}[\"']?([^\s\"',}]{1,400})")
 
 
 def _stays(resource: Resource) -> bool:

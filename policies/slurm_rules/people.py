@@ -8,14 +8,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import everything, mappings
+from slurm_rules.model import everything, mappings, texts
+from slurm_rules.secret_text import arguments
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["people"]
 _SHARED: Final = frozenset(_LISTS["sources"])
 _FILES: Final = re.compile(_LISTS["files"], re.IGNORECASE)
 """Folders, exports and claims of users, by their names."""
 _MOUNTS: Final = re.compile(r"/(?:home|homes|users|scratch)(?:/\{\w{1,40}\})?/?")
-_EVERYBODY: Final = [(re.compile(name), re.compile(value), why) for name, value, why in _LISTS["everybody"]]
+_EVERYBODY, _IN_TEXTS, _OF_USERS = (
+    [(re.compile(name), re.compile(value), why) for name, value, why in _LISTS[rows]]
+    for rows in ("everybody", "inTexts", "ofUsers")
+)
 """Settings by which programs say what each person may do who comes: the only values that give nothing of the cluster's."""
 _LINES: Final = [(re.compile(line), why) for line, why in _LISTS["lines"]]
 """The same in lines that give rights (Argo CD's policy.csv)."""
@@ -112,12 +116,14 @@ def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fa
 
 def _given(value: object, root: str) -> Iterator[Fault]:
     """What a program of another namespace gives to everybody who comes."""
+    users = any(_FILES.search(text) for _, text in texts(value))
     for path, key, part in everything(value, root):
         text = part if isinstance(part, str) else ""
         own = key or path.rpartition(".")[2].partition("[")[0]  # of a list's part, the list's
-        each = [] if isinstance(part, Mapping | list | tuple) else [(own, part)]
-        for name, said in [*each, *(_SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ())]:
-            for named, allowed, why in _EVERYBODY:
+        within = _SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else []
+        rows = (*_EVERYBODY, *(_OF_USERS if users else ()))
+        for name, said, judged in [*((*each, rows) for each in _said(own, part)), *((*each, (*rows, *_IN_TEXTS)) for each in within)]:
+            for named, allowed, why in judged:
                 if named.fullmatch(name) and not allowed.fullmatch(str(said)):
                     yield Fault(path, f"has {name} {said or '(nothing)'}, which {why}")
         given = [(match[0].strip()[:80], why) for line, why in _LINES for match in line.finditer(text)]
@@ -129,6 +135,17 @@ def _given(value: object, root: str) -> Iterator[Fault]:
         every = any(isinstance(each, Mapping) and each.get("allow_all") is True for each in part.values())
         if every and _PUBLIC.search(name):
             yield Fault(path, f"lets in everybody who has an account of {name} (allow_all)")
+
+
+def _said(key: str, part: object) -> Iterator[tuple[str, object]]:
+    """Name and value of what a part sets: itself, a variable, or options of a command."""
+    if isinstance(part, Mapping):
+        if isinstance(part.get("name"), str) and isinstance(part.get("value"), str):
+            yield part["name"], part["value"]
+    elif part is not None and not isinstance(part, list | tuple):
+        yield key, part
+    elif key in ("command", "args"):
+        yield from arguments(each for each in part if isinstance(each, str))
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:

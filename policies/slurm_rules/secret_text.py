@@ -28,8 +28,9 @@ _BLANK = re.compile(rb"\s+|\\[nrt]")
 _URL = bytes.maketrans(b"-_", b"+/")
 _LITERAL = rb"(?!\{\{-?[ \t]{0,9}\.[\w.| \t-]{1,200}\}\}[ \t\r]{0,9}$)\S"
 """What a line sets, unless a template takes it from a store: ``{{ .bind }}``, which has no text of its own."""
+TOKEN = "a JSON web token"
 _FORMS = (
-    ("a JSON web token", rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    (TOKEN, rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     ("a private key", rb"-----BEGIN[A-Z ]{0,40}PRIVATE ?KEY|PuTTY-User-Key-File"),
     ("a private key", rb'"kty"\s{0,20}:\s{0,20}"oct"|"d"\s{0,20}:\s{0,20}"[A-Za-z0-9_-]{20,}"'),
     ("StoragePass", rb"(?im)^[ \t]*+(?:Accounting)?StoragePass[ \t]*+=[ \t]*+" + _LITERAL),
