@@ -26,6 +26,7 @@ from slurm_rules.model import (
     Stack,
     everything,
     hidden_paths,
+    texts,
 )
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import (
@@ -131,6 +132,9 @@ def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Itera
     """
     for path, what in _shown(resource.peek()):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
+    for path, time in texts(resource.peek(_TIMES), _TIMES):
+        if not _TIME.fullmatch(time):
+            yield f"the stack output {path} holds what is no time; leave this name to the times of keys"
     for path, name, value in _leaves(resource.peek(), ""):
         if named_password(name, value):
             yield f"the stack output {path} is named like a password; export the name of its Secret instead"
@@ -162,9 +166,21 @@ def _both(field: str, value: str) -> Iterator[str]:
             yield base64.b64decode(value, validate=True).decode("utf-8", "replace")
 
 
+_TIMES = "keysSince"
+_TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?")
+"""The program's output of times at which Secrets of keys were made. One that this update will make has none before."""
+
+
+def _hidden(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, Hidden]]:
+    """Path and kind of each hidden value that may hold a secret."""
+    for path, why in hidden_paths(part):
+        if why is not UNKNOWN or resource.type != STACK or path.partition(".")[0] != _TIMES:
+            yield path, why
+
+
 def _all_seen(resource: Resource, part: Mapping[str, Any]) -> None:
     """Raises HiddenValueError where a value couldn't be searched."""
-    for path, why in hidden_paths(part):
+    for path, why in _hidden(resource, part):
         raise HiddenValueError(f"{resource.label}: {path}", why)
     for path, text in texts_and_names(part):
         if len(text) > LARGEST:
@@ -180,7 +196,7 @@ def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
-    yield from ((path, name, value) for path, name, value, judge in _programs(part) if judge(name, value))
+    yield from ((path, name, value) for path, name, value, judge in programs(part) if judge(name, value))
     if resource.type.endswith(JOB):
         yield from _of_job(part)
     own = resource.is_slinky or resource.type.startswith(_DYNAMIC)  # their fields are known (cluster-as-made)
@@ -190,7 +206,7 @@ def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, s
                 yield path, name, value
 
 
-def _programs(value: object) -> Iterator[tuple[str, str, str, Callable[[str, str], bool]]]:
+def programs(value: object) -> Iterator[tuple[str, str, str, Callable[[str, str], bool]]]:
     """Path, name and value of what pods' programs are given: literal variables (``env: [{name, value}]``) and arguments;
     and by which words such a name is a secret's."""
     for path, key, part in everything(value):
@@ -307,7 +323,7 @@ def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> N
 
     An unknown value into which nothing flows is one that the provider will compute, such as a status.
     """
-    for path, value in hidden_paths(_plain(place)):
+    for path, value in _hidden(place, _plain(place)):
         flows = stack.origins(place, path.split(".", 1)[0].split("[", 1)[0])
         if (flows if sources is None else flows & sources) or place.type == STACK or value is REDACTED:
             raise HiddenValueError(f"{place.label}: {path}", value)

@@ -29,12 +29,12 @@ _INNER, _STRINGS, _WITHIN, _FUNCTION, _PREFIX = (
     re.compile(_COMMANDS[part]) for part in ("inner", "quoted", "within", "function", "before")
 )
 _FREE: Final = frozenset(" ".join(_COMMANDS["free"]).split())
-_FORMS: Final = {name: re.compile(form) for names, form in _COMMANDS["forms"].items() for name in names.split("|")}
+_FORMS: Final = {name: form for names, form in _COMMANDS["forms"].items() for name in names.split("|")}
 _ENDS: Final = re.compile(r"[;\n|&(){}]+")
 _OF_SYSTEM: Final = re.compile(r"^(?:/usr)?/s?bin/")
 _OF_IMAGE: Final = re.compile(r"/(?:etc/slurm|usr|opt)/(?!.*\.\.)\S+")
-_DEPTH: Final = 8
-"""Of commands in commands."""
+_DEPTH, _LONGEST = 8, 1000
+"""Of commands in commands, and letters of a command's arguments."""
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _WORD: Final = f"{ascii_letters}{digits}_"
 _OPENS: Final = re.compile(r"--(?:\[=*\[)?|\[=*\[|[\"']")
@@ -58,7 +58,7 @@ def script_faults(name: str, text: str) -> Iterator[str]:
 
 
 def shell_faults(text: str) -> Iterator[str]:
-    """What a script that root runs does to the jobs and users of its node: by the rows, and each command that isn't listed."""
+    """What a script that root runs does to the jobs and users of its node: by the rows, and commands that aren't listed."""
     first, *rest = text.splitlines()
     said = "\n".join(line for line in rest if not line.lstrip().startswith("#"))
     if not re.search(r"sh\b", first):
@@ -71,7 +71,8 @@ def shell_faults(text: str) -> Iterator[str]:
         yield f"has {match[0]} outside quotes: its user writes words of the command"
     plain = _plain(said)
     own = {name for match in _FUNCTION.finditer(plain) for name in match.groups() if name}
-    parts = (" ".join(_PREFIX.sub("", part.strip(), count=1).split()) for part in _ENDS.split(_FUNCTION.sub(";", plain)))
+    split = (part.strip() for part in _ENDS.split(_FUNCTION.sub(";", plain)))
+    parts = (" ".join(part[match.end() :].split()) for part in split if (match := _PREFIX.match(part)))
     yield from sorted({fault for part in parts if part and (fault := _of_command(*part.partition(" ")[::2], own))})
 
 
@@ -81,7 +82,8 @@ def _of_command(word: str, rest: str, own: set[str]) -> str:
         return ""
     if name not in _FORMS:
         return f"runs {name[:40]}, which is not on the list of programs that do no harm to jobs and users"
-    return "" if _FORMS[name].fullmatch(rest) else f"runs {name} in a way that may reach jobs or files of others"
+    harmless = len(rest) <= _LONGEST and re.fullmatch(_FORMS[name], rest)
+    return "" if harmless else f"runs {name} in a way that may reach jobs or files of others"
 
 
 def _plain(said: str) -> str:

@@ -33,12 +33,12 @@ _INNER, _STRINGS, _WITHIN, _FUNCTION, _PREFIX = (
     re.compile(_COMMANDS[part]) for part in ("inner", "quoted", "within", "function", "before")
 )
 _FREE: Final = frozenset(" ".join(_COMMANDS["free"]).split())
-_FORMS: Final = {name: re.compile(form) for names, form in _COMMANDS["forms"].items() for name in names.split("|")}
+_FORMS: Final = {name: form for names, form in _COMMANDS["forms"].items() for name in names.split("|")}
 _ENDS: Final = re.compile(r"[;\n|&(){}]+")
 _OF_SYSTEM: Final = re.compile(r"^(?:/usr)?/s?bin/")
 _OF_IMAGE: Final = re.compile(r"/(?:etc/slurm|usr|opt)/(?!.*\.\.)\S+")
-_DEPTH: Final = 8
-"""Of commands in commands."""
+_DEPTH, _LONGEST = 8, 1000
+"""Of commands in commands, and letters of a command's arguments."""
 _HOOKS: Final = ("postStart", "preStop")
 _BEFORE: Final = re.compile(r"-\S*|(?:/\S*/)?(?:(?:ba|da|z|k)?sh|env)")
 """Words before a shell's -c: the shell, env, options."""
@@ -84,7 +84,8 @@ def _by_list(body: str) -> Iterator[str]:
     """What the list of commands lacks."""
     plain = _plain(body)
     own = {name for match in _FUNCTION.finditer(plain) for name in match.groups() if name}
-    parts = (" ".join(_PREFIX.sub("", part.strip(), count=1).split()) for part in _ENDS.split(_FUNCTION.sub(";", plain)))
+    split = (part.strip() for part in _ENDS.split(_FUNCTION.sub(";", plain)))
+    parts = (" ".join(part[match.end() :].split()) for part in split if (match := _PREFIX.match(part)))
     yield from sorted({fault for part in parts if part and (fault := _of_word(*part.partition(" ")[::2], own))})
 
 
@@ -95,7 +96,8 @@ def _of_word(word: str, rest: str, own: set[str]) -> str:
         return ""
     if name not in _FORMS:
         return f"runs {name[:40]}, which is not on the list of programs that do no harm to jobs and users"
-    return "" if _FORMS[name].fullmatch(rest) else f"runs {name} in a way that may reach jobs or files of others"
+    harmless = len(rest) <= _LONGEST and re.fullmatch(_FORMS[name], rest)
+    return "" if harmless else f"runs {name} in a way that may reach jobs or files of others"
 
 
 def _plain(said: str) -> str:

@@ -211,6 +211,7 @@ LEAST: Final = {
 
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
+_SLURMD: Final = f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}"
 ALLOWED: Final = {
     NUMBER: "a whole number, or UNLIMITED",
     SWITCH: "YES or NO",
@@ -225,6 +226,12 @@ ALLOWED: Final = {
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
     "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
     " CheckGhalQuiesce, DisableHTTP, and times of connections as KeepAliveTime=NUMBER",
+    **dict.fromkeys(("defaulttime", "maxtime"), "5 minutes or more, as 10, 1:00:00 or 7-0, or UNLIMITED"),
+    **dict.fromkeys(("gracetime", "suspendtime"), "seconds, or a time"),
+    **dict.fromkeys(("oversubscribe", "shared"), "NO, EXCLUSIVE, YES or FORCE, with a number behind a colon"),
+    "allowuserboot": "names of users",
+    "dirs": "/tmp, /var/tmp, /dev/shm, and folders of local disks below /local, /localscratch, /lscratch, /nvme or /raid",
+    "pmixenv": "variables by which no program loads another file",
     "debugflags": "all but Network, Net, NetRaw, Protocol, Script and TLS",
     "flags": "all but CountOnly; this one too for what is no GPU and has no File",
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
@@ -235,7 +242,7 @@ ALLOWED: Final = {
     f" {_WORDS}",
     "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard, and few"
     " connections (conmgr_max_connections below 100, conmgr_threads below 2)",
-    "slurmdparameters": f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}",
+    **dict.fromkeys(("parameters", "slurmdparameters"), _SLURMD),
     "tmpfs": "a folder, as /tmp",
 }
 """What a form allows, for a message, by the form or else by the parameter; forms that only list values say it themselves."""

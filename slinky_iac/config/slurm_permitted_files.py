@@ -110,7 +110,7 @@ memorylimitenforcement signalchildrenprocesses""",
         "enableextracontrollers",
     ),
     "gres.conf": ("", "", "autodetect cores cpus link links name nodename type"),
-    "helpers.conf": ("boottime exectime", "", "allowuserboot feature flags mutuallyexclusive nodename"),
+    "helpers.conf": ("boottime exectime", "", "feature flags mutuallyexclusive nodename"),
     "job_container.conf": ("clonensepilog_wait clonensscript_wait", "autobasepath entirestepinns shared", "nodename"),
     "oci.conf": (
         "",
@@ -150,6 +150,7 @@ _ROWS: Final = {
     "burst_buffer.conf": BURST_BUFFER,
     "job_container.conf": JOB_CONTAINER,
     "mpi.conf": MPI,
+    "helpers.conf": {"allowuserboot": (r"[\w.-]{1,64}", "everybody starts machines again, with jobs on them")},
 }
 IN_FILES: Final = {file: _total(file, _ROWS.get(file, {})) for file in PATHS} | {"namespace.yaml": JOB_CONTAINER}
 
