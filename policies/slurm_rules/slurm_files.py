@@ -72,7 +72,7 @@ def node_faults(text: str, which: str) -> Iterator[str]:
             yield from (f"{name} is the operator's" for name, _ in line.pairs if name in _TABLE["nodeOwned"])
 
 
-_NAMES: Final = ("nodename", "nodeset", "nodes", "partitionname")
+_NAMES: Final = ("nodename", "nodeset", "partitionname")
 
 
 def _of_line(line: Line, which: str) -> Iterator[str]:

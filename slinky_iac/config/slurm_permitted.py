@@ -190,7 +190,7 @@ socketsperboard threadspercore tmpdisk weight
     "suspendtime": (rf"{NUMBER}|{TIME}", OTHER),
     **dict.fromkeys(
         words("""
-bcastaddr cpubind cpuspeclist feature features gres nodeaddr nodehostname reason topology tresweights
+bcastaddr cpubind cpuspeclist feature features gres nodeaddr nodehostname nodes reason topology tresweights
 """),
         (TEXT, OTHER),
     ),
