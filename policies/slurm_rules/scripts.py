@@ -1,7 +1,9 @@
 """Scripts of a stack: what a script of Lua writes into a job, and what root does at the beginning and the end of one.
 
-``harmless.json`` (``scripts``) has the fields that may be written. Rows of what no sound script does (what happens, pattern,
-a pattern that makes it sound) are the settings' own, in ``made.json``. A review is still what judges a script.
+``harmless.json`` (``scripts``) has the fields that may be written, and the commands of a shell that do no harm: another one
+needs an entry of the site. Rows of what no sound script does (what happens, pattern, a pattern that makes it sound) are the
+settings' own, in ``made.json``; settings ask for no list, since who writes a stack writes its scripts too. A review is still
+what judges a script.
 
 Source: Slurm src/plugins/job_submit/lua/job_submit_lua.c (_set_job_req_field), sbatch(1), Prolog and Epilog Guide;
 Lua 5.4 Reference Manual, 3.1 (lexical conventions).
@@ -23,7 +25,7 @@ _ROWS: Final = [
     for row in _SHELL["rows"]
 ]
 _UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_SHELL['chosen']})")
-_COMMANDS: Final[dict[str, Any]] = _SHELL["commands"]
+_COMMANDS: Final[dict[str, Any]] = _LISTS["commands"]
 _BARE, _WORDS = ([(re.compile(each), by) for each, by in _COMMANDS[part]] for part in ("bare", "words"))
 _INNER, _STRINGS, _WITHIN, _FUNCTION, _PREFIX = (
     re.compile(_COMMANDS[part]) for part in ("inner", "quoted", "within", "function", "before")

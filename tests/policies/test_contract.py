@@ -303,10 +303,12 @@ SCRIPTS = (
 
 @pytest.mark.parametrize("interpreter", ["/bin/bash", "/usr/bin/python3"])
 @pytest.mark.parametrize("line", SCRIPTS)
-def test_settings_and_pack_refuse_the_same_scripts(interpreter: str, line: str) -> None:
-    """By one table; each door has code of its own."""
+def test_what_settings_refuse_of_a_script_the_pack_refuses_too(interpreter: str, line: str) -> None:
+    """By one table of what does harm; each door has code of its own. The pack refuses more: commands on no list, and another
+    language than a shell's, of which it says nothing else."""
     text = f"#!{interpreter}\n{line}\n"
-    assert list(scripts.shell_faults(text)) == list(script_faults.of_script(text))
+    settings, pack = set(script_faults.of_script(text)), set(scripts.shell_faults(text))
+    assert pack >= settings if interpreter.endswith("sh") else bool(pack) >= bool(settings)
 
 
 def test_some_scripts_are_refused_and_some_are_not() -> None:
