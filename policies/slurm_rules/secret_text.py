@@ -56,7 +56,10 @@ _OF_KEYS = frozenset(_LISTS["beforeKey"])
 _ENDINGS = tuple(_LISTS["endings"])
 _OF_FILE = frozenset(_LISTS["notLast"])
 """Last words by which a name speaks of a secret and has none."""
-_HARMLESS = re.compile(r"(?i)|true|false|yes|no|on|off|none|null|disabled|enabled|required|optional|x|\*+|\d{1,3}|\d{4}-\d\d-\d\dT[\d:.Z+-]{1,30}")
+_HARMLESS = re.compile(
+    r"(?i)|true|false|yes|no|on|off|none|null|disabled|enabled|required|optional|x|\*+|\d{1,3}"
+    r"|\d{4}-\d\d-\d\dT[\d:.Z+-]{1,30}"
+)
 _NO_SECRET = re.compile(
     r"(?i)^existing|(?:secretkey|passwordkey|tokenkey|publickey|keytype)$|secrets?(?:ref|name|s)$|^secretRef"
 )

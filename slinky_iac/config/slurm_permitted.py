@@ -212,7 +212,7 @@ LEAST: Final = {
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
 _SLURMD: Final = f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}"
-ALLOWED: Final = {
+ALLOWED: Final[dict[object, str]] = {
     NUMBER: "a whole number, or UNLIMITED",
     SWITCH: "YES or NO",
     TIME: "a time as 30, 12:00:00 or 7-00:00:00, UNLIMITED or NONE",
