@@ -129,7 +129,6 @@ PATHS: Final = {
     "gres.conf": words("file files multiplefiles"),
     "helpers.conf": words("helper"),
     "job_container.conf": words("basepath clonensepilog clonensscript initscript"),
-    "mpi.conf": words("pmixclitmpdirbase"),
     "oci.conf": words("containerpath envexclude runtimeenvexclude srunpath"),
     "topology.conf": (),
 }
@@ -152,7 +151,9 @@ _ROWS: Final = {
     "mpi.conf": MPI,
     "helpers.conf": {"allowuserboot": (r"[\w.-]{1,64}", "everybody starts machines again, with jobs on them")},
 }
-IN_FILES: Final = {file: _total(file, _ROWS.get(file, {})) for file in PATHS} | {"namespace.yaml": JOB_CONTAINER}
+IN_FILES: Final = {file: _total(file, _ROWS.get(file, {})) for file in (*PATHS, "mpi.conf")} | {
+    "namespace.yaml": JOB_CONTAINER
+}
 
 
 def table() -> dict[str, object]:
