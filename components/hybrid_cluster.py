@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
@@ -122,7 +122,7 @@ class HybridCluster(Joinable):
     keys_since: pulumi.Output[dict[str, Any]]
     """By key, when it was written or its Secret was made, as Kubernetes or its source says it."""
 
-    def __new__(cls, _name: str, args: Any = None, *_: Any, **_more: Any) -> HybridCluster:  # noqa: ANN401 - what a program gives
+    def __new__(cls, name: str = "", args: Any = None, *_: Any, **_more: Any) -> Self:  # noqa: ANN401, ARG004 - a program's
         require_args(cls, HybridCluster, HybridClusterArgs, args)
         return super().__new__(cls)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import pulumi
 
@@ -54,7 +54,7 @@ class NodeSet(Component):
     replicas: pulumi.Output[int]
     plan: pulumi.Output[dict[str, Any]]
 
-    def __new__(cls, _name: str, args: Any = None, *_: Any, **_more: Any) -> NodeSet:  # noqa: ANN401 - what a program gives
+    def __new__(cls, name: str = "", args: Any = None, *_: Any, **_more: Any) -> Self:  # noqa: ANN401, ARG004 - a program's
         require_args(cls, NodeSet, NodeSetArgs, args)
         return super().__new__(cls)
 

@@ -171,6 +171,12 @@ def _operator_version(value: str) -> str:
     return str(OperatorVersion.parse(value))
 
 
+def _some(value: str) -> str:
+    if not any(digit in value for digit in "123456789"):
+        raise ValueError("must be above 0, for example 4")
+    return value
+
+
 def _file(value: str) -> str:
     """A path. Pulumi's providers take a file's text in the same place, and settings are shown in states and previews."""
     parts = value.split("/")
@@ -324,6 +330,8 @@ Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
 Quantity = Annotated[str, BeforeValidator(_as_text), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
+Cpus = Annotated[Quantity, AfterValidator(_some)]
+"""CPUs of a container that runs jobs: slurmd registers with none of none."""
 Memory = Annotated[str, BeforeValidator(_as_text), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, checked(_image)]
 Digest = Annotated[str, checked(_digest)]

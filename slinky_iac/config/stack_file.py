@@ -113,15 +113,10 @@ def _parsed(text: str, project: str) -> StackFile:
     if twice := tuple(_twice(body, "", set())):
         inside = tuple(each for each in twice if f".{PROJECT}:" in each.finding.path)  # what is twice may follow from it
         return StackFile(faults=inside or twice)
-    beside = tuple(
-        Place(
-            key.start_mark.line + 1,
-            at(str(key.value).rpartition(":")[2]).error(
-                "stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by two"
-            ),
-        )
-        for key in _unindented(root)
-    )
+    pairs = root.value if isinstance(root, yaml.MappingNode) else ()
+    strange = [key for key, _ in pairs if str(key.value) not in _PULUMIS]
+    names = [(key.start_mark.line + 1, str(key.value).rpartition(":")[2]) for key in strange]
+    beside = tuple(Place(line, at(name).error(_beside(name))) for line, name in names)
     found = _read(config, body, project)
     return replace(found, faults=(*beside, *found.faults))
 
@@ -153,6 +148,22 @@ def _unconfigured(whole: object, root: yaml.Node | None) -> StackFile:
     bare = whole is None or (isinstance(whole, dict) and not whole.get("config"))
     example = f"`config: {{{PROJECT}:cluster: {{name: NAME}}}}`"
     return replace(_unread(1, f"{_NO_FILE}, for example {example}; name a Pulumi.<stack>.yaml"), is_bare=bare)
+
+
+_PULUMIS: Final = frozenset({"config", "encryptedkey", "encryptionsalt", "environment", "secretsprovider"})
+"""Keys of a stack's file itself."""
+
+
+def _beside(name: str) -> str:
+    """What to say of a key beside `config:`."""
+    said = "stands beside `config:` and not below it, so it isn't read"
+    if name in SECRET_KEYS:
+        return (
+            f"{said}. It is a secret: `slinky keys import` sets slurmKey and jwtKey, `pulumi config set --secret` the others"
+        )
+    if name in SECTIONS:
+        return f"{said}: indent it, and all that is below it, by two"
+    return f"{said}. Of the chart's values `slinky import-chart` makes a stack's file; remove anything else"
 
 
 def _unindented(root: yaml.Node | None) -> list[yaml.Node]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from slinky_iac import causes, names
@@ -24,7 +25,8 @@ from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import kubectl
 from slinky_iac.commands.stack_config import own_texts
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import PROJECT, StackConfig
+from slinky_iac.config.stack_file import settings_elsewhere
 from slinky_iac.config.values import Values, values_as_they_are, values_to_import
 from slinky_iac.errors import (
     KeyMaterialError,
@@ -193,9 +195,12 @@ def read_to_import(engine: Engine) -> Values:
 
 def _texts(engine: Engine) -> tuple[dict[str, str], frozenset[str]]:
     try:
-        return own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
+        found = own_texts(json.loads(engine.pulumi("config", "--json", "--show-secrets")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
+    if said := settings_elsewhere(found[0], Path()):
+        raise StateError(f"{said}. A key is set by `base64 -w0 FILE | pulumi config set --secret {PROJECT}:slurmKey`")
+    return found
 
 
 def _with_daemons(found: Values) -> Values:

@@ -169,9 +169,11 @@ def test_a_section_in_another_one_is_named_with_its_place() -> None:
 
 def test_a_section_without_prefix_beside_config_is_not_passed_over() -> None:
     moved = "    external:\n      host: dbd1.example.org\n"
-    assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-1:] == [
+    assert said(f"  slinky-iac:accounting:\n{moved}", f"accounting:\n{moved}slinky:\n")[-2:] == [
         "11: accounting: stands beside `config:` and not below it, so it isn't read: indent it, and all that is below it, by"
-        " two"
+        " two",
+        "14: slinky: stands beside `config:` and not below it, so it isn't read. Of the chart's values `slinky import-chart`"
+        " makes a stack's file; remove anything else",
     ]
 
 
