@@ -178,11 +178,11 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
 
 
 def _carried_out(argv: Sequence[str], prog: str) -> int:
-    arguments, strange = parser(prog, argv[:1]).parse_known_args(argv)
+    whole = parser(prog, argv[:1])
+    arguments, strange = whole.parse_known_args(argv)
     if strange:
         told = f"{prog} {arguments.command}: unknown argument {printable(strange[0])}"
-        sys.stderr.write(f"{told}; `{prog} {arguments.command} --help` lists all\n")
-        return WRONG_ARGUMENTS
+        whole.exit(WRONG_ARGUMENTS, f"{told}; `{prog} {arguments.command} --help` lists all\n")
     arguments.prog = prog
     code = 0
     try:

@@ -134,7 +134,7 @@ def _url(value: str) -> str:
         host, _ = address_of(value)
         _host(host)
     except ValueError:
-        raise ValueError(f"its host is no IP address and no DNS name, or its port is none; {form}") from None
+        raise ValueError(f"its host isn't an IP address or a DNS name, or its port isn't a port; {form}") from None
     if "@" in urlsplit(value).netloc:
         raise ValueError(f"it has a user or a password before an @, and previews and states show all of it; {form}")
     if not value.isprintable():

@@ -66,6 +66,6 @@ def mebibytes(quantity: str) -> int:
 
 def _number(quantity: str) -> float:
     if _QUANTITY.fullmatch(quantity) is None:
-        raise ValueError(f"{quantity!r} is no Kubernetes quantity")
+        raise ValueError(f"{quantity!r} isn't a Kubernetes quantity")
     digits = quantity.rstrip("mkKMGTPi")
     return float(digits) * _UNITS[quantity[len(digits) :]]

@@ -93,7 +93,7 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
     for name in config.network_policies.addresses:
         if name not in known:
             yield at(f"{_PATH}.addresses").error(
-                f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}. Correct or remove it"
+                f"has {name_of(name)}, which isn't an outside host of this stack: {_some(known)}. Correct or remove it"
             )
 
 

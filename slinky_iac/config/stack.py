@@ -69,7 +69,7 @@ def _finding(value: str) -> str:
         return value
     near = get_close_matches(value, KINDS, n=1)
     did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
-    raise Refused(value, f", which is no id of a finding; {did} (`slinky docs findings`)")
+    raise Refused(value, f", which isn't the id of a finding; {did} (`slinky docs findings`)")
 
 
 FindingId = Annotated[str, checked(_finding)]

@@ -29,7 +29,7 @@ SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.m
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
 _OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
-_NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
+_NO_FILE: Final = "isn't a stack file, which is YAML with a mapping `config:`"
 _SLURM_CONF: Final = re.compile(
     r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
 )
@@ -312,7 +312,7 @@ def text_of(file: Path) -> str:
     except OSError as wrong:
         raise StateError(f"{file}: can't be read ({wrong.strerror}); name a Pulumi.<stack>.yaml") from None
     except UnicodeDecodeError:
-        raise StateError(f"{file}: is no text in UTF-8; name a Pulumi.<stack>.yaml") from None
+        raise StateError(f"{file}: isn't a text in UTF-8; name a Pulumi.<stack>.yaml") from None
 
 
 def project_of(file: Path) -> str:

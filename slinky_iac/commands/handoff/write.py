@@ -120,8 +120,8 @@ def _refuse_foreign(out: Path, folder: int, *, with_keys: bool) -> None:
         ),
         (
             held and MARKER not in held,
-            f"holds files that are no hand-off ({MARKER} isn't there), and what isn't needed would be removed. Name a new or"
-            " an empty folder",
+            f"holds files that aren't a hand-off ({MARKER} isn't there), and what isn't needed would be removed. Name a new"
+            " or an empty folder",
         ),
     )
     for wrong, why in faults:

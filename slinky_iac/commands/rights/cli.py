@@ -263,5 +263,5 @@ def made_namespaces(config: StackConfig) -> tuple[str, ...]:
 def _account(text: str) -> Account:
     namespace, _, name = text.partition("/")
     if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
-        raise argparse.ArgumentTypeError(f"{text[:80]!a} is no NAMESPACE/NAME of a ServiceAccount")
+        raise argparse.ArgumentTypeError(f"{text[:80]!a} isn't NAMESPACE/NAME of a ServiceAccount")
     return Account(namespace, name)

@@ -126,9 +126,9 @@ def test_every_example_is_sound(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "begins"),
     [
-        ("", 1, "config: is no stack file"),
-        ("[]", 1, "config: is no stack file"),
-        ("config: 7", 1, "config: is no stack file"),
+        ("", 1, "config: isn't a stack file"),
+        ("[]", 1, "config: isn't a stack file"),
+        ("config: 7", 1, "config: isn't a stack file"),
         ("a: [", 1, "config: column 5: this isn't valid YAML"),
         ("config:\n  a: b\n c: d\n", 3, "config: line 3 is indented less than line 2"),
         ("config:\n  a: *secretaliasname\n", 2, "config: column 6: this isn't valid YAML"),

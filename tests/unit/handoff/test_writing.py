@@ -163,7 +163,7 @@ def test_a_link_that_is_laid_between_any_two_steps_is_not_followed(tmp_path: Pat
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
-    with pytest.raises(HandoffError, match="holds files that are no hand-off"):
+    with pytest.raises(HandoffError, match="holds files that aren't a hand-off"):
         write(tmp_path, FILES, with_keys=False)
     assert tree(tmp_path) == {"precious": 0o644}
 
