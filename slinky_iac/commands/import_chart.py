@@ -358,6 +358,7 @@ def _as_json(out: str, found: Read, places: Sequence[Place], code: int) -> dict[
         "exitCode": code,
         "taken": [{"key": key, "setting": setting} for key, setting in found.taken.used],
         "left": [{"key": key, "why": why} for key, why in found.taken.left],
+        "same": found.same,
         "notes": found.notes,
         "errors": [str(place.finding) for place in places if place.finding.level is Level.ERROR],
     }

@@ -52,6 +52,8 @@ class Taken:
     """What has one: its path, and the setting's."""
     notes: list[str] = field(default_factory=list)
     """What has another value here than in the chart."""
+    same: list[str] = field(default_factory=list)
+    """Places that say what is so here in any case."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ def _walk(value: Any, path: Path, found: Taken) -> None:  # noqa: ANN401
     whole = ".".join(path)
     found.left += [(f"{whole}{below}", why) for below, why in several.left]
     found.notes += [f"{whole}: {note}" for note in several.notes]
+    found.same += [whole] if not (several.settings or several.left) else []
     name = path[1] if len(path) > 1 else ""
     for setting, each in several.settings.items():
         place = setting or row.setting

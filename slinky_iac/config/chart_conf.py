@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.config.chart_values import SAME, Left, Several, texts, word
+from slinky_iac.config.chart_values import SAME, Left, Several, word
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.hostlist import split
@@ -38,7 +38,9 @@ def slurm_conf(value: object) -> object:
 def slurmdbd_conf(value: object) -> object:
     """Lines of slurmdbd.conf, or the chart's mapping, as a mapping."""
     lines = _lines(value) if isinstance(value, str) else _as_lines(value)
-    return _of_lines(lines, slurm_conf=False).several() if lines is not None else texts(value)
+    if lines is None:
+        raise Left(no_text(value))
+    return _of_lines(lines, slurm_conf=False).several()
 
 
 def words(value: object) -> object:
@@ -52,12 +54,23 @@ def words(value: object) -> object:
 def conf(value: object) -> object:
     """The chart's mapping of parameters: a list is joined by commas."""
     if not isinstance(value, Mapping):
-        return value
+        raise Left(no_text(value))
     return {
         str(key): ",".join(map(word, each)) if isinstance(each, list) else word(each)
         for key, each in value.items()
         if each is not None
     }
+
+
+def no_text(value: object) -> str:
+    """What to say of a value that is neither a text of parameters nor a mapping of them; with the mapping that a list's
+    entries make."""
+    said = "is a text `Name=Value` or a mapping in the chart, and neither here"
+    pairs = [_PAIR.fullmatch(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    if not pairs or not all(pairs):
+        return f"{said}. Write a mapping, `Name: Value`"
+    own = ", ".join(f"{each[1]}: {'…' if hidden(each[1]) else name_of(each[2])}" for each in pairs if each)
+    return f"{said}. Write a mapping: {{{own}}}"
 
 
 def of_node(value: object) -> object:
@@ -159,12 +172,14 @@ def _kept(found: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf:
 def _of_mapping(value: object) -> object:
     """The chart's mapping, which it writes as ``Key=Value`` lines."""
     lines = _as_lines(value)
-    return value if lines is None else _of_lines(lines).several()
+    if lines is None:
+        raise Left(no_text(value))
+    return _of_lines(lines).several()
 
 
 def _as_lines(value: object) -> list[str] | None:
     """A mapping's parameters as lines, values that have blanks in quotes; None where it is none."""
-    own = conf(value)
+    own = conf(value) if isinstance(value, Mapping) else None
     if not isinstance(own, Mapping):
         return None
     lined = {"nodename", "partitionname"}

@@ -7,12 +7,12 @@ Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.config.chart import NO_MAPPING, Path, Taken, merged, row_of, rows_below, translate
-from slinky_iac.config.chart_reasons import OF_0
+from slinky_iac.config.chart import NO_MAPPING, Path, merged, row_of, rows_below, translate
 from slinky_iac.config.chart_refused import leave_refused
+from slinky_iac.config.chart_said import Read, account
+from slinky_iac.config.chart_switches import off, resolvers, switched
 from slinky_iac.config.chart_table import ROWS
 from slinky_iac.config.chart_unread import SETS, Unread, read_by
 from slinky_iac.config.chart_volumes import volumes
@@ -38,32 +38,12 @@ _BEFORE_1_2: Final[Mapping[str, Any]] = {
 """What 1.0 and 1.1 also make. Helm lays a file over it, so it is made beside NodeSets of other names."""
 _ALL: Final[Mapping[str, Any]] = {"nodesets": ["ALL"], "configMap": {"Default": "YES", "MaxTime": "UNLIMITED"}}
 """What the chart says of its partition ``all`` from 1.2 on, where the values switch it on."""
-_PASSWORD: Final = {"name": "mariadb-password", "key": "password"}
-_DATABASE: Final = {
-    "host": "mariadb",
-    "port": 3306,
-    "database": "slurm_acct_db",
-    "username": "slurm",
-    "passwordKeyRef": _PASSWORD,
-}
 _ORDER: Final = (
     "cluster", "operator", "keys", "controller", "accounting", "restapi", "identity", "nodesets", "partitions", "logins"
 )  # fmt: skip
 _WORDS: Final = frozenset({row.at.partition(".")[0] for row in ROWS} | set(SETS.values()))
 """The first words of keys, as the chart spells them."""
-_OUTSIDE: Final = {"external", "externalConfig", "enabled"}
-
-
 _NO_NUMBER: Final = "with scalingMode: DaemonSet the chart doesn't read it: a pod runs on each Kubernetes node that fits"
-
-
-@dataclass
-class Read:
-    """A file of values, in settings."""
-
-    taken: Taken
-    notes: list[str] = field(default_factory=list)
-    """What was switched off, or is implied."""
 
 
 def fullname(values: Mapping[str, Any], release: str) -> str:
@@ -104,8 +84,9 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
             ]
             if line < (1, 2):
                 notes += _unmade(sets, {name: given[name] for name in whole[sets]})
-    _switched(whole, notes, left)
-    _off(whole)
+    switched(whole, own, notes, left)
+    off(whole, notes)
+    resolvers(whole, notes)
     _keys(whole, line, notes)
     _partitions(whole, notes)
     _written(whole, notes)
@@ -127,7 +108,7 @@ def read(values: Mapping[str, Any], *, release: str, namespace: str, line: tuple
     notes += _wider(taken.used, taken.settings)
     taken.settings["cluster"] = {"name": cluster["name"], **cluster}
     taken.settings = ordered(taken.settings)
-    return Read(taken, [*notes, *taken.notes])
+    return account(values, Read(taken, [*notes, *taken.notes]))
 
 
 def _shaped(value: Mapping[str, Any], path: Path, left: list[tuple[str, str]]) -> dict[str, Any]:
@@ -206,63 +187,6 @@ def _set(
     kind, _, _ = at.partition(".")
     misspelt = bool({f"{at}.{container}", f"{SETS[kind]}.{container}"} & set(meant))
     return volumes(at, found, container, left, misspelt=misspelt)
-
-
-def _switched(whole: dict[str, Any], notes: list[str], left: list[tuple[str, str]]) -> None:
-    """Daemons that are outside, or not there: what else the chart says of them isn't used."""
-    for part, daemon in (("controller", "slurmctld"), ("accounting", "slurmdbd")):
-        found = whole.get(part)
-        if not isinstance(found, Mapping):
-            continue
-        found = dict(found)
-        external = found.pop("external", False)
-        if isinstance(external, Mapping):  # of chart 0.x; no such mapping says that the daemon is outside
-            left.append((f"{part}.external", OF_0))
-            external = False
-        config = found.pop("externalConfig", None)
-        if part == "accounting" and not found.get("enabled"):
-            if found.keys() - _OUTSIDE:
-                notes.append("accounting: enabled is false, so nothing of it is carried over")
-            whole[part] = {"enabled": False}
-        elif external:
-            unused = (key for key, value in found.items() if key not in _OUTSIDE and value not in (None, {}, [], ""))
-            left.extend((f"{part}.{key}", f"{daemon} is outside: its admin sets this there") for key in unused)
-            whole[part] = {"externalConfig": config, **({"enabled": True} if part == "accounting" else {})}
-        else:
-            if part == "accounting":
-                found["storageConfig"] = merged(_DATABASE, found.get("storageConfig") or {})
-            whole[part] = found
-    for key in ("configFiles", "prologScripts", "epilogScripts"):
-        outside = isinstance(whole.get("controller"), Mapping) and "externalConfig" in whole["controller"]
-        if outside and whole.get(key):
-            left.append((key, "slurmctld is outside: its admin sets this there"))
-            whole.pop(key)
-
-
-_SWITCHES: Final = (
-    ("priorityClass",), ("controller", "metrics", "serviceMonitor"), ("controller", "ha"), ("restapi", "pdb"), ("jwksKeys",),
-    ("vendor", "nvidia", "dcgm"),
-)  # fmt: skip
-"""Parts that the chart reads only where their `enabled` is true; by default none is."""
-
-
-def _off(whole: dict[str, Any]) -> None:
-    """Take away what is switched off, and what says the same as another key."""
-    for *above, last in _SWITCHES:
-        inner = value_at(whole, above)
-        if isinstance(inner, dict) and isinstance(inner.get(last), Mapping) and inner[last].get("enabled") is not True:
-            inner[last] = {}
-    controller = whole.get("controller")
-    if isinstance(controller, dict):
-        images = [(controller.get(part) or {}).get("image") for part in ("reconfigure", "slurmctld")]
-        if images[0] == images[1]:
-            controller["reconfigure"] = {**(controller.get("reconfigure") or {}), "image": None}
-    users = [
-        *(whole.get("loginsets") or {}).values(),
-        *(s for s in (whole.get("nodesets") or {}).values() if (s.get("ssh") or {}).get("enabled")),
-    ]
-    if not users and isinstance(whole.get("sssd"), Mapping):
-        whole["sssd"] = {}
 
 
 def _keys(whole: dict[str, Any], line: tuple[int, int], notes: list[str]) -> None:

@@ -79,7 +79,8 @@ def image(name: str) -> Take:
         base = repository or name
         text = f"{base}@{digest}" if digest else f"{base}:{tag}"
         release = _RELEASE.match(str(tag)) if name.endswith("/slurmctld") else None  # slurmd may be older
-        return Several({SAME: text, "cluster.slurmVersion": release[0]}) if release else text
+        left = _others(value, "repository", "tag", "digest")
+        return Several({SAME: text, **({"cluster.slurmVersion": release[0]} if release else {})}, left)
 
     return take
 
@@ -151,7 +152,14 @@ def reference(value: Any) -> object:  # noqa: ANN401
     """An entry of a Secret."""
     if not isinstance(value, Mapping) or not value.get("name"):
         raise Left("it names a Secret: {secret: NAME, key: password}")
-    return {"secret": value["name"], **({"key": value["key"]} if value.get("key") else {})}
+    found = {"secret": value["name"], **({"key": value["key"]} if value.get("key") else {})}
+    return Several({SAME: found}, left) if (left := _others(value, "name", "key")) else found
+
+
+def _others(value: Mapping[Any, Any], *known: str) -> list[tuple[str, str]]:
+    """What a mapping has beside the keys that are read."""
+    why = f"only {', '.join(known[:-1])} and {known[-1]} are read"
+    return [(f".{key}", why) for key, each in value.items() if key not in known and each not in (None, "", {}, [])]
 
 
 def variables(value: Any) -> object:  # noqa: ANN401
@@ -192,9 +200,9 @@ def key_ref(name: str) -> Take:
         if not isinstance(value, Mapping) or not value.get("name"):
             raise Left("name the Secret in the section `keys`, with `source: existing`")
         # The Secrets are in the namespace already, so it isn't this stack's to make.
-        return Several(
-            {"keys.source": "existing", f"keys.{name}KeyFrom": reference(value), "cluster.createNamespace": False}
-        )
+        found = reference({key: each for key, each in value.items() if key in ("name", "key")})
+        settings = {"keys.source": "existing", f"keys.{name}KeyFrom": found, "cluster.createNamespace": False}
+        return Several(settings, _others(value, "name", "key"))
 
     return take
 
@@ -217,7 +225,13 @@ def storage(value: Any) -> object:  # noqa: ANN401
     asked = value.get("requests") if isinstance(value, Mapping) else None
     if not isinstance(asked, Mapping) or "storage" not in asked:
         raise Left("it is `size`, for example 4Gi")
-    return text(asked["storage"])
+    left = [*_others(value, "requests", "limits"), *_limits(value.get("limits"), asked["storage"])]
+    left += [(f".requests{at}", "a claim asks for storage alone") for at, _ in _others(asked, "storage", "storage")]
+    return Several({SAME: text(asked["storage"])}, left)
+
+
+def _limits(limits: object, asked: object) -> list[tuple[str, str]]:
+    return [(".limits", "a claim has its size as a request alone")] if limits and limits != {"storage": asked} else []
 
 
 def storage_class(value: object) -> object:

@@ -13,7 +13,7 @@ def volumes(
 ) -> dict[str, Any]:
     """Volumes of the pod and mounts of the container as entries of ``volumes``; what can't be one is added to ``left``.
 
-    ``misspelt``: the container is there under another word, and that alone is named.
+    ``misspelt``: the container is there under another word.
     """
     pod, inner = dict(found.get("podSpec") or {}), dict(found.get(container) or {})
     sources = {str(each.get("name")): each for each in _listed(pod.pop("volumes", None))}
@@ -33,8 +33,8 @@ def volumes(
             entry |= {word: mount[word] for word in _MOUNT if mount.get(word)}
             made.append({**entry, **({"readOnly": True} if mount.get("readOnly") else {})})
     mounted = {str(mount.get("name")) for mount in mounts}
-    if not misspelt:
-        left.extend((f"{at}.podSpec.volumes ({name})", "no container mounts it") for name in sources if name not in mounted)
+    why = "its mount is below the misspelt key" if misspelt else "no container mounts it"
+    left.extend((f"{at}.podSpec.volumes ({name})", why) for name in sources if name not in mounted)
     return {**found, "podSpec": pod, container: inner, **({"volumes": made} if made else {})}
 
 

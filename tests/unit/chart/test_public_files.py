@@ -34,8 +34,6 @@ def found(case: Case) -> Read:
 
 VOLUMES = re.compile(r"^(nodesets|loginsets)\.([^.]+)\.(?:podSpec\.volumes|(?:slurmd|login)\.volumeMounts)$")
 """What becomes one list, `volumes` of the set."""
-SAME = re.compile(r"^(?:nodesets|loginsets|partitions)\.[^.]+\.enabled$")
-"""True is so of every set that is in a file."""
 
 
 def near(path: str, others: Iterable[str]) -> bool:
@@ -51,9 +49,10 @@ def test_every_key_becomes_a_setting_or_is_named(name: str) -> None:
     silent = {
         path
         for path in leaves(of_subchart(read_yaml(case.values))[0])
-        if not near(VOLUMES.sub(r"\1.\2.volumes", path), {*used, *left, *noted}) and not SAME.match(path)
+        if not near(VOLUMES.sub(r"\1.\2.volumes", path), {*used, *left, *noted, *made.same})
     }
-    assert silent == case.same
+    assert silent == set()
+    assert [path for path in case.same if not near(path, {*made.same, *noted})] == []
     assert left.keys() == case.left.keys()
     assert [key for key, words in case.left.items() if words not in left[key]] == []
     assert [words for words in case.noted if not any(words in note for note in made.notes)] == []

@@ -124,14 +124,15 @@ def test_a_key_by_release_has_a_row() -> None:
     assert lost == ["nodesetDefaults", "loginsetDefaults"]
 
 
-def test_of_a_misspelt_container_nothing_else_is_said() -> None:
+def test_of_a_misspelt_container_its_volumes_are_named_too() -> None:
     settings, left = taken(
         "nodesets: {h100: {slrumd: {volumeMounts: [{name: h, mountPath: /home}]},"
         " podSpec: {volumes: [{name: h, emptyDir: {}}]}}}"
     )
     assert left == {
         "nodesets.h100.slrumd": "isn't a key of Slinky's chart 1.0 to 1.3; did you mean slurmd? What is below it isn't"
-        " carried over"
+        " carried over",
+        "nodesets.h100.podSpec.volumes (h)": "its mount is below the misspelt key",
     }
     assert "volumes" not in settings["nodesets"]["h100"]
 

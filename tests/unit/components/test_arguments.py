@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -10,6 +14,7 @@ import pytest
 from pulumi import Output
 
 import components
+import slinky_iac
 from components.arguments import EXAMPLES
 from components.inputs import address
 from components.program_parts import HybridCluster, NodeSet
@@ -105,3 +110,33 @@ def test_the_examples_in_messages_are_settings(name: str) -> None:
     sections: dict[str, Any] = {"cluster": {"name": "a"}, **own}
     sections["cluster"] = {"name": "a", **sections["cluster"]}
     assert examined(sections)[1] == ()
+
+
+Around = tuple[ast.AST, ...]
+
+
+def functions(tree: ast.AST, around: Around = ()) -> Iterator[tuple[ast.FunctionDef, Around]]:
+    """Functions, and what each is in."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield node, around
+        yield from functions(node, (*around, node))
+
+
+@pytest.mark.parametrize("name", ["HybridCluster", "NodeSet"])
+def test_type_checkers_see_the_arguments_of_a_program_and_no_other_constructor(name: str) -> None:
+    """pyright skips `__init__` where `__new__` is another class', which is what a base class' own `__new__` returns."""
+    made = getattr(slinky_iac, name)
+    for base in (each for each in made.__mro__ if each.__module__.partition(".")[0] in ("components", "slinky_iac")):
+        tree = ast.parse(Path(inspect.getfile(base)).read_text())
+        for node, around in functions(tree):
+            if node.name == "__new__":
+                guards = [each.test for each in around if isinstance(each, ast.If)]
+                assert any(ast.unparse(each) == "not TYPE_CHECKING" for each in guards), base
+                assert node.args.args[1].arg == "name"
+
+
+@pytest.mark.parametrize("kind", [HybridCluster, NodeSet])
+def test_a_missing_name_is_called_name(kind: Any) -> None:
+    with pytest.raises(TypeError, match="argument: 'name'"):
+        kind()
