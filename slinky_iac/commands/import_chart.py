@@ -19,7 +19,8 @@ from slinky_iac.config import operator_keys
 from slinky_iac.config.chart import as_yaml, merged
 from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
 from slinky_iac.config.chart_objects import Given, given_in
-from slinky_iac.config.chart_release import Read, read
+from slinky_iac.config.chart_release import read
+from slinky_iac.config.chart_said import Read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at, without
 from slinky_iac.config.sections import Operator

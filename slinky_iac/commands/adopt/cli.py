@@ -25,7 +25,8 @@ from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
 from slinky_iac.config.chart import Taken, as_yaml, masked
 from slinky_iac.config.chart_age import of_subchart
-from slinky_iac.config.chart_release import Read, fullname
+from slinky_iac.config.chart_release import fullname
+from slinky_iac.config.chart_said import Read
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import examined
 from slinky_iac.config.stack import PROJECT, StackConfig

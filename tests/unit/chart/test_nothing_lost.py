@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.chart import Taken, is_empty, merged
-from slinky_iac.config.chart_release import Read, read
-from slinky_iac.config.chart_said import UNSAID
+from slinky_iac.config.chart_release import read
+from slinky_iac.config.chart_said import UNSAID, Read
 from tests.unit.chart.reading import found, taken
 from tests.unit.chart.test_table import KEYS
 
