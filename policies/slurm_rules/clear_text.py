@@ -91,8 +91,8 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
     Source: slurm.schedmd.com/authentication.html; slurmdbd.conf(5) StoragePass; sssd-ldap(5); Kubernetes "Good practices
     for Secrets"; RFC 7517 (private parts of a JSON Web Key).
 
-    Do: put it in a Secret and refer to it (valueFrom.secretKeyRef, passwordKeyRef, a volume); take what has been shown as
-    leaked and change it. What only looks like a secret goes into the site file (allowedEnv, allowedPlaces).
+    Do: put it in a Secret and refer to it (valueFrom.secretKeyRef, passwordKeyRef, a volume); a secret that was
+    shown has leaked: replace it. What only looks like a secret goes into the site file (allowedEnv, allowedPlaces).
 
     Level: mandatory, since it leaks keys.
     """
@@ -126,7 +126,7 @@ def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Itera
 
     Source: Pulumi, "Stack outputs" and StackReference; slurm.schedmd.com/authentication.html.
 
-    Do: export the name of the Secret, or a fingerprint; take what has been shown as leaked and change it.
+    Do: export the name of the Secret, or a fingerprint; a secret that was shown has leaked: replace it.
 
     Level: mandatory, since it leaks keys.
     """

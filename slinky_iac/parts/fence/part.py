@@ -84,7 +84,13 @@ class Fence(Part):
                 which = tuple(each.name for each in own if each.resource == kind)
                 yield Right(own[0].group, kind, ("get",), "drift: the fence stands", which)
         if own and use is Use.APPLY:
-            yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
+            yield Right(
+                names.GROUP,
+                "nodesets",
+                ("get", "list"),
+                "Kubernetes wants it of the fence's writer",
+                seldom=True,
+            )
 
     def right_notes(self, config: StackConfig, use: Use) -> Iterator[str]:
         """Of the first `pulumi up`."""
