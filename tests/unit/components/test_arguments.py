@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pulumi
@@ -107,17 +105,6 @@ def test_the_examples_in_messages_are_settings(name: str) -> None:
     sections: dict[str, Any] = {"cluster": {"name": "a"}, **own}
     sections["cluster"] = {"name": "a", **sections["cluster"]}
     assert examined(sections)[1] == ()
-
-
-Around = tuple[ast.AST, ...]
-
-
-def functions(tree: ast.AST, around: Around = ()) -> Iterator[tuple[ast.FunctionDef, Around]]:
-    """Functions, and what each is in."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef):
-            yield node, around
-        yield from functions(node, (*around, node))
 
 
 @pytest.mark.parametrize("kind", [HybridCluster, NodeSet])
