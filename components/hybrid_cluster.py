@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, Self
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
+from pydantic.alias_generators import to_camel
 
 from slinky_iac.addresses import listed
 from slinky_iac.blueprint import objects
@@ -19,7 +21,7 @@ from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
+from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import parts_of
@@ -42,7 +44,7 @@ from .first_look import Lost, none_lost
 from .gates import OutsideHosts, outside_props
 from .gates_removals import Removals, removal_props
 from .gates_sessions import before_sssd
-from .joining import EXPORTS, Joinable, by_name, require_alone
+from .joining import Joinable, by_name, require_alone
 from .login_set import LoginSet, LoginSetArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
@@ -120,11 +122,9 @@ class HybridCluster(Joinable):
     keys_since: pulumi.Output[dict[str, Any]]
     """By key, when it was written or its Secret was made, as Kubernetes or its source says it."""
 
-    if not TYPE_CHECKING:  # pyright would take this for what the class is made with, and check no argument of a program
-
-        def __new__(cls, name, args=None, *_, **_more):  # noqa: ARG004, ANN001, ANN002, ANN003, ANN204
-            require_args(cls, HybridCluster, HybridClusterArgs, args)
-            return super().__new__(cls)
+    def __new__(cls, name: str = "", args: Any = None, *_: Any, **_more: Any) -> Self:  # noqa: ANN401, ARG004 - a program's
+        require_args(cls, HybridCluster, HybridClusterArgs, args)
+        return super().__new__(cls)
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         settings, config = args.settings, args.settings.config
@@ -154,6 +154,10 @@ class HybridCluster(Joinable):
     def providers(self, config: ClusterConfig) -> Mapping[str, pulumi.ProviderResource]:  # noqa: ARG002
         """None yet: its own is made after the check of the cluster's identity, and given to each child."""
         return {}
+
+    def exports(self) -> Mapping[str, str]:
+        """All that the class declares."""
+        return EXPORTS
 
     def _all(
         self,
@@ -324,8 +328,8 @@ class HybridCluster(Joinable):
 
     def _clients_only(self, name: str, settings: StackSettings) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
-        config, key = settings.config, settings.keys.values.get(MUNGE.config)
-        if config.munge.image is not None:
+        config, key = settings.config, settings.keys.values.get(settings.config.auth.client_key.config)
+        if config.auth.client_image is not None:
             args = MungeClientsArgs(config=config, key=key)
             self.munge_client_pod = MungeClients(f"{name}-munge", args, self._child(self._namespace(name, config))).pod
         self._clients(name, config, key)
@@ -340,6 +344,10 @@ class HybridCluster(Joinable):
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
         self.token_key_set = pulumi.Output.from_input("" if settings.keys.token_set is None else settings.keys.token_set)
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
+
+
+EXPORTS: Final[Mapping[str, str]] = {to_camel(each): each for each in inspect.get_annotations(HybridCluster)}
+"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
 def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:

@@ -20,15 +20,16 @@ from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, Val
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.load import field_of, model_in
+from slinky_iac.config.levels import field_of, model_in
 from slinky_iac.config.networks import Network
+from slinky_iac.config.outputs import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .node_set import counted
 from .plain_data import element, formatted, in_python, is_by_name, is_of_output, is_plain, refused
-from .takes import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD, kind_of, why_not
+from .takes import kind_of, why_not
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import pulumi
@@ -46,7 +46,9 @@ class Joinable(Component):
         Raises :class:`StackRefused` where it is too late for that: a gate of the queue stands before it then.
         """
         if not config.auth.makes_daemons:
-            raise StackRefused(f"NodeSet {name}: {self._name} is a cluster with auth/munge, which has no NodeSets here")
+            raise StackRefused(
+                f"NodeSet {name}: {self._name} is a cluster with {config.auth.name}, which has no NodeSets here"
+            )
         if self.is_registered:
             raise StackRefused(
                 f"NodeSet {name}: HybridCluster {self._name} is with the engine already, so its gates don't wait for this"
@@ -65,10 +67,14 @@ class Joinable(Component):
         if self.is_exported:
             self.export()
 
+    def exports(self) -> Mapping[str, str]:
+        """Stack outputs, each with the attribute that it shows."""
+        return {}
+
     def export(self) -> None:
         """Make the outputs of the program that commands read."""
         self.is_exported = True
-        for output, attribute in EXPORTS.items():
+        for output, attribute in self.exports().items():
             pulumi.export(output, getattr(self, attribute))
         if topology := outside_text(self.config):
             pulumi.export("outsideTopology", topology)
@@ -118,23 +124,3 @@ def _one(props: Callable[[StackConfig], Mapping[str, Any]], cluster: Joinable, n
 def by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
     """All of them as one; `Output.all` would make a list of none."""
     return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
-
-
-EXPORTS: Final = {
-    "slurmrestdUrl": "slurmrestd_url",
-    "slurmrestdCa": "slurmrestd_ca",
-    "slurmdJoin": "slurmd_join",
-    "sackdJoin": "sackd_join",
-    "slurmKeyFingerprint": "slurm_key_fingerprint",
-    "jwtKeyFingerprint": "jwt_key_fingerprint",
-    "outsideSlurmConf": "outside_slurm_conf",
-    "nodesets": "nodesets",
-    "scaleInPlans": "scale_in_plans",
-    "findings": "findings",
-    "mungeKeyFingerprint": "munge_key_fingerprint",
-    "mungeClientPod": "munge_client_pod",
-    "clientPods": "client_pods",
-    "tokenKeySet": "token_key_set",
-    "keysSince": "keys_since",
-}
-"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.parts.munge.clients import client_pod
 from slinky_iac.parts.munge.part import conf_map, key_secret
+from slinky_iac.parts.munge.settings import MUNGE
 
 from .auth_keys import key_fingerprint
 from .connection import Component

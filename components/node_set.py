@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Self
 
 import pulumi
 
@@ -54,11 +54,9 @@ class NodeSet(Component):
     replicas: pulumi.Output[int]
     plan: pulumi.Output[dict[str, Any]]
 
-    if not TYPE_CHECKING:  # pyright would take this for what the class is made with, and check no argument of a program
-
-        def __new__(cls, name, args=None, *_, **_more):  # noqa: ARG004, ANN001, ANN002, ANN003, ANN204
-            require_args(cls, NodeSet, NodeSetArgs, args)
-            return super().__new__(cls)
+    def __new__(cls, name: str = "", args: Any = None, *_: Any, **_more: Any) -> Self:  # noqa: ANN401, ARG004 - a program's
+        require_args(cls, NodeSet, NodeSetArgs, args)
+        return super().__new__(cls)
 
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("NodeSet", name, args.cluster, opts)

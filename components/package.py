@@ -21,13 +21,13 @@ from slinky_iac import __version__
 from slinky_iac.config.base import docstrings
 from slinky_iac.config.package_types import ANY, settings_types
 from slinky_iac.config.reader import ARGUMENTS, StackRefused
-from slinky_iac.config.reference import SECRET_WORDS
+from slinky_iac.config.stack import SECRET_WORDS
 from slinky_iac.engine.engine_process import address_in
 from slinky_iac.engine.plugin_process import require_caller
 
+from .hybrid_cluster import EXPORTS
 from .hybrid_cluster import HybridCluster as _Cluster
 from .inputs import address
-from .joining import EXPORTS
 from .program_parts import HybridCluster
 from .resources import token
 

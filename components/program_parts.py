@@ -21,7 +21,7 @@ from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.load import examined
 from slinky_iac.config.reader import ARGUMENTS, StackRefused, read_sections, sound_sections
-from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.stack import KEY_FIELDS, ClusterConfig, StackConfig
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
 from slinky_iac.ownership import lost
@@ -320,8 +320,7 @@ def _not_yet_known(config: StackConfig, found: Given) -> list[Finding]:
 def _must_be_known(config: StackConfig, found: Given) -> list[Finding]:
     """Errors of Outputs that decide, with another setting, what is made: names of Secrets that the cluster makes, numbers of
     nodes by which partitions run smoke jobs."""
-    ours = {} if config.keys.of_others else {"keys.slurmKeyFrom": "slurm.key", "keys.jwtKeyFrom": "the JWT key"}
-    ours |= {} if config.keys.of_others else {"munge.keyFrom": "munge.key"}
+    ours = {} if config.keys.of_others else {path: key.the for path, key in KEY_FIELDS.items()}
     smoke = config.smoke.enabled and not config.smoke.partitions
     unnamed = [
         at("smoke.partitions").error(

@@ -6,37 +6,41 @@ all that is below a mapping of free names. tests/unit/components/test_takes.py c
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from slinky_iac.config.load import field_of, model_in
+from slinky_iac.config.base import Section
+from slinky_iac.config.levels import field_of, model_in
+from slinky_iac.config.outputs import (
+    CONF_WORDS,
+    COUNT,
+    COUNTED,
+    FOLDER,
+    HOST,
+    IMAGE,
+    IN_NAMES,
+    LABEL,
+    NAME,
+    NETWORK,
+    OBJECT,
+    READ_BEFORE,
+    TEXT,
+    URL,
+    USERS,
+    WORD,
+    WORK,
+)
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.selection import REQUIRED
-
-HOST: Final = "host"
-"""A DNS name or an address."""
-NAME: Final = "host name"
-"""The same where what is made differs: an address is wrapped by ``address()``."""
-ADDRESS: Final = "address"
-NETWORK: Final = "network"
-IMAGE: Final = "image"
-OBJECT: Final = "name"
-"""A name of an object of Kubernetes."""
-LABEL: Final = "value of a label"
-TEXT: Final = "text"
-FOLDER: Final = "path from / on"
-WORD: Final = "word"
-"""A text of letters and digits alone."""
-URL: Final = "address of http or https"
-COUNT: Final = "number of nodes"
 
 _SETS: Final = ("nodesets.*", "nodesetDefaults")
 _LOGINS: Final = ("logins.*", "loginDefaults")
 _PODS: Final = tuple(f"{each}.pod" for each in ("controller", "accounting", "restapi", *_SETS, *_LOGINS))
-_SERVICES: Final = ("controller", "accounting", "restapi", "restapi.tls", *_LOGINS)
+_SERVICES: Final = ("controller", "accounting", "restapi", *_LOGINS)
 _PEERS: Final = (
     "networkPolicies.apiServer.*",
     *(f"networkPolicies.clients.{e}.*" for e in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator")),
@@ -44,7 +48,7 @@ _PEERS: Final = (
 )
 _VALUES: Final = f"affinity.{'.'.join(REQUIRED)}.nodeSelectorTerms.*.matchExpressions.*.values.*"
 
-TAKES: Final[Mapping[str, str]] = {
+_TAKES: Final[Mapping[str, str]] = {
     "nodesets.*.replicas": COUNT,
     "controller.external.host": HOST,
     "controller.external.backups.*": HOST,
@@ -56,7 +60,6 @@ TAKES: Final[Mapping[str, str]] = {
     "external.loginHosts.*.address": HOST,
     "external.slurmrestd.url": URL,
     "slurmrest.url": URL,
-    "monitoring.slurmctldAddress": ADDRESS,
     "cluster.images.slurmctld": IMAGE,
     "cluster.images.slurmdbd": IMAGE,
     "cluster.images.slurmrestd": IMAGE,
@@ -65,15 +68,11 @@ TAKES: Final[Mapping[str, str]] = {
     "cluster.images.sidecar": IMAGE,
     "cluster.images.pullSecrets.*": OBJECT,
     **{f"{each}.image": IMAGE for each in (*_SETS, *_LOGINS)},
-    "restapi.tls.image": IMAGE,
     "identity.sssd.image": IMAGE,
-    "munge.image": IMAGE,
-    "monitoring.status.image": IMAGE,
     "clients.*.image": IMAGE,
     "clients.*.deployment.image": IMAGE,
     "keys.slurmKeyFrom.secret": OBJECT,
     "keys.jwtKeyFrom.secret": OBJECT,
-    "munge.keyFrom.secret": OBJECT,
     "clients.*.keyFrom.secret": OBJECT,
     "accounting.database.passwordFrom.secret": OBJECT,
     "accounting.database.tls.caSecret": OBJECT,
@@ -81,10 +80,6 @@ TAKES: Final[Mapping[str, str]] = {
     "identity.sssd.confFrom.secret": OBJECT,
     **{f"{each}.ssh.sssdConfFrom.secret": OBJECT for each in _SETS},
     **{f"{each}.sssdConfFrom.secret": OBJECT for each in _LOGINS},
-    "restapi.tls.secret": OBJECT,
-    "restapi.tls.clientCaSecret": OBJECT,
-    "restapi.tls.issuer.name": OBJECT,
-    "monitoring.status.serviceAccount": OBJECT,
     "controller.persistence.existingClaim": OBJECT,
     "controller.persistence.storageClass": OBJECT,
     **{f"{each}.volumes.*.source.nfs.path": FOLDER for each in (*_SETS, *_LOGINS)},
@@ -96,9 +91,6 @@ TAKES: Final[Mapping[str, str]] = {
     **{f"{each}.{_VALUES}": LABEL for each in _PODS},
     **{f"{each}.tolerations.*.value": LABEL for each in _PODS},
     **{f"{each}.priorityClass": OBJECT for each in _PODS},
-    "monitoring.status.nodeSelector.**": LABEL,
-    "monitoring.labels.**": LABEL,
-    "monitoring.dashboardLabels.**": LABEL,
     **{f"{each}.env.**": TEXT for each in _SETS},
     **{f"{each}.rootAuthorizedKeys": TEXT for each in _LOGINS},
     **{f"{each}.cidr": NETWORK for each in _PEERS},
@@ -108,13 +100,13 @@ TAKES: Final[Mapping[str, str]] = {
     "networkPolicies.egress.blocked.*": NETWORK,
     "networkPolicies.addresses.**": NETWORK,
 }
-"""Settings that an Output can give, and what it is taken for."""
+"""Settings that an Output can give, and what it is taken for, but for what sections say of their own (``Section.takes``)."""
 
-REASONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "it is in names of what the cluster makes, or says whose something is": (
+_REASONS: Final[Mapping[str, tuple[str, ...]]] = {
+    IN_NAMES: (
         "cluster.name", "cluster.namespace", "cluster.resourceName", "operator.namespace", "controller.trial.namespace",
-        "clients.*.namespace", "tokens.*.secret", "nodes.prefix", "restapi.tls.issuer.group",
-        *(f"{each}.key" for each in ("keys.slurmKeyFrom", "keys.jwtKeyFrom", "munge.keyFrom", "clients.*.keyFrom")),
+        "clients.*.namespace",
+        *(f"{each}.key" for each in ("keys.slurmKeyFrom", "keys.jwtKeyFrom", "clients.*.keyFrom")),
         *(f"{each}.key" for each in ("accounting.database.passwordFrom", "identity.sssd.confFrom")),
         *(f"{each}.ssh.sssdConfFrom.key" for each in _SETS), *(f"{each}.sssdConfFrom.key" for each in _LOGINS),
         *(f"{each}.volumes.*.{leaf}" for each in (*_SETS, *_LOGINS) for leaf in ("name", "mountPath", "subPath")),
@@ -124,24 +116,24 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "operator.chart.crdsDigest", "clients.*.jupyterhub.chart.repo", "clients.*.jupyterhub.chart.oci",
         "clients.*.jupyterhub.chart.path", "clients.*.jupyterhub.chart.version", "clients.*.jupyterhub.chart.digest",
     ),
-    "it is a part of slurm.conf, another file or a certificate, which are judged word by word before they are written": (
+    CONF_WORDS: (
         "controller.extraConf.**", "controller.configFiles.**", "controller.prolog.**", "controller.epilog.**",
-        "accounting.extraConf.**", "munge.slurmConf", "munge.slurmUser", "external.slurmdHosts.*.name",
+        "accounting.extraConf.**", "external.slurmdHosts.*.name",
         "external.loginHosts.*.name", "external.slurmdHosts.*.config.**", "partitions.*.nodesets.*",
         "partitions.*.config.**",
         *(f"{each}.{leaf}" for each in _SETS for leaf in ("partition.config.**", "features.*", "gres.*", "extraConf.**")),
         *(f"{each}.ssh.extraSshdConfig" for each in _SETS), *(f"{each}.extraSshdConfig" for each in _LOGINS),
-        "identity.oidc.jwks.**", "identity.oidc.userClaim", "restapi.tls.hosts.*",
+        "identity.oidc.jwks.**", "identity.oidc.userClaim",
     ),
-    "users and their rights are judged by name before anything is made": (
+    USERS: (
         "identity.passwd.users.*.groups.*", "identity.passwd.users.*.home", "identity.passwd.users.*.shell",
         "clients.*.slurmUser", "clients.*.people.*.home", "clients.*.deployment.person",
-        "clients.*.deployment.command.*", "slurmrest.user", "tokens.*.user", "smoke.user",
+        "clients.*.deployment.command.*", "slurmrest.user",
     ),
-    "it is a file of the machine where `pulumi` runs, and is read before": (
+    READ_BEFORE: (
         "identity.sssd.caFile", "identity.oidc.jwksFile", "slurmrest.caFile", "slurmrest.clientCertFile",
         "slurmrest.clientKeyFile", "external.slurmrestd.caFile", "external.slurmrestd.clientCertFile",
-        "external.slurmrestd.clientKeyFile", "monitoring.status.folder",
+        "external.slurmrestd.clientKeyFile",
     ),
     "Kubernetes is asked before anything is made, and a destroy asks without the program": (
         "kubernetes.kubeconfig", "kubernetes.context", "kubernetes.cluster",
@@ -153,25 +145,16 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         *(f"{each}.affinity.**" for each in _PODS), *(f"{each}.tolerations.*.**" for each in _PODS),
     ),
     "the chart wants its name and its tag apart": ("clients.*.jupyterhub.image",),
-    "it says which work Slurm is given, and a job that changes runs again": (
-        "jobs.*.user", "jobs.*.script.text", "jobs.*.script.file", "jobs.*.command.*", "jobs.*.partition", "jobs.*.account",
-        "jobs.*.qos", "jobs.*.environment.**", "jobs.*.workingDirectory", "jobs.*.output", "smoke.partitions.*",
+    WORK: (
         "clients.*.jupyterhub.partition",
     ),
-    "nodes and demand are counted by it in the preview": (
-        *(f"nodes.table.*.{leaf}" for leaf in ("names.*", "selector.**", "nodesets.*", "hosts.*", "labels.**")),
-        "nodes.table.*.features.*",
-        "nodes.table.*.gres.*", "nodes.table.*.topology", "nodes.topologies.*.tree.**",
-        "nodes.topologies.*.block.blocks.*",
-        *(f"{each}.autoscale.{leaf}" for each in _SETS for leaf in ("source", "metric", "labels.**")),
-        "monitoring.status.schedule",
-    ),
+    COUNTED: (),
     "it is a word of yours to this program": (
         "keys.madeBy", "keys.acceptedChange", "acknowledged.**", "adopted.release", "adopted.record", "adopted.namespace",
         "adopted.objects.*.uid", "adopted.objects.*.keep.*",
     ),
 }  # fmt: skip
-"""Why a setting takes no Output, by reason. Switches and numbers have theirs by their type: :data:`SWITCH`,
+"""The same of settings that take none, by reason. Switches and numbers have theirs by their type: :data:`SWITCH`,
 :data:`NUMBER`."""
 SWITCH: Final = "it decides what is made"
 NUMBER: Final = "numbers are counted and compared with others before anything is made"
@@ -181,12 +164,25 @@ _QUANTITIES: Final = frozenset({"cpus", "memory", "size", "quota", "maxUnavailab
 
 def kind_of(path: str) -> str | None:
     """What an Output at this path is taken for; None where it takes none."""
-    return next((kind for pattern, kind in TAKES.items() if fits(pattern, path)), None)
+    return next((kind for pattern, kind in takes().items() if fits(pattern, path)), None)
+
+
+@functools.cache
+def takes() -> Mapping[str, str]:
+    """All settings that an Output can give, and what it is taken for."""
+    return {**_TAKES, **{f"{path}.{row}": kind for path, section in _sections() for row, kind in section.takes.items()}}
+
+
+@functools.cache
+def reasons() -> Mapping[str, tuple[str, ...]]:
+    """Settings that take none, by the reason why."""
+    own = [(why, f"{path}.{row}") for path, section in _sections() for row, why in section.takes_none.items()]
+    return {why: (*rows, *(row for other, row in own if other == why)) for why, rows in _REASONS.items()}
 
 
 def why_not(path: str) -> str:
     """Why a setting takes no Output."""
-    for reason, patterns in REASONS.items():
+    for reason, patterns in reasons().items():
         if any(fits(pattern, path) for pattern in patterns):
             return reason
     for leaf, annotation in leaves():
@@ -229,18 +225,22 @@ def fits(pattern: str, path: str) -> bool:
 
 def leaves() -> Iterator[tuple[str, Any]]:
     """Every leaf of a stack's configuration, with its type."""
-    yield from _below(StackConfig, ())
+    for path, model in _sections():
+        for name in model.model_fields:
+            alias, annotation = field_of(model, name)
+            if model_in(annotation) is None:
+                yield ".".join((*([path] if path else []), alias, *_steps(annotation, None))), annotation
 
 
-def _below(model: type[BaseModel], above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _sections(model: type[Section] = StackConfig, path: str = "") -> Iterator[tuple[str, type[Section]]]:
+    """Every section of a stack's configuration, with its path."""
+    yield path, model
     for name in model.model_fields:
         alias, annotation = field_of(model, name)
         section = model_in(annotation)
-        path = (*above, alias, *_steps(annotation, section))
-        if section is None:
-            yield ".".join(path), annotation
-        else:
-            yield from _below(section, path)
+        if section is not None:
+            assert issubclass(section, Section), f"{path}.{alias} is no section"
+            yield from _sections(section, ".".join((*([path] if path else []), alias, *_steps(annotation, section))))
 
 
 def _steps(annotation: Any, section: type[BaseModel] | None) -> tuple[str, ...]:  # noqa: ANN401

@@ -24,7 +24,7 @@ def of_command(argv: Sequence[str], error: OSError | subprocess.TimeoutExpired) 
 
 def of_file(error: OSError | UnicodeError) -> str:
     """Of a file that was to be read or written: ``permission denied``."""
-    return "it is no plain text" if isinstance(error, UnicodeError) else _of_system(error)
+    return "it isn't plain text" if isinstance(error, UnicodeError) else _of_system(error)
 
 
 def of_connection(error: OSError | UnicodeError) -> str:
@@ -32,7 +32,7 @@ def of_connection(error: OSError | UnicodeError) -> str:
     if isinstance(error, socket.gaierror):
         return "the name is not known here"
     if isinstance(error, UnicodeError):
-        return "it is no name of a host"
+        return "it isn't a host's name"
     return "no answer in time" if isinstance(error, TimeoutError) else _of_system(error)
 
 

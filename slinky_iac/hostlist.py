@@ -80,7 +80,7 @@ def compress(names: Iterable[str]) -> str:
 
     Only the last number of a name goes into brackets, as in ``scontrol show hostlist`` with one dimension.
 
-    :raises HostlistError: a name that is no single host name (empty, or with blanks, commas or brackets).
+    :raises HostlistError: a name that isn't a single host name (empty, or with blanks, commas or brackets).
     """
     unique = sorted({_checked(name) for name in names}, key=natural_key)
     pieces: list[str] = []
@@ -182,7 +182,7 @@ def _split(name: str) -> tuple[str, str]:
 
 def _checked(name: str) -> str:
     if _LITERAL.fullmatch(name) is None:
-        why = "is no single host name: it is empty, or holds a blank, a comma or a bracket"
+        why = "isn't a single host name: it is empty, or holds a blank, a comma or a bracket"
         raise HostlistError(f"{_shown(name)} {why}. Expand expressions before compressing names.", why)
     return name
 

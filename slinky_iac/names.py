@@ -78,10 +78,6 @@ one, leaves the NodeSet."""
 
 ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 """Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""
-KEDA_HPA = "keda-hpa-"
-"""Beginning of the name of the HorizontalPodAutoscaler that KEDA makes; the ScaledObject's name follows."""
-KEDA_PAUSED = "autoscaling.keda.sh/paused"
-"""Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
 
 ANNOTATION_TOPOLOGY = f"topology.{GROUP}/spec"
 """Set by us on Kubernetes nodes: their place in Slurm's topology, which slurm-operator (1.1.0 on) gives to slurmctld."""
@@ -129,6 +125,8 @@ OPERATOR_APP: Final = "slurm-operator"
 """Value of :data:`LABEL_NAME` on slurm-operator's pods, as its chart has it."""
 DAEMON_PODS: Final = f"{LABEL_NAME} in (slurmctld,slurmdbd,slurmrestd,slurmd,login)"
 """Selects the pods of all daemons (operator, ``labels.go``)."""
+LABEL_POD_NAME = "nodeset.slinky.slurm.net/pod-name"
+"""NOTE: set by the operator on NodeSet pods: the pod's own name."""
 LABEL_POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
 """NOTE: set by the operator on NodeSet pods: the ordinal."""
 LABEL_POD_HOSTNAME = "nodeset.slinky.slurm.net/pod-hostname"
@@ -235,6 +233,19 @@ def restapi_service(restapi: str) -> str:
     return f"{restapi}-restapi"
 
 
+def restapi_of(service: str) -> str:
+    """The RestApi whose Service this is."""
+    return service.removesuffix("-restapi")
+
+
+def deleted(plural: str, namespace: str, name: str) -> str:
+    """That a resource without which no node can be drained is missing, and the command that makes it again."""
+    return (
+        f"{plural}.{GROUP} {namespace}/{name} is in this stack's state and not in Kubernetes: somebody deleted it."
+        " Without it no node can be drained, and no update makes it again on its own. Run `pulumi up --refresh`"
+    )
+
+
 def slurmrestd_address(restapi_service: str, *, tls: bool) -> tuple[str, int]:
     """Service and port of slurmrestd: its own, or that of the TLS before it, beside the plain one's."""
     return (f"{restapi_service}-tls", SLURMRESTD_TLS_PORT) if tls else (restapi_service, SLURMRESTD_PORT)
@@ -249,11 +260,6 @@ def accounting_service(accounting: str) -> str:
 def trial_record(cluster: str) -> str:
     """ConfigMap with what the last trial of slurm.conf and the files beside it was of."""
     return shorten(f"{cluster}-trial")
-
-
-def monitoring(cluster: str, part: str) -> str:
-    """An object for Prometheus or Grafana."""
-    return shorten(f"{cluster}-{part}")
 
 
 WATCHED_FILE: Final = "watched.json"

@@ -243,10 +243,7 @@ def lost(config: ClusterConfig, env: Mapping[str, str], home: Path, plural: str)
         with _client(config, env, home) as kube:
             _marks().custom(kube, space, plural, name)
     except KubeNotFound:
-        return (
-            f"{plural}.{names.GROUP} {space}/{name} is in this stack's state and not in Kubernetes: somebody deleted it."
-            " Without it no node can be drained, and no update makes it again on its own. Run `pulumi up --refresh`"
-        )
+        return names.deleted(plural, space, name)
     except SlinkyError:
         return None
     return None

@@ -125,6 +125,12 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def labels_slurmdbd(self) -> bool:
+        """Whether slurmdbd's pod has labels and annotations of the Accounting's template (main of August 2026, 1.3 to be;
+        ``accountingPodTemplate`` passes them over up to 1.2.1)."""
+        return self.minor >= 3
+
+    @property
     def has_ssh(self) -> bool:
         """Whether NodeSet has ``ssh`` (1.1.0 on)."""
         return self.minor >= 1
@@ -220,6 +226,15 @@ class OperatorVersion:
 MINIMUM_SLURM = (25, 11)
 """All 1.x operators speak REST v0.0.44 only, which slurmrestd has since 25.11 (chart annotation
 ``slinky.slurm.net/minimum-slurm-version``)."""
+
+
+def too_old(release: str) -> str:
+    """What to say of a Slurm that slurm-operator can't be used with."""
+    return (
+        f"{release} is older than 25.11, which slurm-operator needs (REST v0.0.44). `scontrol version` prints what runs:"
+        " correct the number here, or first upgrade slurmdbd, slurmctld, slurmrestd and slurmd to 25.11 or newer, in this"
+        " order"
+    )
 
 
 def release_numbers(release: str) -> tuple[int, ...]:

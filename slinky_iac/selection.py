@@ -107,7 +107,7 @@ def fault_of_requirement(wanted: object, *, by_field: bool) -> str:
         sound = wanted["key"] == _NAME_FIELD and operator in ("In", "NotIn") and len(values) == 1
         return "" if sound else f"allowed is {_NAME_FIELD} with In or NotIn and one value"
     if not _KEY.fullmatch(wanted["key"]):
-        return "its key is none of a label"
+        return "its key isn't a label's"
     return _fault_of_values(operator, values)
 
 

@@ -11,9 +11,9 @@ BY_OTHERS: Final = {
     "POD: node affinity Gt of a word": "the scheduler finds no node that fits",
     "CONTAINER: image in capitals": "kubelet: InvalidImageName",
     "CONTAINER: image by a short digest": "kubelet: InvalidImageName",
-    "CONTAINER: variable with a blank": "API servers before 1.34",
     "VOLUME: emptyDir in RAM": "kubelet: unknown storage medium",
     "VOLUME: claim with capitals": "no claim can have this name: the pod waits for it",
+    "CLAIM: claim of a snapshot of core by dataSource": "the API server drops it, and the disk comes up empty",
     "MOUNT: mount with a colon": "the API's description of mountPath",
     "MOUNT: mount from nowhere": "kubelet mounts a relative path below /",
 }

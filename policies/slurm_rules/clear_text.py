@@ -26,10 +26,12 @@ from slurm_rules.model import (
     Stack,
     everything,
     hidden_paths,
+    texts,
 )
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import (
     LARGEST,
+    TOKEN,
     Needle,
     arguments,
     forms,
@@ -71,7 +73,7 @@ def _plain(resource: Resource) -> Mapping[str, Any]:
 
 @rule(
     "no-secrets-in-clear",
-    _readable,
+    lambda resource: resource.type != STACK,
     scope="resource",
     options={
         "allowedEnv": words(("SLURM_JWT=daemon",), "NAME=value pairs that look like a secret and are none."),
@@ -89,8 +91,8 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
     Source: slurm.schedmd.com/authentication.html; slurmdbd.conf(5) StoragePass; sssd-ldap(5); Kubernetes "Good practices
     for Secrets"; RFC 7517 (private parts of a JSON Web Key).
 
-    Do: put it in a Secret and refer to it (valueFrom.secretKeyRef, passwordKeyRef, a volume); take what has been shown as
-    leaked and change it. What only looks like a secret goes into the site file (allowedEnv, allowedPlaces).
+    Do: put it in a Secret and refer to it (valueFrom.secretKeyRef, passwordKeyRef, a volume); a secret that was
+    shown has leaked: replace it. What only looks like a secret goes into the site file (allowedEnv, allowedPlaces).
 
     Level: mandatory, since it leaks keys.
     """
@@ -99,9 +101,12 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
         return any(fnmatch(f"{resource.kind}/{resource.name}:{path}", pattern) for pattern in options["allowedPlaces"])
 
     plain = _plain(resource)
+    readable = _readable(resource)
     for path, what in _shown(plain):
-        if not allowed(path):
+        if not allowed(path) and (readable or what == TOKEN):
             yield f"{resource.label}: {path} holds {what} in plain text; refer to a Secret instead"
+    if not readable:
+        return  # values of other providers may be Pulumi's secrets; a token is another's there in any case
     for path, name, value in _named(resource, plain):
         if f"{name}={value}" not in options["allowedEnv"] and not allowed(path):
             yield f"{resource.label}: {path} sets {name} to a literal value; use a Secret and refer to it"
@@ -121,12 +126,15 @@ def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Itera
 
     Source: Pulumi, "Stack outputs" and StackReference; slurm.schedmd.com/authentication.html.
 
-    Do: export the name of the Secret, or a fingerprint; take what has been shown as leaked and change it.
+    Do: export the name of the Secret, or a fingerprint; a secret that was shown has leaked: replace it.
 
     Level: mandatory, since it leaks keys.
     """
     for path, what in _shown(resource.peek()):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
+    for path, time in texts(resource.peek(_TIMES), _TIMES):
+        if not _TIME.fullmatch(time):
+            yield f"the stack output {path} holds what is no time; leave this name to the times of keys"
     for path, name, value in _leaves(resource.peek(), ""):
         if named_password(name, value):
             yield f"the stack output {path} is named like a password; export the name of its Secret instead"
@@ -158,9 +166,21 @@ def _both(field: str, value: str) -> Iterator[str]:
             yield base64.b64decode(value, validate=True).decode("utf-8", "replace")
 
 
+_TIMES = "keysSince"
+_TIME = re.compile(r"(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?")
+"""The program's output of times at which Secrets of keys were made. One that this update will make has none before."""
+
+
+def _hidden(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, Hidden]]:
+    """Path and kind of each hidden value that may hold a secret."""
+    for path, why in hidden_paths(part):
+        if why is not UNKNOWN or resource.type != STACK or path.partition(".")[0] != _TIMES:
+            yield path, why
+
+
 def _all_seen(resource: Resource, part: Mapping[str, Any]) -> None:
     """Raises HiddenValueError where a value couldn't be searched."""
-    for path, why in hidden_paths(part):
+    for path, why in _hidden(resource, part):
         raise HiddenValueError(f"{resource.label}: {path}", why)
     for path, text in texts_and_names(part):
         if len(text) > LARGEST:
@@ -176,7 +196,7 @@ def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
-    yield from ((path, name, value) for path, name, value, judge in _programs(part) if judge(name, value))
+    yield from ((path, name, value) for path, name, value, judge in programs(part) if judge(name, value))
     if resource.type.endswith(JOB):
         yield from _of_job(part)
     own = resource.is_slinky or resource.type.startswith(_DYNAMIC)  # their fields are known (cluster-as-made)
@@ -186,7 +206,7 @@ def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, s
                 yield path, name, value
 
 
-def _programs(value: object) -> Iterator[tuple[str, str, str, Callable[[str, str], bool]]]:
+def programs(value: object) -> Iterator[tuple[str, str, str, Callable[[str, str], bool]]]:
     """Path, name and value of what pods' programs are given: literal variables (``env: [{name, value}]``) and arguments;
     and by which words such a name is a secret's."""
     for path, key, part in everything(value):
@@ -303,7 +323,7 @@ def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> N
 
     An unknown value into which nothing flows is one that the provider will compute, such as a status.
     """
-    for path, value in hidden_paths(_plain(place)):
+    for path, value in _hidden(place, _plain(place)):
         flows = stack.origins(place, path.split(".", 1)[0].split("[", 1)[0])
         if (flows if sources is None else flows & sources) or place.type == STACK or value is REDACTED:
             raise HiddenValueError(f"{place.label}: {path}", value)

@@ -30,7 +30,9 @@ _WIDE: Final = ("watchGlobally", "clusterScoped", "clusterWide", "allNamespaces"
 _SITE: Final = HARMLESS["site"]
 OPTIONS: Final = {
     "declared": Option([], SCHEMA),
-    "images": words((*_SITE["images"],), "Registries, or folders of them, of the images in a cluster's namespaces."),
+    "images": words(
+        (*_SITE["images"],), "Registries, or paths in them, that images in the cluster's namespaces may come from."
+    ),
     "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
     "except": words((), "Images and charts (with *) that needn't be pinned so."),
     "folders": words((*_SITE["folders"],), "Folders of a node (with *), and all below them, that pods may mount."),

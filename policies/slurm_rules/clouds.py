@@ -46,6 +46,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
     yield from (
         Fault(path, "leads to a port of Slurm's daemons") for path, text in texts(resource.props) if _TO.search(text)
     )
+    yield from people_faults(resource.props, "")
     if package in _LISTS["apart"]:
         return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()
@@ -69,7 +70,6 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault(path, "is open to everybody")
         if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
             yield Fault(path, "lets a branch be changed without a review")
-    yield from people_faults(resource.props, "")
     yield from _led(resource)
     yield from _opened(resource)
 

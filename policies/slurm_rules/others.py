@@ -14,7 +14,7 @@ from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, 
 from slurm_rules.people import people_faults
 from slurm_rules.rights import harm
 from slurm_rules.secret_text import words_of
-from slurm_rules.spaces import asks_others, brought, confined, foreign, spared
+from slurm_rules.spaces import asks_others, brought, confined, foreign, spared, stays
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
@@ -45,8 +45,13 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
     group, kind = resource.group, resource.base_kind
     yield from names(resource.get("metadata", "annotations"), "metadata.annotations", world)
     yield from writes_database(resource.get("spec"), "spec", world)
-    for field in ("spec", "data", "stringData") if kind in ("ConfigMap", "Secret") else ("spec",):
+    for field in (
+        ("spec", "data", "stringData") if kind in ("ConfigMap", "Secret") else ("spec", "mountOptions", "parameters")
+    ):
         yield from people_faults(resource.get(field), field)
+    for path, text in texts(resource.get("data"), "data") if kind == "ConfigMap" else ():
+        faults = (folder_fault(folder, options) for folder in _HOST_PATH.findall(text))
+        yield from (Fault(path, f"has a pod that {fault}") for fault in faults if fault)
     if judge := _BY_KIND.get(f"{group}/{kind}"):
         yield from judge(resource, world, options)
     elif group == ADMISSION:
@@ -60,25 +65,9 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
         yield from _acting(resource, world, options)
 
 
-def _stays(resource: Resource) -> bool:
-    """Whether an object of an unknown kind says nothing by which it could act outside its own namespace."""
-    space, spec = resource.text("metadata", "namespace"), resource.peek("spec")
-    if not space or _SYSTEM_SPACES.match(space) or not isinstance(spec, Mapping) or not spec:
-        return False
-    for _, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
-        if (key and _BEYOND.search(key)) or (isinstance(part, str) and part in ("*", "")):
-            return False
-        if isinstance(part, Mapping | list | tuple) and not part and key and _SELECTS.search(key):
-            return False
-    return True
-
-
-_BEYOND: Final = re.compile(
-    r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
-    r"destination|tenant|global|sourceref|repo(?!s$)|git|chart|fetch|prune|inline|lua|wasm"
+_HOST_PATH: Final = re.compile(
+    r"hostPath[\"']?:[\s{]{0,200}(?:type: ?\w{1,40}\s{1,200})?[\"']?path[\"']?:\s{0,9}[\"']?([^\s\"',}]{1,400})"
 )
-_SYSTEM_SPACES: Final = re.compile(r"kube-|openshift|default$|[\w-]{1,60}-system$")
-_SELECTS: Final = re.compile(r"(?i)select|match")
 
 
 def _for_all(resource: Resource) -> bool:
@@ -141,7 +130,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         return
     rules = spec.get("rules") if isinstance(spec, Mapping) else None
     each = [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list | tuple) else []
-    if not spec or not (_stays(resource) or confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
+    if not spec or not (stays(resource) or confined(spec, world) or (each and all(confined(rule, world) for rule in each))):
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")

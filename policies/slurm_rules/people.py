@@ -4,18 +4,23 @@ are there, as whom they act, and what everybody may do."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from slurm_rules.clear_text import programs
 from slurm_rules.made import HARMLESS, Fault
-from slurm_rules.model import everything, mappings
+from slurm_rules.model import everything, mappings, texts
 
 _LISTS: Final[Mapping[str, Any]] = HARMLESS["people"]
 _SHARED: Final = frozenset(_LISTS["sources"])
 _FILES: Final = re.compile(_LISTS["files"], re.IGNORECASE)
 """Folders, exports and claims of users, by their names."""
 _MOUNTS: Final = re.compile(r"/(?:home|homes|users|scratch)(?:/\{\w{1,40}\})?/?")
-_EVERYBODY: Final = [(re.compile(name), re.compile(value), why) for name, value, why in _LISTS["everybody"]]
+_Row = tuple[re.Pattern[str], re.Pattern[str], str]
+_EVERYBODY, _IN_TEXTS, _OF_USERS = (
+    [(re.compile(name), re.compile(value), why) for name, value, why in _LISTS[rows]]
+    for rows in ("everybody", "inTexts", "ofUsers")
+)
 """Settings by which programs say what each person may do who comes: the only values that give nothing of the cluster's."""
 _LINES: Final = [(re.compile(line), why) for line, why in _LISTS["lines"]]
 """The same in lines that give rights (Argo CD's policy.csv)."""
@@ -112,14 +117,17 @@ def _files_in_values(charts: set[str], values: Mapping[str, Any]) -> Iterator[Fa
 
 def _given(value: object, root: str) -> Iterator[Fault]:
     """What a program of another namespace gives to everybody who comes."""
+    rows = (*_EVERYBODY, *(_OF_USERS if any(_FILES.search(text) for _, text in texts(value)) else ()))
+    for path, name, said, _ in programs(value):
+        yield from _allowed(f"{root}.{path}", name, said, rows)
     for path, key, part in everything(value, root):
-        text = part if isinstance(part, str) else ""
         own = key or path.rpartition(".")[2].partition("[")[0]  # of a list's part, the list's
-        each = [] if isinstance(part, Mapping | list | tuple) else [(own, part)]
-        for name, said in [*each, *(_SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ())]:
-            for named, allowed, why in _EVERYBODY:
-                if named.fullmatch(name) and not allowed.fullmatch(str(said)):
-                    yield Fault(path, f"has {name} {said or '(nothing)'}, which {why}")
+        words = part if key in ("command", "args") and isinstance(part, list | tuple) else [part]
+        text = " ".join(each for each in words if isinstance(each, str))
+        if part is not None and not isinstance(part, Mapping | list | tuple):
+            yield from _allowed(path, own, part, rows)
+        for name, said in _SETTING.findall(text) if "\n" in text or ":" in text or "=" in text else ():
+            yield from _allowed(path, name, said, (*rows, *_IN_TEXTS))
         given = [(match[0].strip()[:80], why) for line, why in _LINES for match in line.finditer(text)]
         yield from (Fault(path, f"has {said}: {why}") for said, why in given)
         yield from (Fault(path, f"lets {who} write {what}, by which Slurm may know users") for who, what in _written(text))
@@ -129,6 +137,12 @@ def _given(value: object, root: str) -> Iterator[Fault]:
         every = any(isinstance(each, Mapping) and each.get("allow_all") is True for each in part.values())
         if every and _PUBLIC.search(name):
             yield Fault(path, f"lets in everybody who has an account of {name} (allow_all)")
+
+
+def _allowed(path: str, name: str, said: object, rows: Iterable[_Row]) -> Iterator[Fault]:
+    for named, allowed, why in rows:
+        if named.fullmatch(name) and not allowed.fullmatch(str(said)):
+            yield Fault(path, f"has {name} {said or '(nothing)'}, which {why}")
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:

@@ -92,24 +92,24 @@ def _beyond(entry: Mapping[str, Any], own: frozenset[str]) -> Iterator[str]:
     verbs = sorted({str(each) for each in entry.get("verbs") or ()} - _READ - {"delete", "deletecollection"})
     for group in map(str, entry.get("apiGroups") or ("*",)):
         wide = group in ("", "*", "discovery.k8s.io")
+        free = group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or not group))
         wrong = [
             kind
             for kind in map(str, entry.get("resources") or ())
-            if (wide and kind in _TAKES_ADDRESSES) or not _stays(group, kind.partition("/")[0], own)
+            if (wide and kind in _TAKES_ADDRESSES) or not (free or acts_within(group, kind.partition("/")[0]))
         ]
         if verbs and wrong:
             yield f"allows {', '.join(verbs)} of {', '.join(wrong)}{f' of {group}' if group else ''}, which act beyond it"
 
 
-def _stays(group: str, kind: str, own: frozenset[str]) -> bool:
-    """Whether objects of a group, or of a kind by its plural, act within their own namespace."""
-    if group in (*_WRITABLE, *own) or (group != API_GROUP and (group.endswith(_KUBERNETES) or not group)):
-        return True
-    within = {each.lower() for each in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
-    return group in within or not within.isdisjoint({f"{group}/{kind.removesuffix(end)}{more}" for end, more in _PLURALS})
+def acts_within(group: str, kind: str) -> bool:
+    """Whether objects of a listed group, or of a kind by its name or its plural, act within their own namespace."""
+    names = {f"{group}/{kind.lower().removesuffix(end)}{more}" for end, more in _PLURALS}
+    return group in _WITHIN or not _WITHIN.isdisjoint(names)
 
 
-_PLURALS: Final = (("s", ""), ("es", ""), ("ies", "y"))
+_WITHIN: Final = {each.lower() for each in (*HARMLESS["outside"]["stay"], *_LISTS["within"])} - {*_LISTS["beyond"]}
+_PLURALS: Final = (("", ""), ("s", ""), ("es", ""), ("ies", "y"))
 
 
 def _binding(binding: Resource, stack: Stack, world: World) -> Iterator[Fault]:

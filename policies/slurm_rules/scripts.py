@@ -1,7 +1,9 @@
 """Scripts of a stack: what a script of Lua writes into a job, and what root does at the beginning and the end of one.
 
-``harmless.json`` (``scripts``) has the fields that may be written. Rows of what no sound script does (what happens, pattern,
-a pattern that makes it sound) are the settings' own, in ``made.json``. A review is still what judges a script.
+``harmless.json`` (``scripts``) has the fields that may be written, and the commands of a shell that do no harm: another one
+needs an entry of the site. Rows of what no sound script does (what happens, pattern, a pattern that makes it sound) are the
+settings' own, in ``made.json``; settings ask for no list, since who writes a stack writes its scripts too. A review is still
+what judges a script.
 
 Source: Slurm src/plugins/job_submit/lua/job_submit_lua.c (_set_job_req_field), sbatch(1), Prolog and Epilog Guide;
 Lua 5.4 Reference Manual, 3.1 (lexical conventions).
@@ -22,8 +24,19 @@ _ROWS: Final = [
     [re.compile(each.replace("<shared>", _SHELL["shared"]).replace("<system>", _SHELL["system"])) for each in row[1:]]
     for row in _SHELL["rows"]
 ]
-_CHOSEN: Final = re.compile(_SHELL["chosen"])
 _UNQUOTED: Final = re.compile(rf"(?<!=)\$\{{?(?:{_SHELL['chosen']})")
+_COMMANDS: Final[dict[str, Any]] = _LISTS["commands"]
+_BARE, _WORDS = ([(re.compile(each), by) for each, by in _COMMANDS[part]] for part in ("bare", "words"))
+_INNER, _STRINGS, _WITHIN, _FUNCTION, _PREFIX = (
+    re.compile(_COMMANDS[part]) for part in ("inner", "quoted", "within", "function", "before")
+)
+_FREE: Final = frozenset(" ".join(_COMMANDS["free"]).split())
+_FORMS: Final = {name: form for names, form in _COMMANDS["forms"].items() for name in names.split("|")}
+_ENDS: Final = re.compile(r"[;\n|&(){}]+")
+_OF_SYSTEM: Final = re.compile(r"^(?:/usr)?/s?bin/")
+_OF_IMAGE: Final = re.compile(r"/(?:etc/slurm|usr|opt)/(?!.*\.\.)\S+")
+_DEPTH, _LONGEST = 8, 1000
+"""Of commands in commands, and letters of a command's arguments."""
 _QUOTED: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _WORD: Final = f"{ascii_letters}{digits}_"
 _OPENS: Final = re.compile(r"--(?:\[=*\[)?|\[=*\[|[\"']")
@@ -47,16 +60,47 @@ def script_faults(name: str, text: str) -> Iterator[str]:
 
 
 def shell_faults(text: str) -> Iterator[str]:
-    """What a script that root runs does to the jobs and users of its node."""
+    """What a script that root runs does to the jobs and users of its node: by the rows, and commands that aren't listed."""
     first, *rest = text.splitlines()
     said = "\n".join(line for line in rest if not line.lstrip().startswith("#"))
-    if not re.search(r"sh\b", first) and _CHOSEN.search(said):
-        yield "reads a text that users choose, in a language that isn't judged"
+    if not re.search(r"sh\b", first):
+        yield "is in a language that isn't judged, and root runs it"
+        return
     for (harms, *sound), (what, *_) in zip(_ROWS, _SHELL["rows"], strict=True):
         if harms.search(said) and not any(each.search(said) for each in sound):
             yield what
     if match := _UNQUOTED.search(_QUOTED.sub('""', said)):
         yield f"has {match[0]} outside quotes: its user writes words of the command"
+    plain = _plain(said)
+    own = {name for match in _FUNCTION.finditer(plain) for name in match.groups() if name}
+    split = (part.strip() for part in _ENDS.split(_FUNCTION.sub(";", plain)))
+    parts = (" ".join(part[match.end() :].split()) for part in split if (match := _PREFIX.match(part)))
+    yield from sorted({fault for part in parts if part and (fault := _of_command(*part.partition(" ")[::2], own))})
+
+
+def _of_command(word: str, rest: str, own: set[str]) -> str:
+    name = _OF_SYSTEM.sub("", word)
+    if name in _FREE or name in own or (name == word and _OF_IMAGE.fullmatch(word)):
+        return ""
+    if name not in _FORMS:
+        return f"runs {name[:40]}, which is not on the list of programs that do no harm to jobs and users"
+    harmless = len(rest) <= _LONGEST and re.fullmatch(_FORMS[name], rest)
+    return "" if harmless else f"runs {name} in a way that may reach jobs or files of others"
+
+
+def _plain(said: str) -> str:
+    """A script's commands without quotation marks, redirections and patterns, those inside others on lines of their own."""
+    for pattern, by in _BARE:
+        said = pattern.sub(by, said)
+    for _ in range(_DEPTH):
+        found = [next(filter(None, match.groups()), "") for match in _INNER.finditer(said)]
+        said = "\n".join((_INNER.sub("_", said), *found))
+        if not found:
+            break
+    said = _STRINGS.sub(lambda match: _WITHIN.sub("_", match[0][1:-1]) or "_", said)
+    for pattern, by in _WORDS:
+        said = pattern.sub(by, said)
+    return said
 
 
 def lua_faults(text: str) -> Iterator[str]:

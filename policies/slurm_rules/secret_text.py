@@ -28,8 +28,9 @@ _BLANK = re.compile(rb"\s+|\\[nrt]")
 _URL = bytes.maketrans(b"-_", b"+/")
 _LITERAL = rb"(?!\{\{-?[ \t]{0,9}\.[\w.| \t-]{1,200}\}\}[ \t\r]{0,9}$)\S"
 """What a line sets, unless a template takes it from a store: ``{{ .bind }}``, which has no text of its own."""
+TOKEN = "a JSON web token"
 _FORMS = (
-    ("a JSON web token", rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    (TOKEN, rb"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     ("a private key", rb"-----BEGIN[A-Z ]{0,40}PRIVATE ?KEY|PuTTY-User-Key-File"),
     ("a private key", rb'"kty"\s{0,20}:\s{0,20}"oct"|"d"\s{0,20}:\s{0,20}"[A-Za-z0-9_-]{20,}"'),
     ("StoragePass", rb"(?im)^[ \t]*+(?:Accounting)?StoragePass[ \t]*+=[ \t]*+" + _LITERAL),
@@ -55,7 +56,10 @@ _OF_KEYS = frozenset(_LISTS["beforeKey"])
 _ENDINGS = tuple(_LISTS["endings"])
 _OF_FILE = frozenset(_LISTS["notLast"])
 """Last words by which a name speaks of a secret and has none."""
-_HARMLESS = re.compile(r"(?i)|true|false|yes|no|on|off|none|null|disabled|enabled|required|optional|x|\*+|\d{1,3}")
+_HARMLESS = re.compile(
+    r"(?i)|true|false|yes|no|on|off|none|null|disabled|enabled|required|optional|x|\*+|\d{1,3}"
+    r"|\d{4}-\d\d-\d\dT[\d:.Z+-]{1,30}"
+)
 _NO_SECRET = re.compile(
     r"(?i)^existing|(?:secretkey|passwordkey|tokenkey|publickey|keytype)$|secrets?(?:ref|name|s)$|^secretRef"
 )

@@ -26,7 +26,7 @@ _KEYS_AT_ONCE: Final = 2
 _TABLE: Final[Mapping[str, Any]] = MADE.get("conf", {})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./%@:+=,*?-]+")
 _USER_CLAIM: Final = re.compile(
-    r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|userclaimfield="
+    r"jwt_key=/etc/slurm/jwt(_hs256)?\.key|jwks=/etc/slurm/jwks\.json|disable_token_creation|max_token_lifespan=\d{1,9}|userclaimfield="
     rf"(?!(?:[\w.:/-]{{0,64}}[.:/])?(?i:{'|'.join(HARMLESS['selfService'])})$)[\w.:/-]{{1,64}}"
 )
 """Claims that people write on their own profile page name no user. Source: OpenID Connect Core 1.0, 5.1 and 5.7."""
@@ -72,6 +72,9 @@ def node_faults(text: str, which: str) -> Iterator[str]:
             yield from (f"{name} is the operator's" for name, _ in line.pairs if name in _TABLE["nodeOwned"])
 
 
+_NAMES: Final = ("nodename", "nodeset", "partitionname")
+
+
 def _of_line(line: Line, which: str) -> Iterator[str]:
     known = {*_TABLE[f"{which}Known"], "nodeset", "feature", "nodes"}
     for name, value in line.pairs:
@@ -79,8 +82,8 @@ def _of_line(line: Line, which: str) -> Iterator[str]:
             yield f"{name} isn't a parameter of a {which}"
         elif name == "gresconf" or (which == "node" and value.startswith("/") and not _is_device(value)):
             yield f"{name} names a file"
-        elif row := _TABLE.get(which, {}).get(name):
-            yield from _form(name, value, row)
+        elif name not in _NAMES:
+            yield from _form(name, value, _TABLE[which].get(name, ["(?!)", "no row says which values are safe"]))
 
 
 def _led_away(line: Line, world: World, hosts: Iterable[str]) -> Iterator[str]:
@@ -191,8 +194,10 @@ def _line(file: str, key: str, value: str) -> Iterator[str]:
         yield f"{key} leads to {value[:60]}"
     elif low.endswith("host") or low == "include":
         yield f"{key} of {file} names {value[:60]}"
-    elif row := {**_TABLE.get(file, {}), **HARMLESS["files"].get(file, {})}.get(low):
+    elif row := _TABLE.get(file, {}).get(low):
         yield from _form(key, value, row)
+    elif low not in _TABLE["paths"].get(file, (low,)):
+        yield f"{key} isn't a parameter of {file} of which a row says which values are safe"
     elif value.startswith("/"):
         runs = low.startswith(tuple(_TABLE["runKeys"])) or low.endswith(tuple(_TABLE["runKeys"]))
         inside = _TABLE["programFolders"] if runs else [*_TABLE["programFolders"], *_TABLE["writeFolders"]]

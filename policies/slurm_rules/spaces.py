@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from slurm_rules.made import HARMLESS
 from slurm_rules.model import API_GROUP, Resource, everything, mappings
+from slurm_rules.rights import acts_within
 from slurm_rules.world import World
 
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -34,6 +35,38 @@ def confined(value: object, world: World) -> bool:
             named += [elsewhere_named(each, world) for each in texts]
     covered = bool(world.slurm) and all(any(fnmatchcase(space, each) for each in left_out) for space in world.slurm)
     return all(named) and (bool(named) or covered)
+
+
+def stays(resource: Resource) -> bool:
+    """Whether an object is of a kind that acts in its own namespace, or shows that it makes pods there, and says nothing by
+    which it could act outside it. What shows neither may switch machines off."""
+    space, spec = resource.text("metadata", "namespace"), resource.peek("spec")
+    if not space or _SYSTEM_SPACES.match(space) or not isinstance(spec, Mapping) or not spec:
+        return False
+    if not (acts_within(resource.group, resource.base_kind) or any(map(_of_pods, everything(spec)))):
+        return False
+    for _, key, part in everything({name: part for name, part in resource.props.items() if name != "metadata"}):
+        if (key and _BEYOND.search(key)) or (isinstance(part, str) and part in ("*", "")):
+            return False
+        if isinstance(part, Mapping | list | tuple) and not part and key and _SELECTS.search(key):
+            return False
+    return True
+
+
+def _of_pods(found: tuple[str, str | None, object]) -> bool:
+    """Whether a part is one that pods are made of: an image, requests and limits, a claim's size or class."""
+    _, key, part = found
+    if isinstance(part, Mapping):
+        return key == "resources" and not {"requests", "limits"}.isdisjoint(part)
+    return isinstance(part, str) and bool(part) and key in ("image", "storageClassName")
+
+
+_BEYOND: Final = re.compile(
+    r"(?i)namespace|(?<!per)node(?!selector|affinity|pools?$)|manifest|drain|evict|reboot|taint|cluster(?:role|wide|scope)|role(?:binding|ref|name)|verb|remediat|unhealthy|appns|project|"
+    r"destination|tenant|global|sourceref|repo(?!s$|password)|git|chart|fetch|prune(?!$)|inline|lua|wasm"
+)
+_SYSTEM_SPACES: Final = re.compile(r"kube-|openshift|default$|[\w-]{1,60}-system$")
+_SELECTS: Final = re.compile(r"(?i)select|match")
 
 
 def elsewhere_named(name: str, world: World) -> bool:

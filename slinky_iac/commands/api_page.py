@@ -74,13 +74,13 @@ def page() -> str:
 
 def _takes(takes: ModuleType) -> Iterator[str]:
     by_kind: dict[str, list[str]] = {}
-    for setting, kind in takes.TAKES.items():
+    for setting, kind in takes.takes().items():
         by_kind.setdefault(kind, []).append(setting)
     yield from (_settings(kind, settings) for kind, settings in by_kind.items())
     yield REASONS
     yield f"| {takes.SWITCH} | switches, and settings with a choice of words |\n"
     yield f"| {takes.NUMBER} | numbers and quantities |\n"
-    yield from (_settings(reason, settings) for reason, settings in takes.REASONS.items())
+    yield from (_settings(reason, settings) for reason, settings in takes.reasons().items())
 
 
 def _settings(first: str, settings: Iterable[str]) -> str:

@@ -20,9 +20,11 @@ from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_indentation import shifted
 from slinky_iac.config.rules_sound import of_sound, without_faults
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, renamed, text_of
+from slinky_iac.config.such_as import such_as
 from slinky_iac.errors import StateError
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.refused import refused
@@ -91,7 +93,10 @@ def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
                 read[name] = json.loads(value)
             except (ValueError, RecursionError):
                 if name in SECTIONS:
-                    faults.append(at(name).error("is a single value; it must be a mapping of settings"))
+                    example = such_as((name,))
+                    said = "is a single value; it must be a mapping of settings"
+                    more = f": write, for example, {PROJECT}:{example}" if example else ""
+                    faults.append(at(name).error(said + more))
                 else:
                     read[name] = value  # it is no setting, whatever it holds
             continue
@@ -173,9 +178,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _file(name: str) -> Path:
-    """A stack's file, also by the stack's name, which `pulumi stack` and `init` take."""
-    own = Path(f"Pulumi.{name}.yaml")
-    return own if not Path(name).exists() and own.is_file() else Path(name)
+    """A file by its name, or by the stack's whose it is, as `pulumi stack` takes it."""
+    file = Path(name)
+    of_stack = Path(f"Pulumi.{name}.yaml")
+    return of_stack if not file.exists() and "/" not in name and of_stack.is_file() else file
 
 
 def _places(file: Path, read: StackFile) -> tuple[Place, ...]:
@@ -213,8 +219,15 @@ def _mended(file: Path, text: str, paint: Paint, *, quiet: bool) -> mend.Mended:
         print()
         for each in whole.left:
             print(f"Left out: {shown_path(each.path)} ({mend.shown_value(each)}), which no setting here carries")
-        print(f"Written: {place}. To take it: mv {place} {file}. What is left to do in it:\n")
+        had, left = (_errors(each, project_of(file)) for each in (text, new))
+        mends = f" (mended: {had - left} of {had})" if had > left else ""
+        rest = f" Mend the other {left} in it, then" if left else " Then"
+        print(f"Written: {place}{mends}.{rest}: mv {place} {file}\n")
     return whole
+
+
+def _errors(text: str, project: str) -> int:
+    return sum(each.finding.level is Level.ERROR for each in judge(text, project)[1])
 
 
 def as_resolved(file: Path) -> str:
@@ -226,6 +239,21 @@ def as_resolved(file: Path) -> str:
     return f"# {file}\n" + as_yaml({name: settings[name] for name in ("nodesets", "logins") if settings.get(name)})
 
 
+def _said(finding: Finding, sections: Mapping[str, object]) -> str:
+    """A finding with the name of a list's item in the place of its number, which people count from one."""
+    found: object = sections
+    shown = ""
+    for part in finding.path.split("."):
+        if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+            found = found[int(part)]
+            name = found.get("name") if isinstance(found, Mapping) else None
+            shown += f"[{name_of(name)}]" if isinstance(name, str) else f"[{int(part) + 1}.]"
+        else:
+            found = found.get(part) if isinstance(found, Mapping) else None
+            shown += f".{part}" if shown else part
+    return str(replace(finding, path=shown))
+
+
 def as_text(
     file: Path, places: Sequence[Place], paint: Paint, width: int = UNWRAPPED, sections: Mapping[str, object] | None = None
 ) -> Iterator[str]:
@@ -235,16 +263,17 @@ def as_text(
         each = place.finding
         where = f"{file}:{place.line}" if place.line else str(file)
         if each.reason:
-            yield from _wrapped(f"{where}: acknowledged: {each} (reason: {each.reason})", width, paint, "dim")
+            said = _said(each, sections or {})
+            yield from _wrapped(f"{where}: acknowledged: {said} (reason: {each.reason})", width, paint, "dim")
         else:
             level = _WORDS[each.level]
-            first, *rest = _wrapped(f"{where}: {level}: {each}", width)
+            first, *rest = _wrapped(f"{where}: {level}: {_said(each, sections or {})}", width)
             yield first.replace(f": {level}:", f": {paint(level, _SHADES[each.level])}:", 1)
             yield from rest
         yield ""
     pasted, lost = mend.block(sections or {}, places)
     if pasted:
-        yield from _wrapped("Below `config:`, in place of what the file has of these now:", width, paint, "bold")
+        yield from _wrapped(_to_paste(pasted, places), width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
         yield ""
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
@@ -260,10 +289,21 @@ def as_text(
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
     if accepted := sum(bool(place.finding.reason) for place in places):
         counts.append(f"{accepted} acknowledged")
-    does = f"mends {len(wrong) - len(still)} of {len(wrong)}" if still and wrong else "writes a mended file"
-    yield f"{file}: {', '.join(counts) or 'sound'}" + (f"; `slinky check --fix {file}` {does}" if can else "")
+    yield f"{file}: {', '.join(counts) or 'sound'}" + (
+        f"; `slinky check --fix {file}` writes a new file with what can be put right" if can else ""
+    )
     if any(_own_files(sections or {})):
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"
+
+
+def _to_paste(pasted: str, places: Sequence[Place]) -> str:
+    """What the YAML below is for: where it goes, and how many of the errors it mends."""
+    mends = [each.finding for each in places if each.finding.paste or each.finding.instead is not None]
+    errors = [each.finding for each in places if each.finding.level is Level.ERROR and not each.finding.reason]
+    mended = sum(each in mends for each in errors)
+    number = "all errors" if mended == len(errors) else f"{mended} of {len(errors)} errors"
+    count = f"; it mends {number}" if mended else ""
+    return f"Paste this below `config:`, in place of what the file has of {', '.join(mend.names_of(pasted))}{count}:"
 
 
 def _own_files(sections: Mapping[str, object]) -> Iterator[str]:

@@ -67,6 +67,14 @@ class _Parser(argparse.ArgumentParser):
         for name in (None, "store"):
             self.register("action", name, _Once)
 
+    def error(self, message: str) -> NoReturn:
+        """Of a command that lacks its second word, say which there are."""
+        acts = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
+        if acts is not None and acts.choices and message.endswith(f"required: {acts.metavar}"):
+            words = list(acts.choices)
+            message = f"say what: {', '.join(words[:-1])} or {words[-1]}, such as `{self.prog} {words[0]}`"
+        super().error(message)
+
 
 def command(name: str) -> Carried:
     """The command of that name."""
@@ -170,7 +178,11 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
 
 
 def _carried_out(argv: Sequence[str], prog: str) -> int:
-    arguments = parser(prog, argv[:1]).parse_args(argv)
+    whole = parser(prog, argv[:1])
+    arguments, strange = whole.parse_known_args(argv)
+    if strange:
+        told = f"{prog} {arguments.command}: unknown argument {printable(strange[0])}"
+        whole.exit(WRONG_ARGUMENTS, f"{told}; `{prog} {arguments.command} --help` lists all\n")
     arguments.prog = prog
     code = 0
     try:

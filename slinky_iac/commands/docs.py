@@ -1,4 +1,4 @@
-"""`slinky docs`: the manual's pages, from the installed package."""
+"""`slinky docs`: the manual's pages, from the installed package, and the row of a message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 import difflib
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,18 +15,29 @@ from slinky_iac.commands.new import shipped
 from slinky_iac.errors import ProjectError
 from slinky_iac.text import printable
 
-CODES = "exit codes: 0 printed; 1 there is no such page or heading; 2 wrong arguments"
+CODES = "exit codes: 0 printed; 1 no page, row or heading has these words; 2 wrong arguments"
 _HEADING: Final = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 _BLOCK: Final = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 """A block of code, whose comments look like headings."""
 _MOST: Final = 3
 """Pages that are named where a word is none."""
+_ROWS: Final = ("on-call", "troubleshooting")
+"""Pages whose tables have a row for each thing that is seen or said."""
+_BAR: Final = re.compile(r"(?<!\\)\|")
+_BAR_IN_A_CELL: Final = re.compile(r"\\(?=\|)")
+"""The backslash that Markdown wants before a bar of a table's cell: in a command to paste it is too much."""
+_LINK: Final = re.compile(r"\[([^\]]*)\]\(([\w./-]*)(?:#([\w-]+))?\)")
+_BETWEEN: Final = re.compile(r"…|<[^>]*>|\(…\)|\b\d+\b")
+"""What a quoted message has in place of a name or a number."""
+_LEAST: Final = 12
+"""Characters of a quoted message that a longer text must have, to be that message."""
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("page", nargs="?", metavar="PAGE", help="its name, such as keys; by default all are listed")
+    page = "its name, such as keys, or words of a message, whose row is printed; by default all are listed"
+    parser.add_argument("page", nargs="?", metavar="PAGE", help=page)
     parser.add_argument("heading", nargs="?", metavar="HEADING", help="words of one of its headings: that part alone")
 
 
@@ -42,16 +54,96 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     name = Path(arguments.page).stem if arguments.page.endswith(".md") else arguments.page
     if name not in found:
-        near = difflib.get_close_matches(name, found, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
-        has = ", ".join(
-            f"`slinky docs {each}`" for each in places(arguments.page, {at: page.read_text() for at, page in found.items()})
-        )
-        seen = f"the word is in {has}; " if has else ""
-        raise ProjectError(f"there is no page {printable(name)}; {meant}{seen}`slinky docs` lists all")
-    text = found[name].read_text()
+        print("\n".join(_without_a_page(name, found)))
+        return 0
+    text = _BAR_IN_A_CELL.sub("", found[name].read_text())
     print(text if arguments.heading is None else part(text, arguments.heading, name), end="")
     return 0
+
+
+def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
+    """What is known of words that aren't a page's name. Raises :class:`ProjectError` where that is nothing."""
+    texts = {at: page.read_text() for at, page in found.items()}
+    having = [each for page in _ROWS for each in rows(page, texts[page]) if each.is_of(words)]
+    shown = {f"{each.page} {shlex.quote(each.heading)}" for each in having}
+    elsewhere = [f"slinky docs {each}" for each in places(words, texts) if each not in shown]
+    if not having and not elsewhere:
+        near = difflib.get_close_matches(words, found, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise ProjectError(
+            f"there is no page {printable(words)}, and no page has these words; {meant}`slinky docs` lists all pages."
+            " Of a message give a few words without names and numbers"
+        )
+    for each in having:
+        yield from (*each.shown(texts), "")
+    if elsewhere:
+        yield f"{printable(words)} is on these pages{' too' if having else ''}:"
+        yield from elsewhere
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a page's table."""
+
+    page: str
+    heading: str
+    titles: tuple[str, ...]
+    cells: tuple[str, ...]
+
+    def is_of(self, words: str) -> bool:
+        """Whether its first cell has these words, or quotes a message that they have."""
+        wanted = _plain(words)
+        if not wanted:
+            return False
+        if re.search(rf"\b{re.escape(wanted)}\b", _plain(self.cells[0])):
+            return True
+        return any(_quotes(each, wanted) for each in re.findall(r"`([^`]+)`", self.cells[0]))
+
+    def shown(self, texts: Mapping[str, str]) -> Iterator[str]:
+        """Its cells, each on one line, so that no command is broken. A link is the command that prints its page."""
+        yield f"{self.page}, {self.heading}"
+        for title, cell in zip(self.titles, self.cells, strict=True):
+            yield f"  {title}: {_LINK.sub(lambda link: _printed(link, self.page, texts), cell)}"
+
+
+def rows(page: str, text: str) -> Iterator[Row]:
+    """All rows of a page's tables."""
+    heads, lines, at = headings(text), text.splitlines(keepends=True), 0
+    titles: tuple[str, ...] = ()
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("|"):
+            cells = tuple(_BAR_IN_A_CELL.sub("", each.strip()) for each in _BAR.split(line.strip())[1:-1])
+            if re.match(r"\|[-| :]+\|$", below):
+                titles = cells
+            elif not re.match(r"\|[-| :]+\|$", line):
+                heading = next(each[2] for each in reversed(heads) if each.start() <= at)
+                yield Row(page, heading, titles, cells)
+        at += len(line)
+
+
+def anchor(heading: str) -> str:
+    """The address of a heading in its page, as GitHub makes it."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def _quotes(message: str, wanted: str) -> bool:
+    """Whether plain words have each piece of a quoted message, in its order."""
+    pieces = [plain for each in _BETWEEN.split(message) if (plain := _plain(each))]
+    if sum(map(len, pieces)) < _LEAST:
+        return False
+    return re.search(r"\b.*\b".join(map(re.escape, pieces)), wanted) is not None
+
+
+def _printed(link: re.Match[str], page: str, texts: Mapping[str, str]) -> str:
+    """A link's words with the command that prints what it leads to."""
+    name = Path(link[2]).stem if link[2] else page
+    if "/" in link[2] or name not in texts:
+        return link[1]
+    if link[3] is None:
+        return f"{link[1]} (`slinky docs {name}`)"
+    heading = next((each[2] for each in headings(texts[name]) if anchor(each[2]) == link[3]), "")
+    words = re.sub(r"[`<>]", "", heading)
+    return f"{link[1]} (`slinky docs {name} {shlex.quote(words)}`)"
 
 
 def headings(text: str) -> list[re.Match[str]]:

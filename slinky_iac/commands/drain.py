@@ -16,7 +16,7 @@ from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.cluster.which import require_recorded
-from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
+from slinky_iac.commands.output import PAUSE, Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import removals, scale, sessions
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.plan import DrainPlan, plan_machine, plan_teardown
@@ -179,7 +179,7 @@ WIDTH: Final = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    acts = parser.add_subparsers(dest="act", required=True)
+    acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
     for name, text in ACTS:
         act = acts.add_parser(name, help=text)
         add_stack(act)
@@ -191,7 +191,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help="before this machine is serviced: the NodeSets' pods on it, whose jobs run there, and until when",
             )
         if name == "watch":
-            act.add_argument("--every", type=int, metavar="SECONDS", help="pause between two looks")
+            act.add_argument("--every", type=int, metavar="SECONDS", help=PAUSE)
             act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
         else:
             add_json(act)
@@ -211,7 +211,7 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         if chosen:
             _watch(arguments, stack, chosen, opened)
         else:
-            print(f"{plain(stack)}: the stack has no NodeSet, so there is no drain to watch")
+            print(f"{plain(stack)}: no `pulumi up` has made a NodeSet of this stack yet, so nothing is drained")
         return 0
     if arguments.act == "status":
         rows, unknown = status(chosen, opened)

@@ -226,10 +226,11 @@ def _given(file: str) -> Given:
     except safe_yaml.NotYamlError as wrong:
         if wrong.why:
             raise ProjectError(f"{file}, line {wrong.line}: {wrong.why}. Nothing was written") from None
-        line, why = why_not(text, wrong.problem) if wrong.problem else (wrong.line, "this is no YAML, or nested too deeply")
+        line, why = why_not(text, wrong.problem) if wrong.problem else (wrong.line, "it may be nested too deeply")
         if is_template(text):
-            why += ". The file is a template: render it first, or give what `helm get values RELEASE -o yaml` prints"
-        raise ProjectError(f"{file}{f':{line}' if line else ''}: {why}. Nothing was written") from None
+            why = "it looks like a template: render it first, or give what `helm get values` prints"
+        where = f"{file}:{line}" if line else file
+        raise ProjectError(f"{where}: this isn't a YAML document of values: {why}. Nothing was written") from None
     if found is None:
         return Given({})
     if not isinstance(found, dict):
@@ -308,7 +309,7 @@ def report(
     number = len({key for key, _ in used})
     lines = [f"{out}: {_keys(number)}, {len(left)} left out"]
     if number:
-        lines.append("  `--json --out - >/dev/null` lists each key and its setting, as `taken`")
+        lines.append(f"  Each key and its setting: {prog} import-chart VALUES.yaml --json --out - 2>keys.json >/dev/null")
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:

@@ -132,7 +132,7 @@ def _overview(prog: str) -> Iterator[str]:
                     subsequent_indent=" " * wide,
                 )
     yield ""
-    yield f"`{prog} COMMAND --help` has the options and exit codes; `{prog} docs` has the manual"
+    yield from textwrap.wrap(f"`{prog} COMMAND --help` has the options and exit codes; `{prog} docs` has the manual", room)
 
 
 def no_command(prog: str, typed: str) -> str:

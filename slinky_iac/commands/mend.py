@@ -85,7 +85,7 @@ def _applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[di
         _taken(trial, parts)
         if _is_other(trial, each.instead):
             continue
-        found = _with(trial, each.instead)
+        found = _ordered(found, _with(trial, each.instead))
         put |= each.instead.keys()
         carried = _words(each.instead)
         left += [
@@ -162,6 +162,29 @@ def _with(there: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     found = {**there, **{name: value for name, value in more.items() if _is_free(there.get(name), value)}}
     both = (name for name in more if isinstance(there.get(name), Mapping) and isinstance(more[name], Mapping))
     return found | {name: _with(there[name], more[name]) for name in both}
+
+
+def _ordered(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What is there after a change, in the order from before: what takes the place of another setting is where that was."""
+    new = [key for key in after if key not in before]
+    found: dict[str, Any] = {}
+    for key, value in before.items():
+        if key in after:
+            both = isinstance(value, Mapping) and isinstance(after[key], Mapping)
+            found[key] = _ordered(value, after[key]) if both else after[key]
+        else:
+            found |= {name: after[name] for name in new}
+    return found | {name: after[name] for name in new if name not in found}
+
+
+def names_of(pasted: str) -> list[str]:
+    """The sections of what :func:`block` gave, and of those that have a part for each name, which parts alone."""
+    return [
+        f"{name} ({', '.join(map(name_of, value))} alone)"
+        if name.removeprefix(f"{PROJECT}:") in BY_NAME and isinstance(value, dict)
+        else name
+        for name, value in yaml.safe_load(pasted).items()
+    ]
 
 
 def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list[str]]:

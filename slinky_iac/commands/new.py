@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 def make(folder: Path, wheel: Path | None) -> None:
     """Write the template's files and the wheel. No file that is there is changed. Raises :class:`ProjectError`."""
     if wheel is not None and (wheel.name != WHEEL or not wheel.is_file()):
-        asked = f"is no file of the name {WHEEL}, which requirements.txt asks for"
+        asked = f"isn't a file of the name {WHEEL}, which requirements.txt asks for"
         raise ProjectError(f"--wheel {wheel}: {asked}; nothing was made")
     require_room(folder, FILES)
     try:

@@ -109,6 +109,10 @@ Frame = Callable[[int], tuple[str, bool]]
 """Text for a width, and whether there is an end to watch for and it has come."""
 
 
+PAUSE: Final = f"seconds between two screens (default {EVERY_S}; {UNSEEN_EVERY_S} without a terminal)"
+"""Help of an option for the pause of :func:`watch`."""
+
+
 def watch(frame: Frame, otherwise: int, every: int | None = None) -> None:
     """Show ``frame`` again and again until it says that it is the last one, or Ctrl-C, which ends the view and nothing else.
 

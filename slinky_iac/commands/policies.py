@@ -33,7 +33,7 @@ _WHAT: Final = re.compile(r"\(what: ([^()\s]+)\)")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    acts = parser.add_subparsers(dest="act", required=True)
+    acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
     write_ = acts.add_parser("write", help="write the pack into a folder")
     write_.add_argument("folder", type=Path, metavar="DIR", help="the pack's folder; it is created if it doesn't exist")
     accept_ = acts.add_parser("accept", help=f"declare in the site file what a review shows of the rule {RULE}")

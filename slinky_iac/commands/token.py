@@ -52,10 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def require_allowed(config: StackConfig, user: str, lifespan: int) -> None:
     """Raises ValueError where the stack's own settings forbid the token."""
-    if not config.auth.makes_daemons:
-        raise ValueError(f"keys.auth: a munge cluster's stack signs no tokens; run `scontrol token` there. {NEXT}")
+    if refused := config.auth.refusals.get("token"):
+        raise ValueError(f"{refused}. {NEXT}")
     if _USER.fullmatch(user) is None:
-        raise ValueError(f"--user: a user's name is letters, digits, '_', '-' and '.', at most 32. {NEXT}")
+        raise ValueError(f"--user: a user's name is letters, digits, '_', '-' and '.', at most 32 characters. {NEXT}")
     if user in forbidden_users(config):
         raise ValueError(
             f"--user: {user} rules the cluster, and a token that has leaked can't be taken back. Name an ordinary"

@@ -200,11 +200,11 @@ def _of_plugin(resource: Json, side: str, props: Json, allowed: frozenset[str], 
         elif key not in _GIVEN:
             yield f"its {side} have {plain(key, 40)!r}, which the program doesn't give; {hint}"
         elif key == "version" and not (isinstance(said, str) and _VERSION.fullmatch(said)):
-            yield f"the version in its {side} is no release; {hint}"
+            yield f"the version in its {side} isn't a release; {hint}"
         elif key == "kubeconfig" and not (isinstance(said, str) and not _TEXT.search(said)):
             yield f"the kubeconfig in its {side} is a text (not shown), and the program gives a path or nothing; {hint}"
         elif key == "context" and not isinstance(said, str):
-            yield f"the context in its {side} is no text; {hint}"
+            yield f"the context in its {side} isn't a text; {hint}"
 
 
 def _of_gate(side: str, props: Json) -> Iterable[str]:
@@ -212,7 +212,7 @@ def _of_gate(side: str, props: Json) -> Iterable[str]:
     found = {key: _decrypted(props[key]) for key in (*_COMPARED, "resource", "nodeset") if key in props}
     for key in _COMPARED:
         if not isinstance(found.get(key, ""), str | None):
-            yield f"{key} in its {side} is no text"
+            yield f"{key} in its {side} isn't a text"
     kubeconfig = found.get("kubeconfig")
     if isinstance(kubeconfig, str) and _TEXT.search(kubeconfig):
         yield f"the kubeconfig in its {side} is a text (not shown), and the program gives a path or nothing"

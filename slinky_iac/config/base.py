@@ -38,6 +38,12 @@ class Section(BaseModel):
     """Ids of warnings and notes of the part whose section this is, and what docs/findings.md says of each."""
     chart_keys: ClassVar[Mapping[str, str]] = {}
     """Keys of Slinky's chart that mean its fields, by the fields' names in a file."""
+    secrets: ClassVar[Mapping[str, str]] = {}
+    """Secret configuration values that belong to it, and what docs/configuration.md says of each."""
+    takes: ClassVar[Mapping[str, str]] = {}
+    """Its settings that an Output of a program can give, and what each is taken for: a kind of :mod:`.outputs`."""
+    takes_none: ClassVar[Mapping[str, str]] = {}
+    """Its settings that take none, each with the reason of :mod:`.outputs`."""
 
     def __deepcopy__(self, _memo: object = None) -> Self:
         """The section itself, for it is frozen: pydantic copies a default that has a mapping in it for every reading."""

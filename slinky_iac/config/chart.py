@@ -188,7 +188,11 @@ class _Line(yaml.SafeDumper):
 
 def _text(style: str) -> Callable[[yaml.SafeDumper, str], yaml.Node]:
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style if "\n" in value else None)
+        if "\n" in value:
+            return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+        # 26.05 is a number without quotes.
+        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
 
     return text
 

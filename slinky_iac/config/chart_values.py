@@ -167,9 +167,12 @@ def variables(value: Any) -> object:  # noqa: ANN401
     if not isinstance(value, list):
         return value
     found, others = {}, []
-    for each in value:
+    for number, each in enumerate(value, 1):
         if not isinstance(each, Mapping) or "name" not in each:
-            raise Left("an entry of env has no name: each has `name` and `value`")
+            raise Left(
+                f"entry {number} of env has no name, so the whole env is left out: write `name` and `value` in each entry,"
+                " then run this again"
+            )
         if "valueFrom" in each:
             others.append(each)
         else:

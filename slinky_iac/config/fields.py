@@ -134,7 +134,7 @@ def _url(value: str) -> str:
         host, _ = address_of(value)
         _host(host)
     except ValueError:
-        raise ValueError(f"its host is no IP address and no DNS name, or its port is none; {form}") from None
+        raise ValueError(f"its host isn't an IP address or a DNS name, or its port isn't a port; {form}") from None
     if "@" in urlsplit(value).netloc:
         raise ValueError(f"it has a user or a password before an @, and previews and states show all of it; {form}")
     if not value.isprintable():
@@ -171,14 +171,21 @@ def _operator_version(value: str) -> str:
     return str(OperatorVersion.parse(value))
 
 
+def _some(value: str) -> str:
+    if not any(digit in value for digit in "123456789"):
+        raise ValueError("must be above 0, for example 4")
+    return value
+
+
 def _file(value: str) -> str:
     """A path. Pulumi's providers take a file's text in the same place, and settings are shown in states and previews."""
     parts = value.split("/")
     long = len(value) > 4096 or max(map(len, parts)) > 255
     if long or not _is_one_word(value) or any(map(is_key, parts)):
         raise ValueError(
-            "is not a path: it must be one line, without '{', ': ', '://' and '-----', and no key. The text of a file isn't"
-            " taken here, since settings are shown in the state and in previews. Remove it, and treat a key in it as leaked"
+            "is not the path of a file: a path is one line without '{', ': ', '://' or '-----', such as /etc/slinky/ca.pem."
+            " If you pasted the file's contents, delete them here: settings can be read in the state and in previews, so any"
+            " key in them has leaked (`slinky docs keys`)"
         )
     if value.startswith(("/proc/", "/dev/fd/")):
         raise ValueError(
@@ -198,9 +205,9 @@ def _context(value: str) -> str:
     """A context's name: a cloud's has slashes, colons and an at sign in it, and no space."""
     if len(value) > 200 or " " in value or not _is_one_word(value):
         raise ValueError(
-            "is not the name of a context: it must be one word, without '{', '://' and '-----', and no key. The text of a"
-            " kubeconfig isn't taken here, since settings are shown in the state and in previews. Remove it, and treat a key"
-            " in it as leaked"
+            "is not the name of a context: a name is one word without '{', '://' or '-----'; `kubectl config get-contexts`"
+            " lists them. If you pasted a kubeconfig, delete it here: settings can be read in the state and in previews, so"
+            " any key in it has leaked"
         )
     return value
 
@@ -218,14 +225,14 @@ def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict
             if allowed.fullmatch(text) is None or not text.isprintable():
                 raise ValueError(f"{name_of(key)}: the value may hold {why}")
             if fault := _of_a_shell(text):
-                raise ValueError(f"{name_of(key)}: the value {fault}: no value of Slurm has them, a shell runs them")
+                raise ValueError(f"{name_of(key)}: the value {fault}; no value of Slurm needs these, so remove them")
         return value
 
     return checked
 
 
 def _of_a_shell(text: str) -> str:
-    return "may hold no '`' and no '$('" if "`" in text or "$(" in text else ""
+    return "has '`' or '$(', which a shell would run" if "`" in text or "$(" in text else ""
 
 
 def no_shell(value: str) -> str:
@@ -323,6 +330,8 @@ Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
 Quantity = Annotated[str, BeforeValidator(_as_text), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
+Cpus = Annotated[Quantity, AfterValidator(_some)]
+"""CPUs of a container that runs jobs: slurmd registers with none of none."""
 Memory = Annotated[str, BeforeValidator(_as_text), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, checked(_image)]
 Digest = Annotated[str, checked(_digest)]

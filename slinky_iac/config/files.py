@@ -59,13 +59,13 @@ def read_ca(name: str) -> str:
     try:
         text = _read(Path(name), MOST, "the most that is read. Give a PEM file of certificates").decode()
     except UnicodeDecodeError:
-        raise ConfigError((f"{path}: is no PEM file",)) from None
+        raise ConfigError((f"{path}: isn't a PEM file",)) from None
     except ValueError as wrong:
         raise ConfigError((f"{path}: {wrong}",)) from None
     if "PRIVATE KEY" in text:
         raise ConfigError((f"{path}: holds a private key, which pods don't need. Give the certificate alone",))
     if "-----BEGIN CERTIFICATE-----" not in text:
-        raise ConfigError((f"{path}: is no PEM file of certificates",))
+        raise ConfigError((f"{path}: isn't a PEM file of certificates",))
     return text
 
 

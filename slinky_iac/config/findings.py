@@ -45,6 +45,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " Acknowledge it if jobs use the GPUs without asking for them; else set `gres`.",
     "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
     " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
+    "feature-gate": "The API server drops a field of a pod without a word unless a feature gate is on. Acknowledge it if"
+    " your cluster has the gate; else remove the field.",
     "gpus-without-gres-conf": "Nodes have GPUs, and slurmctld in Kubernetes has no gres.conf: slurmd finds none. This"
     " program writes `AutoDetect` where `resources.extended` tells one vendor. Acknowledge it if gres.conf comes otherwise.",
     "gres-conf-differs": "gres.conf names other nodes, types or fewer devices than the settings: slurmctld drains a node"
@@ -118,6 +120,10 @@ GENERAL: Final[Mapping[str, str]] = {
     " deadline the update would stop, with nodes drained and jobs running. Use keep or cancel, or Slurm 26.05.",
     "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it if the node's"
     " firewall guards it.",
+    "scheduling-gate": "Pods have a scheduling gate, and stay unscheduled until a controller removes it. Acknowledge it if"
+    " yours does.",
+    "slurmd-not-root": "slurmd runs as another user than root. Acknowledge it if slurm.conf has SlurmdUser, and every job is"
+    " that user's.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
     " `updateStrategy.type: Gated`. Acknowledge it if lost jobs are acceptable.",
     "slurm-bounds": "A value of a Slurm parameter ends or loses jobs, lets them take what they did not ask for, or loses"

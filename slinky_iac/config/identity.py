@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -42,6 +43,10 @@ class Passwd(Section):
 class Sssd(Section):
     """Users of a directory (LDAP, Active Directory), by sssd: in slurmd's and login pods the one of Slinky's images, beside
     slurmctld a sidecar."""
+
+    secrets: ClassVar[Mapping[str, str]] = {
+        "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confFrom` names a Secret",
+    }
 
     conf_from: SecretReference | None = None
     """Where sssd.conf is. By default the stack makes a Secret of the secret sssdConf (`pulumi config set --secret

@@ -14,7 +14,8 @@ from slinky_iac import names
 
 _QUALIFIED: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _ENTRY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-_VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+_VARIABLE: Final = re.compile(r"[!-<>-~ ]+")
+_DURATION: Final = re.compile(r"0|(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?", re.ASCII)
 _PORT: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SYSCTL: Final = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
 _QUANTITY: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
@@ -61,8 +62,8 @@ def is_entry_name(text: str) -> bool:
 
 
 def is_variable(text: str) -> bool:
-    """``IsEnvVarName``, which API servers before 1.34 go by; newer ones take more signs, and shells don't."""
-    return _VARIABLE.fullmatch(text) is not None and text not in {".", ".."}
+    """``IsRelaxedEnvVarName``; API servers before 1.32 take letters, digits, ``-``, ``_`` and ``.``, as shells do."""
+    return _VARIABLE.fullmatch(text) is not None
 
 
 def is_port_name(text: str) -> bool:
@@ -123,7 +124,10 @@ KEY: Final = Syntax(
 )
 LABEL_VALUE: Final = Syntax(is_label_value, "letters, digits, and inner '-', '_' and '.', at most 63 characters")
 ENTRY: Final = Syntax(is_entry_name, "letters, digits, '-', '_' and '.', without a folder")
-VARIABLE: Final = Syntax(is_variable, "letters, digits, '-', '_' and '.', and no digit at the beginning")
+VARIABLE: Final = Syntax(is_variable, "printable signs of ASCII but '='")
+HEADER: Final = Syntax(lambda text: re.fullmatch(r"[-A-Za-z0-9]+", text) is not None, "letters, digits and dashes")
+DURATION: Final = Syntax(lambda text: _DURATION.fullmatch(text) is not None, "numbers with units, as 30s or 1m30s")
+"""Of the Prometheus operator, as the operator's CRD has it (pattern)."""
 PORT_NAME: Final = Syntax(is_port_name, "lower-case letters, digits and inner dashes, at most 15, one of them a letter")
 IMAGE: Final = Syntax(is_image, "REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:…, in lower case before the tag")
 LOCAL: Final = Syntax(is_local_path, "a path without '/' at its beginning and without '..'")

@@ -7,16 +7,19 @@ syntax of names: :mod:`.kubernetes_names`. What kubelet refuses, and not the API
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from ipaddress import ip_network
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
 
+from slinky_iac.config import kubernetes_amounts as amounts
 from slinky_iac.config import kubernetes_names as names
+from slinky_iac.config import kubernetes_rules_pods as pods
+from slinky_iac.config import kubernetes_rules_services as services
+from slinky_iac.config import kubernetes_rules_volumes as volumes
 from slinky_iac.config.kubernetes_names import Syntax
+from slinky_iac.config.kubernetes_pieces import Faults, Piece, missing
 from slinky_iac.config.shown import name_of
 
-Faults = Iterator[tuple[str, str]]
-Piece = Mapping[str, Any]
 _ID: Final = (0, 2**31 - 1)
 _MODE: Final = (0, 0o777)
 _OBJECT: Final = {"name": names.NAME}
@@ -31,6 +34,9 @@ _TEXTS: Final[Mapping[str, Mapping[str, Syntax]]] = {
     "DownwardAPIVolumeFile": {"path": names.LOCAL},
     "EnvFromSource": {"prefix": names.VARIABLE},
     "EnvVar": {"name": names.VARIABLE},
+    "Controller.metrics.serviceMonitor": dict.fromkeys(("interval", "scrapeTimeout"), names.DURATION),
+    "Controller.metrics.serviceMonitor.endpoints": dict.fromkeys(("interval", "scrapeTimeout"), names.DURATION),
+    "HTTPHeader": {"name": names.HEADER},
     "HostPathVolumeSource": {"path": names.NO_DOTS},
     "ImageVolumeSource": {"reference": names.IMAGE},
     "KeyToPath": {"path": names.LOCAL},
@@ -63,6 +69,7 @@ _NUMBERS: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = {
     "ContainerPort": {"containerPort": (1, 65535), "hostPort": (0, 65535)},
     "DownwardAPIVolumeFile": {"mode": _MODE},
     "DownwardAPIVolumeSource": {"defaultMode": _MODE},
+    "GCEPersistentDiskVolumeSource": {"partition": (0, 255)},
     "GRPCAction": {"port": (1, 65535)},
     "KeyToPath": {"mode": _MODE},
     "PodSecurityContext": {"runAsUser": _ID, "runAsGroup": _ID, "fsGroup": _ID},
@@ -79,18 +86,23 @@ _NUMBERS: Final[Mapping[str, Mapping[str, tuple[int, int]]]] = {
     "WeightedPodAffinityTerm": {"weight": (1, 100)},
 }
 WORDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "Container": {"restartPolicy": ("Always", "Never", "OnFailure")},
     "ContainerResizePolicy": {"resourceName": ("cpu", "memory"), "restartPolicy": ("NotRequired", "RestartContainer")},
     "LabelSelectorRequirement": {"operator": ("DoesNotExist", "Exists", "In", "NotIn")},
     "LoginSet.strategy": {"type": ("Recreate", "RollingUpdate")},  # ``ValidateDeploymentStrategy``
     "NodeSet.persistentVolumeClaimRetentionPolicy": dict.fromkeys(("whenDeleted", "whenScaled"), ("Delete", "Retain")),
+    "PodSecurityContext": {"seLinuxChangePolicy": ("MountOption", "Recursive")},
+    "ServiceSpec": {"trafficDistribution": ("PreferClose", "PreferSameNode", "PreferSameZone")},
     "PodOS": {"name": ("linux",)},  # windows: not with what the operator's pods have of Linux
     "Toleration": {"operator": ("Equal", "Exists")},  # others: TaintTolerationComparisonOperators, off in this release
     "VolumeMount": {"recursiveReadOnly": ("Disabled", "Enabled", "IfPossible")},
 }
 """Closed lists that OpenAPI leaves out, or publishes with values that are switched off."""
 _ONE_OF: Final[Mapping[str, frozenset[str]]] = {
+    "DownwardAPIVolumeFile": frozenset({"fieldRef", "resourceFieldRef"}),
     "EnvFromSource": frozenset({"configMapRef", "secretRef"}),
     "EnvVarSource": frozenset({"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"}),
+    "FCVolumeSource": frozenset({"targetWWNs", "wwids"}),
     "LifecycleHandler": frozenset({"exec", "httpGet", "sleep", "tcpSocket"}),
     "PodResourceClaim": frozenset({"resourceClaimName", "resourceClaimTemplateName"}),
     "Probe": frozenset({"exec", "grpc", "httpGet", "tcpSocket"}),
@@ -104,14 +116,17 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "ConfigMapKeySelector": ("name",),
     "ConfigMapProjection": ("name",),
     "ConfigMapVolumeSource": ("name",),
+    "Controller.metrics.serviceMonitor.endpoints": ("path",),
+    "ImageVolumeSource": ("reference",),
     "PodDNSConfigOption": ("name",),
+    "RBDVolumeSource": ("monitors",),
     "PersistentVolumeClaimSpec": ("accessModes", "resources"),
     "SecretEnvSource": ("name",),
     "SecretKeySelector": ("name",),
     "SecretProjection": ("name",),
     "SecretVolumeSource": ("secretName",),
 }
-"""Fields without which the API server refuses the piece, and which OpenAPI doesn't call required."""
+"""Fields without which the API server refuses the piece, and which OpenAPI doesn't call required; or the CRD requires."""
 
 
 def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
@@ -133,254 +148,51 @@ def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
         yield "", f"has {' and '.join(given) or 'none'} of {', '.join(sorted(sources))}; Kubernetes takes one"
     if whole:
         yield from missing(value, _NEEDED.get(kind, ()))
-        yield from _size(value) if kind == "PersistentVolumeClaimSpec" else ()
+        yield from pods.whole_pod(value) if kind == "PodSpec" else ()
+        yield from amounts.size(value) if kind == "PersistentVolumeClaimSpec" else ()
     if kind in _RULES:
         yield from _RULES[kind](value)
 
 
-def missing(value: Piece, fields: tuple[str, ...]) -> Faults:
-    """Fields that Kubernetes requires and the piece lacks."""
-    for field in fields:
-        if value.get(field) in (None, "", [], {}):
-            yield "", f"has no {field}, which Kubernetes requires"
-
-
-def one_of_these(value: object, words: tuple[str, ...] | list[str]) -> str:
-    """That a value is none of a closed list."""
-    return f"is {name_of(str(value))}, and Kubernetes takes {', '.join(word or 'an empty text' for word in words)}"
-
-
-def _toleration(value: Piece) -> Faults:
-    """``ValidateTolerations``."""
-    exists = value.get("operator") == "Exists"
-    if not value.get("key") and not exists:
-        yield "", "has no key, so its operator must be Exists"
-    if exists and value.get("value"):
-        yield ".value", "must be empty where operator is Exists"
-    text = value.get("value")
-    if not exists and isinstance(text, str) and not names.is_label_value(text):
-        yield ".value", f"is {name_of(text)}, and Kubernetes takes {names.LABEL_VALUE.form}"
-    if value.get("tolerationSeconds") is not None and value.get("effect") != "NoExecute":
-        yield ".effect", "must be NoExecute where tolerationSeconds is set"
-
-
-def _labels(field: str, values: object) -> Faults:
-    """``ValidateLabels``."""
-    for key, text in values.items() if isinstance(values, Mapping) else ():
-        if not names.is_key(str(key)):
-            yield f".{field}.{name_of(str(key))}", f"is not a label's key; Kubernetes takes {names.KEY.form}"
-        if isinstance(text, str) and not names.is_label_value(text):
-            yield f".{field}.{name_of(str(key))}", f"is {name_of(text)}, and Kubernetes takes {names.LABEL_VALUE.form}"
-
-
-def _object_meta(value: Piece) -> Faults:
-    """``ValidateObjectMeta``, ``ValidateAnnotations``."""
-    yield from _labels("labels", value.get("labels"))
-    annotations = value.get("annotations")
-    for key in annotations if isinstance(annotations, Mapping) else ():
-        if not names.is_key(str(key).lower()):
-            yield f".annotations.{name_of(str(key))}", f"is not an annotation's key; Kubernetes takes {names.KEY.form}"
-
-
-def _requirement(value: Piece) -> Faults:
-    """``ValidateNodeSelectorRequirement``, ``ValidateLabelSelectorRequirement``."""
-    operator, values = value.get("operator"), value.get("values") or []
-    if operator in {"In", "NotIn"} and not values:
-        yield ".values", f"must have one or more where operator is {operator}"
-    if operator in {"Exists", "DoesNotExist"} and values:
-        yield ".values", f"must be empty where operator is {operator}"
-    if operator in {"Gt", "Lt"} and not (len(values) == 1 and str(values[0]).lstrip("-").isdecimal()):
-        yield ".values", f"must be one whole number, as a text, where operator is {operator}"
-    for number, text in enumerate(values):
-        if operator in {"In", "NotIn"} and isinstance(text, str) and not names.is_label_value(text):
-            yield f".values[{number}]", f"is {name_of(text)}, and Kubernetes takes {names.LABEL_VALUE.form}"
-
-
-def _node_selector(value: Piece) -> Faults:
-    if not value.get("nodeSelectorTerms"):
-        yield "", "has no nodeSelectorTerms, which Kubernetes requires"
-
-
-def _spread(value: Piece) -> Faults:
-    """``validateTopologySpreadConstraints``."""
-    if value.get("minDomains") is not None and value.get("whenUnsatisfiable") != "DoNotSchedule":
-        yield ".minDomains", "is taken with whenUnsatisfiable: DoNotSchedule only"
-
-
-def _pod(value: Piece) -> Faults:
-    """``ValidatePodSpec``; the admission plugins Priority and RuntimeClass."""
-    yield from _labels("nodeSelector", value.get("nodeSelector"))
-    config = value.get("dnsConfig")
-    if value.get("dnsPolicy") == "None" and not (isinstance(config, Mapping) and config.get("nameservers")):
-        yield ".dnsPolicy", "is None, and Kubernetes then requires dnsConfig.nameservers"
-    if value.get("priority") is not None:
-        yield ".priority", "is computed by the API server, which refuses a pod that brings it; use pod.priorityClass"
-    if value.get("overhead") and not value.get("runtimeClassName"):
-        yield ".overhead", "is the RuntimeClass's, and the API server refuses a pod that brings it; use runtimeClassName"
-    for number, each in enumerate(listed(value, "initContainers")):
-        if each.get("restartPolicy") != "Always":
-            for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
-                if each.get(field) is not None:
-                    yield f".initContainers[{number}].{field}", "is taken with restartPolicy: Always only"
-
-
-def _container(value: Piece) -> Faults:
-    """``validateContainerPorts``, ``ValidateVolumeMounts``."""
-    for field, key in (("ports", "name"), ("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
-        seen = set[str]()
-        for number, each in enumerate(listed(value, field)):
-            if (text := str(each.get(key) or "")) in seen:
-                yield f".{field}[{number}].{key}", f"is {name_of(text)} a second time; Kubernetes takes it once"
-            seen |= {text} - {""}
-
-
-def _variable(value: Piece) -> Faults:
-    """``validateEnvVarValueFrom``."""
-    if value.get("value") and value.get("valueFrom") is not None:
-        yield ".valueFrom", "must be left out where value is set"
-
-
-def _field_of(allowed: Syntax) -> Callable[[Piece], Faults]:
-    """``validateObjectFieldSelector``."""
-
-    def judged(value: Piece) -> Faults:
-        field = value.get("fieldRef")
-        path = field.get("fieldPath") if isinstance(field, Mapping) else None
-        if isinstance(path, str) and path and not allowed.takes(path):
-            yield ".fieldRef.fieldPath", f"is {name_of(path)}, and Kubernetes takes {allowed.form}"
-
-    return judged
-
-
-def _mount(value: Piece) -> Faults:
-    if value.get("subPath") and value.get("subPathExpr"):
-        yield ".subPathExpr", "must be left out where subPath is set"
-
-
-def _volume(value: Piece) -> Faults:
-    """``validateVolumeSource``. One without a source becomes an emptyDir (``SetDefaults_Volume``)."""
-    sources = sorted(str(field) for field, each in value.items() if field != "name" and each is not None)
-    if len(sources) > 1:
-        yield "", f"has {', '.join(map(name_of, sources))}; Kubernetes takes one source of a volume"
-
-
-def _empty_dir(value: Piece) -> Faults:
-    """Of another medium kubelet says "unknown storage medium" (``pkg/volume/emptydir``), and the pod never starts."""
-    medium = str(value.get("medium") or "")
-    if medium not in {"", "Memory", "HugePages"} and not medium.startswith("HugePages-"):
-        yield ".medium", one_of_these(medium, ("Memory", "HugePages", "HugePages-SIZE"))
-    if str(value.get("sizeLimit") or "").startswith("-"):
-        yield ".sizeLimit", "is below 0"
-
-
-def _claim(value: Piece) -> Faults:
-    """``ValidatePersistentVolumeClaimSpec``."""
-    modes = value.get("accessModes") or []
-    if "ReadWriteOncePod" in modes and len(modes) > 1:
-        yield ".accessModes", "has others beside ReadWriteOncePod; Kubernetes takes it alone"
-
-
-def _size(value: Piece) -> Faults:
-    """The same of a whole claim."""
-    resources = value.get("resources")
-    asked = resources.get("requests") if isinstance(resources, Mapping) else None
-    if isinstance(resources, Mapping) and not (isinstance(asked, Mapping) and asked.get("storage")):
-        yield ".resources", "has no requests.storage, which Kubernetes requires"
-
-
-def _resources(value: Piece) -> Faults:
-    """``validateContainerResourceName``."""
-    for field in ("limits", "requests"):
-        given = value.get(field)
-        for name in given if isinstance(given, Mapping) else ():
-            plain = name in {"cpu", "memory", "ephemeral-storage", "storage"} or str(name).startswith("hugepages-")
-            if not (plain or names.is_device(str(name))):
-                yield f".{field}.{name_of(str(name))}", "is no resource; Kubernetes takes cpu, memory and DOMAIN/DEVICE"
-
-
-def _of_container(value: Piece) -> Faults:
-    """``validateContainerResourceFieldSelector``."""
-    what, _, name = str(value.get("resource") or "").partition(".")
-    if what not in {"limits", "requests"} or (
-        name not in {"cpu", "memory", "ephemeral-storage"} and not name.startswith("hugepages-")
-    ):
-        yield ".resource", "must be limits or requests, a dot, and cpu, memory, ephemeral-storage or hugepages-SIZE"
-
-
-def _security(value: Piece) -> Faults:
-    """``ValidateSecurityContext``."""
-    caps = value.get("capabilities")
-    added = caps.get("add") or [] if isinstance(caps, Mapping) else []
-    if value.get("allowPrivilegeEscalation") is False and (value.get("privileged") or "CAP_SYS_ADMIN" in added):
-        yield ".allowPrivilegeEscalation", "can't be false where privileged is true or CAP_SYS_ADMIN is added"
-
-
-def _profile(value: Piece) -> Faults:
-    """``validateSeccompProfileField``, ``validateAppArmorProfileField``."""
-    if (value.get("type") == "Localhost") != bool(value.get("localhostProfile")):
-        yield ".localhostProfile", "is needed with type: Localhost, and with no other"
-
-
-def _port(value: Piece) -> Faults:
-    """``ValidatePortNumOrName``."""
-    port = value.get("port")
-    if isinstance(port, int) and not 1 <= port <= 65535:
-        yield ".port", f"is {port}, and Kubernetes takes 1 to 65535, or a port's name"
-    if isinstance(port, str) and port and not names.is_port_name(port):
-        yield ".port", f"is {name_of(port)}; a port's name is {names.PORT_NAME.form}"
-
-
-def _service(value: Piece) -> Faults:
-    """``ValidateService``. Without ``type`` the Service is a ClusterIP."""
-    balanced = value.get("type") == "LoadBalancer"
-    local = value.get("externalTrafficPolicy") == "Local"
-    if value.get("externalTrafficPolicy") and value.get("type", "ClusterIP") == "ClusterIP":
-        yield ".externalTrafficPolicy", "is taken with service.type NodePort or LoadBalancer only"
-    for field in ("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges"):
-        if value.get(field) is not None and not balanced:
-            yield f".{field}", "is taken with service.type LoadBalancer only"
-    if value.get("healthCheckNodePort") and not (balanced and local):
-        yield ".healthCheckNodePort", "is taken with service.type LoadBalancer and externalTrafficPolicy: Local only"
-    if value.get("clusterIP") == "None" and value.get("type", "ClusterIP") != "ClusterIP":
-        yield ".clusterIP", f"is None, and a Service of type {name_of(str(value['type']))} needs an address"
-    if (kind := value.get("loadBalancerClass")) and not names.is_key(str(kind)):
-        yield ".loadBalancerClass", f"is {name_of(str(kind))}, and Kubernetes takes {names.KEY.form}"
-    for number, each in enumerate(value.get("loadBalancerSourceRanges") or []):
-        try:
-            ip_network(str(each).strip(), strict=False)
-        except ValueError:
-            yield f".loadBalancerSourceRanges[{number}]", "is no range of addresses, as 192.0.2.0/24"
-
-
-def listed(value: Piece, field: str) -> list[Piece]:
-    """The mappings of a list; of what is no list, none."""
-    found = value.get(field)
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
-
-
 _RULES: Final[Mapping[str, Callable[[Piece], Faults]]] = {
-    "AppArmorProfile": _profile,
-    "Container": _container,
-    "DownwardAPIVolumeFile": _field_of(names.FILE_FIELD),
-    "EmptyDirVolumeSource": _empty_dir,
-    "EnvVar": _variable,
-    "EnvVarSource": _field_of(names.POD_FIELD),
-    "HTTPGetAction": _port,
-    "LabelSelector": lambda value: _labels("matchLabels", value.get("matchLabels")),
-    "LabelSelectorRequirement": _requirement,
-    "NodeSelector": _node_selector,
-    "NodeSelectorRequirement": _requirement,
-    "ObjectMeta": _object_meta,
-    "PersistentVolumeClaimSpec": _claim,
-    "PodSpec": _pod,
-    "ResourceFieldSelector": _of_container,
-    "ResourceRequirements": _resources,
-    "SeccompProfile": _profile,
-    "SecurityContext": _security,
-    "ServiceSpec": _service,
-    "TCPSocketAction": _port,
-    "Toleration": _toleration,
-    "TopologySpreadConstraint": _spread,
-    "Volume": _volume,
-    "VolumeMount": _mount,
+    "AppArmorProfile": pods.profile,
+    "CSIVolumeSource": volumes.csi,
+    "Container": pods.container,
+    "DownwardAPIVolumeFile": lambda value: _both(value, volumes.file_of_pod, partial(volumes.path_of, names.FILE_FIELD)),
+    "EmptyDirVolumeSource": volumes.empty_dir,
+    "EnvVar": pods.variable,
+    "EnvVarSource": partial(volumes.path_of, names.POD_FIELD),
+    "EphemeralVolumeSource": volumes.ephemeral,
+    "ExecAction": pods.executed,
+    "HTTPGetAction": pods.port,
+    "ISCSIVolumeSource": volumes.iscsi,
+    "LabelSelector": lambda value: pods.labels("matchLabels", value.get("matchLabels")),
+    "LabelSelectorRequirement": pods.requirement,
+    "LoginSet.strategy": services.strategy,
+    "NodeSelector": pods.node_selector,
+    "NodeSelectorRequirement": pods.requirement,
+    "NodeSelectorTerm": pods.node_term,
+    "ObjectMeta": pods.object_meta,
+    "PersistentVolumeClaimSpec": volumes.claim,
+    "PodAffinityTerm": pods.affinity_term,
+    "PodSecurityContext": pods.groups,
+    "PodSpec": pods.pod,
+    "ProjectedVolumeSource": volumes.projected,
+    "ResourceFieldSelector": amounts.of_container,
+    "ResourceRequirements": amounts.resources,
+    "SeccompProfile": pods.profile,
+    "SecurityContext": pods.security,
+    "ServiceSpec": services.service,
+    "TCPSocketAction": pods.port,
+    "Toleration": pods.toleration,
+    "TopologySpreadConstraint": pods.spread,
+    "Volume": volumes.volume,
+    "VolumeMount": volumes.mount,
 }
+OWN: Final = frozenset({*_TEXTS, *_NUMBERS, *WORDS, *_NEEDED, *_RULES})
+"""Types with rules here: Kubernetes', and some of slurm-operator's custom resources."""
+
+
+def _both(value: Piece, *rules: Callable[[Piece], Faults]) -> Faults:
+    for each in rules:
+        yield from each(value)

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from slinky_iac.config import kubernetes_rules
 from slinky_iac.config.kubernetes_names import is_quantity
+from slinky_iac.config.kubernetes_pieces import one_of_these
 from slinky_iac.config.shown import name_of
 
 RELEASE: Final = "1.35"
@@ -62,6 +63,11 @@ def of_operator(line: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def fields_of(kind: str) -> Mapping[str, str]:
+    """Fields of a type of Kubernetes', each with its own type; none of a value that has no fields."""
+    return _types().get(kind, {})
+
+
 def fields(kind: str) -> frozenset[str]:
     """Fields of a type, for instance of ``VolumeSource``."""
     return frozenset(_types()[kind])
@@ -78,7 +84,7 @@ def faults(kind: str, value: object, depth: int = 0, line: str = "", *, whole: b
             yield "", f"is {_shape(value)}, and Kubernetes takes a list here"
             return
         for number, each in enumerate(value):
-            found = faults(kind[1:-1], each, depth + 1, line, whole=whole or depth == 0)
+            found = faults(kind[1:-1], each, depth + 1, line, whole=True)  # nothing is laid into an entry
             yield from ((f"[{number}]{path}", why) for path, why in found)
     elif kind.startswith("{"):
         if not isinstance(value, Mapping):
@@ -120,7 +126,7 @@ def _of_fields(
         yield from ((f".{name}{path}", why) for path, why in found)
         if _has_shape(known[name], each):
             sound[name] = each
-    if kubernetes or kind in kubernetes_rules.WORDS:
+    if kubernetes or kind in kubernetes_rules.OWN:
         yield from _of_values(kind, sound, frozenset(map(str, value)), whole=whole)
 
 
@@ -143,7 +149,7 @@ def _of_values(kind: str, value: Mapping[str, object], given: frozenset[str], *,
         several = value.get(name)
         for each in several if isinstance(several, list | tuple) else [several]:
             if each not in (None, "", *words):
-                yield f".{name}", kubernetes_rules.one_of_these(each, words)
+                yield f".{name}", one_of_these(each, words)
     yield from kubernetes_rules.faults(kind, value, whole=whole)
 
 

@@ -7,24 +7,23 @@ error's kind and context here, and only our own validators' texts pass through, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from slinky_iac.config.amounts import amounts, is_amount
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.mistakes import gives_source, nested, unknown, wrong_value
+from slinky_iac.config.levels import MARKERS, elsewhere, meant_by, siblings
+from slinky_iac.config.mistakes import nested, requested, unknown, wrong_value
 from slinky_iac.config.node_gres import with_gres_conf
 from slinky_iac.config.pasted import of_text, parameter
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.shown import SHORT, Refused, has_token, hidden, name_of, place, shown, unknown_word
-from slinky_iac.config.smallest import example
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.such_as import such_as
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import applied
+from slinky_iac.releases import MINIMUM_SLURM, too_old
 
 _KINDS = {
     "missing": "is missing and has no default",
@@ -48,8 +47,6 @@ _CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
 _DEEPEST = 40
 """Levels of nesting that a setting has at the most."""
-_LIKE = 0.72
-"""Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
 _WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
 """Faults that show nothing of what is there: where a whole section is meant, a single text may be a pasted secret."""
 _BOUNDS = {
@@ -88,11 +85,11 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
         return with_gres_conf(applied(config.model_copy(update=every_host))), misplaced
     except ValidationError as invalid:
         every = invalid.errors(include_url=False)
-        errors = [each for each in every if not _of_defaults(each, every)]
-        of_amounts = [each for each in errors if is_amount(each["loc"], each["input"])]
-        found = [_fault(e) for e in errors if e not in of_amounts and not _follows(e, errors)]
-        found += [amounts(where, value_at(rest, where)) for where in dict.fromkeys(each["loc"][:-1] for each in of_amounts)]
-        return None, (*misplaced, *dict.fromkeys(found))
+        sizes = requested(rest)
+        errors = [each for each in every if not _of_defaults(each, every) and _above(each["loc"]) not in sizes]
+        found = tuple(dict.fromkeys(_fault(e) for e in errors if not _follows(e, errors)))
+        sized = tuple(_advised(path, "has requests and limits, as Kubernetes writes them", of) for path, of in sizes.items())
+        return None, misplaced + sized + found
     except RecursionError:
         return None, (
             *misplaced,
@@ -130,15 +127,16 @@ def _laid(under: Mapping[str, object], over: Mapping[str, object], depth: int = 
     return {**under, **over, **both}
 
 
+def _above(location: tuple[int | str, ...]) -> str:
+    """The path of what holds a key `limits` or `requests`; empty for another."""
+    return _path(location[:-1]) if location[-1] in ("limits", "requests") else ""
+
+
 def _of_defaults(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     """Whether an error of a NodeSet or login set is that of the defaults, which names the place where it stands."""
     section, *rest = invalid["loc"]
     defaults = _DEFAULTS.get(str(section))
     return defaults is not None and any(each["loc"] == (defaults, *rest[1:]) for each in errors)
-
-
-MARKERS = frozenset({"[key]", "function-before", "function-after"})
-"""What pydantic has in a location that isn't a part of the path."""
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -151,15 +149,15 @@ def _follows(invalid: ErrorDetails, errors: Sequence[ErrorDetails]) -> bool:
     if invalid["type"] != "missing":
         return False
     *above, name = invalid["loc"]
-    beside = [each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above]
-    if any(gives_source(each["loc"], name) for each in beside):
-        return True
-    return any(meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
+    beside = (each for each in errors if each["type"] == "extra_forbidden" and list(each["loc"][:-1]) == above)
+    bare = name == "source" and "volumes" in above  # of a volume: nfs: {…} in the place of source: {nfs: {…}}
+    return any(bare or meant_by(each["loc"]) == name or _gives(each, invalid["loc"]) for each in beside)
 
 
-def _gives(unknown: ErrorDetails, location: tuple[int | str, ...]) -> bool:
+def _gives(each: ErrorDetails, location: tuple[int | str, ...]) -> bool:
     """Whether a word of the chart stands for what is missing."""
-    known = advice(_path(unknown["loc"]), unknown["input"])
+    where, typed = tuple(part for part in each["loc"] if part not in MARKERS), each["input"]
+    known = unknown(where, typed) or advice(_path(where), typed)
     return value_at(known.settings if known else {}, location) is not None
 
 
@@ -181,6 +179,7 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         and isinstance(value, Mapping | list)
         and (known := advice(where, value))
         and known.settings
+        and value_at(known.settings, where.split(".")) != value  # no advice is to write what is there
     ):
         return _advised(where, f"{_KINDS.get(kind, 'has the wrong type')}, got {_kind_of(value)}", known)
     if kind in _WHOLE and isinstance(value, str) and (known := of_text(where, value)) is not None:
@@ -190,24 +189,54 @@ def _fault(invalid: ErrorDetails) -> Finding:  # noqa: PLR0911 - one return a ki
         return at(where).error(f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
     if kind == "string_type" and isinstance(invalid["input"], bool | int | float) and not hidden(where):
         return _unquoted(where, value, invalid["loc"])
-    bound, words = _BOUNDS.get(kind, ("", ""))
-    if bound:
-        said = f"{words} {context.get(bound)}".strip()
-        own_parts = tuple(part for part in invalid["loc"] if part not in MARKERS)
-        right = example(own_parts) if kind == "string_pattern_mismatch" else ""
-        said += "" if kind == "value_error" else _got(where, value) + (f"; for example {right}" if right else "")
-        return at(where).error(said)
-    got = "" if kind in _WHOLE else _got(where, value)
-    is_other = kind != "missing" and (kind in _WHOLE or value is None or isinstance(value, Mapping | list))
-    if is_other:
-        got = f", got {_kind_of(value)}"
-    own_parts = tuple(part for part in invalid["loc"] if part not in MARKERS)
-    if (is_other or (kind == "missing" and where != "cluster")) and (right := example(own_parts)):
-        got += f"; for example {right}"
+    return _of_bounds(invalid, where) if kind in _BOUNDS else _of_type(invalid, where)
+
+
+def _of_bounds(invalid: ErrorDetails, where: str) -> Finding:
+    """A value of the right type that a rule of its own refuses."""
+    kind, value, context = invalid["type"], invalid["input"], invalid.get("ctx", {})
+    bound, words = _BOUNDS[kind]
+    said = f"{words} {context.get(bound)}".strip()
+    if where.endswith(".maxShare") and isinstance(value, float):
+        said, value = "must be at most 100%" if bound == "le" else "must be above 0%", f"{value:.0%}"
+    right = such_as(_bare(invalid["loc"])) if kind == "string_pattern_mismatch" else ""
+    said += "" if kind == "value_error" else _got(where, value) + (f": for example {right}" if right else "")
+    return at(where).error(said)
+
+
+def _of_type(invalid: ErrorDetails, where: str) -> Finding:
+    """What is missing, or has another type."""
+    kind, value, location = invalid["type"], invalid["input"], invalid["loc"]
+    right = such_as(_bare(location))
+    if kind == "missing":
+        got = f": write, for example, {right}" if right and where != "cluster" else ""
+    elif kind in _WHOLE or isinstance(value, Mapping | list):
+        got = f", got {_kind_of(value)}{_instead(location, kind, value)}"
+    elif value is None:
+        got = f", got nothing: give it a value{f', for example {right},' if right else ''} or remove the line"
+    else:
+        got = _got(where, value)
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
+    one = kind == "tuple_type" and isinstance(value, str) and ": write " in got  # one item of a list, without its brackets
     return at(where).error(
-        _KINDS.get(kind, "has the wrong type or form") + got, paste or _empty_nodeset(invalid["loc"], value)
+        _KINDS.get(kind, "has the wrong type or form") + got,
+        paste or _empty_nodeset(location, value),
+        nested(location, [value]) or None if one else None,
     )
+
+
+def _instead(location: tuple[int | str, ...], kind: str, value: object) -> str:
+    """What to write where a list or a mapping is meant."""
+    where, parts = _path(location), _bare(location)
+    if kind == "tuple_type" and isinstance(value, str) and not hidden(where) and name_of(value) == value:
+        return f": write {parts[-1]}: [{value}]" if value.replace("-", "").isalnum() else ""
+    right = such_as(parts)
+    return f": write, for example, {f'{PROJECT}:' if len(parts) == 1 else ''}{right}" if right else ""
+
+
+def _bare(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """A location without what isn't a part of the path."""
+    return tuple(part for part in location if part not in MARKERS)
 
 
 def _kind_of(value: object) -> str:
@@ -235,15 +264,15 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
-    if not spelt and (elsewhere := _elsewhere(location)):
-        return at(where).error(f"is not a setting; {elsewhere}")
+    if not spelt and (other := elsewhere(location)):
+        return at(where).error(f"is not a setting; {other}")
     if meant is not None:
         instead = nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)
     if (said := parameter(where, str(location[-1]))) is not None:
         return at(where).error(said)
-    allowed = _siblings(location)
+    allowed = siblings(location)
     near = f"; allowed here: {', '.join(allowed)}" if allowed else ""
     above = (str(part) for part in location[:-1] if part not in MARKERS)
     return at(".".join([*above, unknown_word(str(location[-1]))])).error(f"is not a setting{near}")
@@ -293,12 +322,14 @@ def _advised(where: str, got: str, known: Advice) -> Finding:
 
 def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
-    leaf = str(next(part for part in reversed(location) if part not in MARKERS))
+    leaf = str(_bare(location)[-1])
     leaf = leaf if name_of(leaf) == leaf else "NAME"
     if isinstance(value, bool):
         return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if not -_LARGE < value < _LARGE:
         return at(where).error("got a number of many digits (not shown); it must be a text")
+    if where == "cluster.slurmVersion" and 1 < value < float(".".join(map(str, MINIMUM_SLURM))):
+        return at(where).error(too_old(f"{value:05.2f}"))
     if where == "operator.version":
         return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
@@ -334,59 +365,3 @@ def _yaml(value: float) -> str:
     if not isinstance(value, bool) and not -_LARGE < value < _LARGE:
         return "a number of many digits (not shown)"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def meant_by(location: tuple[int | str, ...]) -> str | None:
-    """The setting that an unknown word is very like; None where it would be a guess."""
-    low = {each.lower(): each for each in _siblings(location)}
-    close = get_close_matches(str(location[-1]).lower(), low, n=1, cutoff=_LIKE)
-    return low[close[0]] if close else None
-
-
-def _elsewhere(location: tuple[int | str, ...]) -> str:
-    """Where a word is a setting that isn't one at its place: one level below it, or a section of its own."""
-    *above, name = (str(part) for part in location if part not in MARKERS)
-    if not above:
-        return ""
-    fields = _model_around(location).model_fields.items()
-    inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
-    below = [field for field, model in inner.items() if model is not None and field_of(model, name)[1] is not None]
-    if len(below) == 1:
-        return f"it is `{place('.'.join([*above, below[0], name]))}`"
-    if name not in StackConfig.model_fields:
-        return ""
-    right = example((name,))
-    return f"it is a section of its own, `{PROJECT}:{name}`" + (f"; for example {right}" if right else "")
-
-
-def _siblings(location: tuple[int | str, ...]) -> list[str]:
-    return [f.alias or n for n, f in _model_around(location).model_fields.items()]
-
-
-def _model_around(location: tuple[int | str, ...]) -> type[BaseModel]:
-    """The section in which a location is."""
-    model: type[BaseModel] = StackConfig
-    for part in location[:-1]:
-        _, below = field_of(model, str(part))
-        if below is not None:
-            model = model_in(below) or model
-    return model
-
-
-def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annotations are any object
-    """A field by its name in a file or in a program: its name in a file, and its type; ``name`` and None where none is."""
-    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
-    found = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
-    return found or (name, None)
-
-
-def is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object
-    """Whether a type is a mapping of names that people choose, or a list."""
-    return get_origin(annotation) in (dict, tuple, list) or any(map(is_by_name, get_args(annotation)))
-
-
-def model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are any object
-    """The section that a type holds, as one, or by name, or in a list; None where it holds none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in getattr(annotation, "__args__", ()) if (found := model_in(part)) is not None), None)

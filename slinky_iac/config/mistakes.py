@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from slinky_iac.config.chart import Advice
 from slinky_iac.config.chart_reasons import BACKUP
+from slinky_iac.config.chart_values import SAME, Left, Several, resources
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.gres import GresItem
-from slinky_iac.config.kubernetes_types import fields
-from slinky_iac.config.shown import name_of
+from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.slurm_words import is_known
 from slinky_iac.names import is_dns_label
 
@@ -29,6 +29,11 @@ _OF_NODESET: Final = frozenset({"replicas", "gres"})
 """Settings by which a mapping is taken for a NodeSet."""
 _GRES: Final = re.compile(r"(?:gpu|mps|shard|nic)(?::[a-z0-9][a-z0-9_.+-]{0,20})?(?::[0-9]{1,6})?")
 """Items of Gres= that a message may show: any other text may be a secret."""
+_SOURCES: Final = frozenset(
+    {"configMap", "csi", "emptyDir", "ephemeral", "hostPath", "image", "iscsi", "nfs", "persistentVolumeClaim", "projected"}
+    | {"secret"}
+)
+"""Kinds of volumes, by Kubernetes' names."""
 _RANGE: Final = re.compile(r"[0-9]{1,5}-[0-9]{1,5}")
 _BACKUPS: Final = "one host; further ones go in controller.external.backups"
 
@@ -42,7 +47,7 @@ def nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR0911 - one return a kind of word
+def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR0911 - one return a word
     """What a key is that is no setting; None where it is none that is known."""
     *above, name = map(str, location)
     if not above and name in _DAEMONS:
@@ -58,31 +63,66 @@ def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR091
         return Advice("goes below partition.config", nested((*above, "config", name), value))
     if above[-1:] == ["external"] and name == "hosts":
         return Advice(f"it is `host`, {_one(above)}")
-    if len(above) == 2 and above[0] == "partitions" and (parameter := of_partition(name)):
-        return Advice(f"goes below config: {parameter}", nested((*above, "config", parameter), value))
-    if above[-1:] and above[-1].endswith("From") and name == "name":
-        return Advice("the Secret's name is `secret`")
-    if gives_source(location, "source"):
-        return Advice(f"is a source of the volume: write `source: {{{name}: …}}`")
-    if above[-1:] == ["autoscale"] and name in ("max", "maxReplicas", "maxReplicaCount"):
-        return Advice("it is `maxReplicas` of the NodeSet", nested((*above[:-1], "maxReplicas"), value))
+    if above[:1] == ["nodesets"] and len(above) == 2 and (said := _of_nodeset(above[1], name, value)) is not None:
+        return said
+    if above[-2:-1] == ["volumes"] and name in _SOURCES:
+        return Advice(f"goes below `source`: source: {{{name}: …}}")
+    if above[-1:] in (["slurmKeyFrom"], ["jwtKeyFrom"], ["keyFrom"]) and name == "name":
+        return Advice("it is `secret`, the Secret's name", nested((*above, "secret"), value))
+    if above[:1] == ["partitions"] and len(above) == 2 and (parameter := _parameter(name)):
+        return Advice(f"it is `config.{parameter}`", nested((*above, "config", parameter), value))
     if above[-1:] == ["autoscale"] and name in ("min", "minReplicaCount"):
         return Advice("it is `minReplicas`", nested((*above, "minReplicas"), value))
+    if above[-1:] == ["autoscale"] and name in ("max", "maxReplicas", "maxReplicaCount", "maximum"):
+        return Advice("it is `maxReplicas` of the NodeSet", nested((*above[:-1], "maxReplicas"), value))
     return Advice(BACKUP) if above == ["controller"] and name in ("replicas", "backups") else None
 
 
-def of_partition(name: str) -> str:
-    """A parameter of a partition as slurm.conf's manual writes it; empty for another word. ``maxTime`` and ``MaxTime`` are
-    one."""
-    spelt = name[:1].upper() + name[1:]
-    return spelt if is_known(spelt, "PartitionName") and spelt.lower() not in ("nodes", "partitionname") else ""
+def _of_nodeset(nodeset: str, name: str, value: object) -> Advice | None:
+    """What a key of a NodeSet is that is very like a setting of another meaning."""
+    if name in ("minReplicas", "min"):
+        at = ("nodesets", nodeset, "autoscale", "minReplicas")
+        return Advice("it is `autoscale.minReplicas`, with `owner: autoscaler` and `maxReplicas`", nested(at, value))
+    if name == "partitions":
+        return Advice(f"it is the other way round: `partitions.NAME.nodesets: [{name_of(nodeset)}]`")
+    return None
 
 
-def gives_source(location: Location, missing: object) -> bool:
-    """Whether a word in an entry of `volumes` is a volume's source of Kubernetes', which is missing as ``source``."""
-    parts = [part for part in location if not str(part).startswith(("function-", "["))]
-    in_volume = len(parts) > 2 and parts[-3] == "volumes" and isinstance(parts[-2], int)
-    return in_volume and missing == "source" and str(parts[-1]) in fields("Volume") - {"name"}
+def _parameter(name: str) -> str:
+    """A parameter of a PartitionName= line, which may begin with a small letter here; empty for another word."""
+    big = name[:1].upper() + name[1:]
+    return big if is_known(big, "PartitionName") and big.lower() not in ("nodes", "partitionname") else ""
+
+
+def requested(data: Mapping[str, object]) -> dict[str, Advice]:
+    """Sizes of NodeSets that are written as Kubernetes' requests and limits, by the path of each ``resources``."""
+    nodesets = data.get("nodesets")
+    named = nodesets.items() if isinstance(nodesets, Mapping) else ()
+    parts: dict[tuple[str, ...], object] = {("nodesets", str(name)): each for name, each in named}
+    parts[("nodesetDefaults",)] = data.get("nodesetDefaults")
+    found = {}
+    for path, each in parts.items():
+        own = each.get("resources") if isinstance(each, Mapping) else None
+        if isinstance(own, Mapping) and any(isinstance(own.get(key), Mapping) for key in ("limits", "requests")):
+            found[place(".".join((*path, "resources")))] = _one_size(path, own)
+    return found
+
+
+def _one_size(path: tuple[str, ...], own: Mapping[Any, Any]) -> Advice:
+    both = {key: own[key] for key in ("limits", "requests") if isinstance(own.get(key), Mapping)}
+    try:
+        taken = resources(both)
+    except Left:
+        taken = None
+    size = taken.settings.get(SAME) if isinstance(taken, Several) else None
+    said = "here they are one size for both: `resources: {cpus: …, memory: …, extended: {…}}`"
+    if not isinstance(size, Mapping):
+        return Advice(said)
+    notes = "; ".join(taken.notes) if isinstance(taken, Several) else ""
+    more = {key: value for key, value in own.items() if key not in both}
+    if any(more.get(key, each) != each for key, each in size.items()):
+        return Advice(said)  # which of two numbers is meant only a person can say
+    return Advice("; ".join(filter(None, (said, notes))), nested((*path, "resources"), {**size, **more}))
 
 
 def wrong_value(location: Location, value: object) -> Advice | None:

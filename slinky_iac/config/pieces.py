@@ -6,9 +6,9 @@ A rule over a pod asks here, so that what one door refuses no other takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from slinky_iac.config.kubernetes_rules import Piece, listed
+from slinky_iac.config.kubernetes_pieces import Piece, listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
@@ -28,6 +28,8 @@ class Part:
     """Its setting `volumes`; None where it has none."""
     service: str = ""
     """Type of its Service; empty where it has none."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of its pods, by their setting."""
 
     def variables(self) -> Iterator[tuple[str, Piece]]:
         """Variables of the daemon's container, each with the setting that says it."""
@@ -44,28 +46,21 @@ class Part:
             yield f"{self.path}.raw.pod.volumes", each
 
     def containers(self) -> list[tuple[Piece, str]]:
-        """The daemon's own container and those that run before it, each with its place below `raw`."""
-        return [(self.raw.container, "container"), *((each, "pod.initContainers") for each in self.before())]
+        """The daemon's own container and those beside it, each with its place below `raw`."""
+        return [(self.raw.container, "container"), *self.beside()]
 
-    def before(self) -> list[Piece]:
-        """Init containers."""
-        return listed(self.raw.pod, "initContainers")
+    def beside(self) -> list[tuple[Piece, str]]:
+        """Init containers and sidecars, likewise."""
+        fields = ("initContainers", "containers")
+        return [(each, f"pod.{name}") for name in fields for each in listed(self.raw.pod, name)]
 
 
 def parts(config: StackConfig) -> Iterator[Part]:
     """Each part that has raw pieces."""
     daemons = ("controller", config.controller), ("accounting", config.accounting), ("restapi", config.restapi)
     for section, each in daemons:
-        yield Part(section, each.raw, section, service=each.service.type)
+        yield Part(section, each.raw, section, service=each.service.type, labels=each.pod.labels)
     for name, nodeset in config.nodesets.items():
-        yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes)
+        yield Part(f"nodesets.{name}", nodeset.raw, "nodesets", nodeset.env, nodeset.volumes, labels=nodeset.pod.labels)
     for name, login in config.logins.items():
-        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type)
-
-
-def mapped(value: Piece, *path: str) -> Piece:
-    """The mapping at a path; empty where there is none."""
-    for name in path:
-        found = value.get(name)
-        value = found if isinstance(found, Mapping) else {}
-    return value
+        yield Part(f"logins.{name}", login.raw, "logins", None, login.volumes, login.service.type, login.pod.labels)

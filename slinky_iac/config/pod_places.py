@@ -11,7 +11,22 @@ from posixpath import normpath
 from typing import Final
 
 _WHOLE: Final = frozenset(
-    {"/", "/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/run", "/var", "/var/lib", "/var/run", "/var/spool"}
+    {
+        "/",
+        "/etc",
+        "/usr",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/opt",
+        "/run",
+        "/var",
+        "/var/lib",
+        "/var/run",
+        "/var/spool",
+        "/var/log/slurm",
+    }
 )
 """Folders that hold programs, libraries or settings, each as a whole."""
 _INSIDE: Final = (
@@ -21,7 +36,7 @@ _INSIDE: Final = (
     *("/var/spool/slurm", "/var/spool/slurmctld", "/var/spool/slurmd", "/run/slurm", "/run/slurmctld", "/run/slurmdbd"),
 )
 """Places in them by which slurm.conf, keys, users, programs or what a daemon loads is another."""
-_VOLUMES: Final = re.compile(r"(?:slurm|slinky|sssd)-.*|statesave.*|authsocket|sackd.*|munge.*|run|ssh-(?:config|host-keys)")
+_VOLUMES: Final = re.compile(r"(?:slurm|slinky|sssd)-.*|statesave.*|authsocket|sackd.*|run|ssh-(?:config|host-keys)")
 _RUNS_CODE: Final = re.compile(  # of slurmrestd's variables only levels of its log and forms of its answers are free
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM_CONF\w*|SLURMRESTD_(?!(?:DEBUG(?:_STDERR|_SYSLOG)?|JSON|YAML)$)\w+|SLURM_JWT|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN",

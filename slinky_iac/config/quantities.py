@@ -18,6 +18,8 @@ _BYTES: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGTP])i?[Bb]", re.IGNOREC
 
 def quantity(value: str) -> str:
     """A quantity. Raises :class:`Refused` for another text."""
+    if value.startswith("-") and value[1:].isdecimal():
+        raise Refused(value, "; it must be above 0, for example 500m or 4")
     if _QUANTITY.fullmatch(value) is None:
         raise Refused(
             value, "; a Kubernetes quantity is a number with a unit, for example 500m or 4 for CPUs, 16Gi for bytes"
@@ -64,6 +66,6 @@ def mebibytes(quantity: str) -> int:
 
 def _number(quantity: str) -> float:
     if _QUANTITY.fullmatch(quantity) is None:
-        raise ValueError(f"{quantity!r} is no Kubernetes quantity")
+        raise ValueError(f"{quantity!r} isn't a Kubernetes quantity")
     digits = quantity.rstrip("mkKMGTPi")
     return float(digits) * _UNITS[quantity[len(digits) :]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from slinky_iac.config.base import Section
 
@@ -25,3 +25,9 @@ class Raw(Section):
     """More fields of the Service (ServiceSpec), e.g. {externalTrafficPolicy: Local}. Read at its creation only."""
     spec: dict[str, Any] = Field(default_factory=dict)
     """More fields of the custom resource itself: those of NodeSets and login sets that no gate depends on."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _nothing(cls, given: object) -> object:
+        """As Kubernetes reads a field without a value."""
+        return {} if given is None else given

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.chart_reasons import BACKUP
+from slinky_iac.config.stack import sections
 
 
 class Way(Enum):
@@ -96,6 +97,12 @@ def _raw(*fields: str) -> dict[str, tuple[Way, str]]:
     return {field: (_RAW, f"raw.spec.{field}") for field in fields}
 
 
+def _of_sections(resource: str) -> dict[str, tuple[Way, str]]:
+    """Fields that sections of parts mean: the chart's key of each is the resource's name there and the field's path."""
+    keys = [(key, f"{name}.{field}") for name, section in sections().items() for key, field in section.chart_keys.items()]
+    return {path: (_SET, setting) for key, setting in keys for at, _, path in (key.partition("."),) if at == resource}
+
+
 _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
     "Controller": {
         **_daemon("slurmctld", "cluster.images.slurmctld"),
@@ -125,9 +132,7 @@ _OF: Final[Mapping[str, Mapping[str, tuple[Way, str]]]] = {
             "would leave out the restart of slurmctld's pod that brings new files to daemons and that gates wait for",
         ),
         "metrics.enabled": (_SET, "controller.metrics"),
-        "metrics.serviceMonitor.enabled": (_SET, "monitoring.slurmctld"),
-        "metrics.serviceMonitor.interval": (_SET, "monitoring.interval"),
-        "metrics.serviceMonitor.labels": (_SET, "monitoring.labels"),
+        **_of_sections("controller"),
         "persistence.accessModes": (_SET, "controller.persistence.accessModes"),
         "persistence.enabled": (_SET, "controller.persistence.enabled"),
         "persistence.existingClaim": (_SET, "controller.persistence.existingClaim"),

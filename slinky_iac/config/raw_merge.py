@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.releases import OperatorVersion
+from slinky_iac.releases import LINES, OperatorVersion
 
 DAEMONS: Final[Mapping[str, str]] = {
     "controller": "slurmctld",
@@ -37,6 +37,10 @@ class Loss:
     """What follows, where the field can't be taken."""
     own: Mapping[str, Any] = field(default_factory=dict)
     """The operator's own mapping, where the field is taken: this program says it beside what is given."""
+    lines: frozenset[str] = frozenset({"1.0"})
+    """Lines of releases that lose it."""
+    cure: str = "Remove it, or use slurm-operator 1.1 or newer"
+    """What to do, where the field can't be taken."""
 
 
 def _of_user(uid: int) -> dict[str, Any]:
@@ -58,10 +62,25 @@ _SEARCHES: Final = Loss(
     "lets it take the place of its own, which has the search domain of the pods' names: daemons and users would not find"
     " them by name",
 )
+_LINES: Final = frozenset(f"1.{minor}" for minor in LINES)
 _EVERY: Final = (
+    Loss("pod", "hostAliases", _UNREAD),
     Loss("pod", "schedulerName", _UNREAD),
-    Loss("pod", "workloadRef", _UNREAD),
+    # k8s.io/api v0.35 has it, which 1.0 and 1.1 are built with; v0.36, of 1.2, has schedulingGroup in its place.
+    Loss("pod", "workloadRef", _UNREAD, cure="Remove it, or use slurm-operator 1.1"),
+    Loss("pod", "workloadRef", _UNREAD, lines=_LINES - {"1.0", "1.1"}, cure="Remove it"),
     Loss("container", "envFrom", _UNREAD),
+    Loss("container", "restartPolicyRules", _UNREAD),
+)
+_PROBES: Final = tuple(
+    Loss(
+        "container",
+        name,
+        "crashes at it, since a login pod has none of its own (nil pointer in BuildContainer): no pod is made any more",
+        lines=frozenset({"1.1"}),
+        cure="Remove it, or use slurm-operator 1.2",
+    )
+    for name in ("livenessProbe", "startupProbe")
 )
 _WHOLE: Final[Mapping[str, tuple[Loss, ...]]] = {
     "controller": _users(names.SLINKY_UID),
@@ -81,13 +100,13 @@ _WHOLE: Final[Mapping[str, tuple[Loss, ...]]] = {
             own={"privileged": True, "capabilities": {"add": ["BPF", "NET_ADMIN", "SYS_ADMIN", "SYS_NICE"]}},
         ),
     ),
-    "logins": (_SEARCHES,),
+    "logins": (_SEARCHES, *_PROBES),
 }
 
 
 def losses(version: OperatorVersion, section: str) -> tuple[Loss, ...]:
     """What a release loses of the raw pieces of a section's parts."""
-    return () if version.merges_mappings else (*_EVERY, *_WHOLE[section])
+    return tuple(each for each in (*_EVERY, *_WHOLE[section]) if version.line in each.lines)
 
 
 def own(section: str, piece: str) -> dict[str, Any]:
@@ -101,9 +120,14 @@ def refused(version: OperatorVersion, section: str, given: Mapping[str, Mapping[
         if loss.words and given[loss.piece].get(loss.name) is not None:
             yield (
                 f"{loss.piece}.{loss.name}",
-                f"isn't taken with slurm-operator {version}, which {loss.words}. Remove it, or use slurm-operator 1.1"
-                " or newer",
+                f"isn't taken with slurm-operator {version}, which {loss.words}. {loss.cure}",
             )
+
+
+def read(version: OperatorVersion, section: str, piece: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` without what a release doesn't know."""
+    unread = {each.name for each in losses(version, section) if each.piece == piece and each.words == _UNREAD}
+    return {name: value for name, value in given.items() if name not in unread}
 
 
 def completed(

@@ -191,7 +191,7 @@ class _Later:
 def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
     """Raises :class:`ConfigError` for what is no text, and for a secret that the stack has otherwise."""
     if text is None:
-        raise ConfigError((f"{name}: is no text",))
+        raise ConfigError((f"{name}: isn't a text",))
     if name in own and "".join(own[name].split()) != "".join(text.split()):
         raise ConfigError(
             (

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from slinky_iac import safe_yaml
-from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, SECRET_WORDS, StackConfig
+from slinky_iac.config.such_as import examples
 
 Schema = Mapping[str, Any]
 
@@ -37,20 +36,6 @@ Set by `pulumi config set --secret slinky-iac:<name>`, never in plain text, neve
 | Name | What it is |
 |---|---|
 """
-SECRET_WORDS = {
-    "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
-    "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
-    "mungeKey": "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
-    "slurmKeyNext": "the next slurm.key, during a rotation: set and removed by `keys rotate slurm`",
-    "slurmKeyPrevious": "the previous slurm.key, during a rotation: set and removed by `keys rotate slurm`",
-    "jwtKeyNext": "the next JWT key, during a rotation: set and removed by `keys rotate jwt`",
-    "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
-    "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
-    "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
-    "sssdConf": "the whole sssd.conf of `identity.sssd`; needed with it, unless `identity.sssd.confFrom` names a Secret",
-    "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
-}
-"""What each secret of a stack is, for the page and for the package's schema."""
 
 
 def reference() -> str:
@@ -62,12 +47,6 @@ def reference() -> str:
     parts.append("## Sections\n\n" + _table(schema, heads))
     parts += [_section(head, places[name], schema["$defs"][name], heads) for name, head in heads.items()]
     return "\n".join(parts)
-
-
-def examples() -> dict[str, str]:
-    """A part of a stack's file for each section, by the section's path."""
-    text = Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8")
-    return cast("dict[str, str]", safe_yaml.read(text))
 
 
 def headed(places: Mapping[str, list[str]], shown: Mapping[str, str]) -> dict[str, str]:

@@ -43,7 +43,7 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.parts.part import Rule
 from slinky_iac.parts.registry import PARTS
 from slinky_iac.parts.slurmctld import metrics
-from slinky_iac.releases import MINIMUM_SLURM, release_numbers
+from slinky_iac.releases import MINIMUM_SLURM, release_numbers, too_old
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
@@ -255,10 +255,7 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.slurm_numbers < MINIMUM_SLURM:
-        yield at("cluster.slurmVersion").error(
-            f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
-            " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order"
-        )
+        yield at("cluster.slurmVersion").error(too_old(config.slurm_release))
         return  # what follows from it isn't said: no image mends it
     images = config.operator_version.slurm_release
     if config.cluster.slurm_version is not None and config.slurm_numbers < release_numbers(images):
@@ -368,7 +365,7 @@ OF_DAEMONS: frozenset[Rule] = frozenset(
         *rules_identity.OF_DAEMONS,
     }
 )
-"""Those of stacks that make daemons. A munge cluster's stack makes clients only, of whichever release the cluster has."""
+"""Those of stacks that make daemons. Others make clients only, of whichever release the cluster has."""
 
 
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:

@@ -35,8 +35,8 @@ def adopted(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for called, each in own.objects.items():
         if called not in made:
             yield at("adopted.objects").error(
-                f"{called} is no object of this stack, which has {', '.join(made)}. Remove it, or add its section: the stack"
-                " would not take it over"
+                f"{called} isn't made by this stack, which has {', '.join(made)}, so it would not be taken over. Remove it,"
+                " or add the section that makes it (a NodeSet to nodesets, a LoginSet to logins)"
             )
         for field in each.keep:
             yield from _kept(called, field)
@@ -54,14 +54,20 @@ def _kept(called: str, field: str) -> Iterator[Finding]:
     place = "adopted.objects"
     first, *rest = field.split(".")
     if first == "spec" and rest[0] in _PROMISED:
-        yield at(place).error(f"{called} keeps {field}, which gates and daemons rely on: the stack must write it. Remove it")
+        yield at(place).error(
+            f"{called} keeps {field}, which the stack must write, since gates and daemons rely on it. Take {field} out of"
+            " that object's `keep`"
+        )
     elif first == "spec" and rest[0] == "extraConf" and called.startswith("Controller ") and field != LINES + OWN_LINE:
         yield at(place).error(
-            f"{called} keeps {field}. Of slurm.conf only {LINES}{OWN_LINE} can stay out: its other lines are settings,"
-            " which a gate writes. Remove it"
+            f"{called} keeps {field}. The only line of slurm.conf that can stay as it is is {LINES}{OWN_LINE}; a gate writes"
+            " the others, which are settings. Take it out of that object's `keep`"
         )
     elif called.startswith("NodeSet ") and field in (LABELS, ANNOTATIONS):
-        yield at(place).error(f"{called} keeps {field}, where gates leave notes, and which restarts no pod. Remove it")
+        yield at(place).error(
+            f"{called} keeps {field}, but the stack has to write it: its gates store notes there. Take {field} out of that"
+            " object's `keep`; no pod restarts for it"
+        )
 
 
 def own_objects(config: StackConfig) -> Iterator[str]:

@@ -66,7 +66,7 @@ def _people(client: Client, path: str) -> Iterator[Finding]:
         where = f"{path}.people.{name_of(person)}"
         if person in ("root", client.slurm_user) or each.uid == client.slurm_uid:
             yield at(where).error(
-                f"is no person: {name_of(client.slurm_user)} and root control Slurm, and so would anyone in the pod."
+                f"isn't a person: {name_of(client.slurm_user)} and root control Slurm, and so would anyone in the pod."
                 " Name people with uids of their own"
             )
         if client.group in (each.uid, each.gid):
@@ -137,4 +137,4 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
 
 RULES = (clients,)
 OF_DAEMONS = (people,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

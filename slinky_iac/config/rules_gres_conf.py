@@ -93,7 +93,7 @@ def _of_one(record: Record) -> Iterator[str]:
         yield "has File and MultipleFiles: keep one, MultipleFiles where all its files are one device"
         return
     if record.devices is None:
-        yield f"has a File that is no list of files: write File=/dev/{record.name}[0-3], say"
+        yield f"has a File that isn't a list of files: write File=/dev/{record.name}[0-3], say"
         return
     if bare := _BARE_RANGE.fullmatch(record.values.get("file", "")):
         yield f"has {bare[2]} without brackets in File, which names one file: write [{bare[2]}]"

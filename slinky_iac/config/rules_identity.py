@@ -11,13 +11,15 @@ from slinky_iac.config.identity import Passwd
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.provider import public_keys
+from slinky_iac.parts.registry import USERS
 
 FIRST: Final = 1000
 """Lower numbers are the images' own: daemons, and devices' groups (login.defs(5), UID_MIN)."""
 NOBODY: Final = (65534, 65535)
 OF_IMAGES: Final = frozenset(
     {"root", names.SLURM_USER, "nogroup", "daemon", "sshd", "sssd", "adm", "disk", "docker", "shadow", "sudo"}
-    | {"wheel", "kmem", "munge"}
+    | {"wheel", "kmem"}
+    | USERS
 )
 """Users and groups by which a daemon or an administrator has its rights."""
 MOST_BYTES: Final = 2**20
@@ -115,7 +117,8 @@ def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]
         for name in found:
             if name.lower() in OF_IMAGES:
                 yield at(f"{path}.{kind}.{name_of(name)}").error(
-                    "is one of the images' own: a daemon or an administrator has its rights by this name. Use another name"
+                    "is a user or group that Slurm's images have already, and who gets this name gets its rights. Choose"
+                    " another name"
                 )
 
 
@@ -151,4 +154,4 @@ def rendered_size(given: Passwd) -> int:
 
 RULES = (passwd,)
 OF_DAEMONS = (sssd, oidc)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

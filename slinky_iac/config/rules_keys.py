@@ -19,14 +19,15 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if (config.slurmctld.hosts or config.slurmdbd.hosts) and keys.source == "generated":
         yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to none of"
-            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slinky-iac:slurmKey` and"
-            " `slinky-iac:jwtKey`"
+            " them. Set keys.source: imported, and import both keys of slurmctld's host: `slinky keys import slurm --file"
+            " slurm.key`, `slinky keys import jwt --file jwt_hs256.key`"
         )
     if keys.source == "imported":
-        for name in ("slurmKey", "jwtKey"):
-            if name not in secrets:
+        for key in DAEMON_KEYS:
+            if key.config not in secrets:
                 yield at("keys.source").error(
-                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret slinky-iac:{name}`"
+                    f"imported, but {key.config} is not set; run `slinky keys import {key.name} --file {key.file}`, with the"
+                    " file of slurmctld's host"
                 )
     yield from _rotation(config, secrets)
     if config.secret_of(SLURM) == config.secret_of(JWT):
@@ -80,7 +81,8 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
         return
     if keys.source != "imported":
         yield at("keys.jwks").error(
-            f"true needs keys.source: imported (it is {keys.source}); others can't be rotated in place"
+            f"true needs keys.source: imported, and it is {keys.source}: only an imported key can be replaced under running"
+            " jobs. Remove keys.jwks, or see `slinky docs keys`"
         )
     if config.slurmctld.reads_one_key:
         yield at("keys.jwks").error(
@@ -123,4 +125,4 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
 
 RULES = (kept,)
 OF_DAEMONS = (keys,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

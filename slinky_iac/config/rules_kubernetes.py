@@ -16,6 +16,7 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.kubernetes_names import is_entry_name
+from slinky_iac.config.pieces import parts
 from slinky_iac.config.pod_places import covers
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
@@ -27,6 +28,7 @@ _WRITTEN_ANNOTATIONS = frozenset(
     {names.ANNOTATION_DELETION_COST, names.ANNOTATION_POD_CORDON, names.ANNOTATION_POD_DEADLINE, names.ANNOTATION_GATE}
 )
 _WRITTEN_LABELS = frozenset({names.LABEL_CLUSTER, names.LABEL_INSTANCE, names.LABEL_COMPONENT, names.LABEL_POD_INDEX})
+_LABELS = frozenset({names.LABEL_NAME, names.LABEL_INSTANCE, names.LABEL_COMPONENT})
 _OPERATOR_VOLUMES = frozenset(
     {
         "slurm-etc",
@@ -143,6 +145,11 @@ def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                         f"sets {key}, which only the operator or a gate may write: pods could be deleted"
                         " without a drain, or not be found. Remove it"
                     )
+    for part in parts(config):
+        for key in sorted(_LABELS & part.labels.keys()):
+            yield at(f"{part.path}.pod.labels").error(
+                f"sets {key}, which the operator writes over it: it has no effect. Remove it"
+            )
 
 
 _OF_SSSD: Final = (
@@ -209,6 +216,9 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
     elif config.slurmdbd.hosts:
         why = "slurmdbd is outside, and the operator writes nothing there. Its admin must set it"
         yield from ignored_fields("accounting", accounting, pods, why)
+    elif not config.operator_version.labels_slurmdbd:
+        why = f"slurm-operator {config.operator.version} lays no labels or annotations on slurmdbd's pod"
+        yield from ignored_fields("accounting.pod", accounting.pod, ("labels", "annotations"), why)
     if not config.operator.install:
         fields = ("create_namespace", "chart", "install_crds", "protect_crds", "service_monitor_stub", "webhook", "values")
         why = "operator.install is false, so another stack deploys it"

@@ -93,7 +93,7 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
     for name in config.network_policies.addresses:
         if name not in known:
             yield at(f"{_PATH}.addresses").error(
-                f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}. Correct or remove it"
+                f"has {name_of(name)}, which isn't an outside host of this stack: {_some(known)}. Correct or remove it"
             )
 
 
@@ -140,4 +140,4 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
 
 RULES = (unused,)
 OF_DAEMONS = (networks,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

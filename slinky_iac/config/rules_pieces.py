@@ -12,8 +12,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config import raw_merge
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import Piece, listed
-from slinky_iac.config.pieces import Part, mapped, parts
+from slinky_iac.config.kubernetes_gates import dropped
+from slinky_iac.config.kubernetes_pieces import Piece, listed, mapped
+from slinky_iac.config.kubernetes_types import RELEASE
+from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.pod_places import fault_of_prefix, fault_of_variable
 from slinky_iac.config.rules_secrets import is_secret
 from slinky_iac.config.shown import name_of
@@ -52,6 +54,8 @@ def _of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _rights(part)
         yield from _names(part, _own_names(config, part))
         yield from _ports(part)
+        yield from _dropped(part)
+        yield from _unlike(part)
         resolver = part.raw.pod.get("dnsPolicy", "ClusterFirst")
         if resolver not in _RESOLVERS:
             yield at(f"{part.path}.raw.pod.dnsPolicy").error(
@@ -120,10 +124,10 @@ def _own_names(config: StackConfig, part: Part) -> set[str]:
 
 
 def _names(part: Part, own: set[str]) -> Iterator[Finding]:
-    for each in part.before():
+    for each, where in part.beside():
         name = str(each.get("name", ""))
         if name in own:
-            yield at(f"{part.path}.raw.pod.initContainers").error(
+            yield at(f"{part.path}.raw.{where}").error(
                 f"has {name_of(name)}, the name of a container that the pod has already: Kubernetes would refuse the pod."
                 " Give it another name"
             )
@@ -131,13 +135,52 @@ def _names(part: Part, own: set[str]) -> Iterator[Finding]:
 
 
 def _ports(part: Part) -> Iterator[Finding]:
+    """Of all containers: they share the pod's address, and Services and probes select a port by its name."""
     number, name = _PORTS[part.section], raw_merge.DAEMONS[part.section]
-    for each in listed(part.raw.container, "ports"):
-        if number == each.get("containerPort") or name == each.get("name"):
-            yield at(f"{part.path}.raw.container.ports").error(
-                f"has {name}'s port {number}, or its name, which is the operator's own: its probes would find another port,"
-                " and the daemon would be restarted. Remove it"
-            )
+    for container, where in part.containers():
+        for each in listed(container, "ports"):
+            if number == each.get("containerPort") or name == each.get("name"):
+                yield at(f"{part.path}.raw.{where}.ports").error(
+                    f"has {name}'s port {number}, or its name, which is the operator's own: its Service and its probes would"
+                    " find another port, and the daemon would be restarted. Remove it"
+                )
+
+
+def _dropped(part: Part) -> Iterator[Finding]:
+    """What an API server with its gates as they come leaves out of a pod."""
+    found = [
+        (f"{part.path}.raw.{name}{below}", gate)
+        for name, kind in _KINDS
+        for below, gate in dropped(kind, getattr(part.raw, name))
+    ]
+    found += [
+        (f"{part.path}.volumes", gate) for each in part.volumes or () for _, gate in dropped("Volume", dict(each.source))
+    ]
+    for path, gate in dict.fromkeys(found):
+        yield at(path).warning(
+            f"is dropped by Kubernetes {RELEASE} without a word unless its API server and kubelets have the feature gate"
+            f" {gate}: the pod would be without it",
+            id="feature-gate",
+        )
+
+
+_KINDS: Final = (("pod", "PodSpec"), ("container", "Container"))
+
+
+def _unlike(part: Part) -> Iterator[Finding]:
+    """What Kubernetes takes, and what then waits for something that isn't there in most clusters."""
+    if part.raw.pod.get("schedulingGates"):
+        yield at(f"{part.path}.raw.pod.schedulingGates").warning(
+            "keeps each pod unscheduled until a controller of yours removes the gates from it",
+            id="scheduling-gate",
+        )
+    user = mapped(part.raw.container, "securityContext").get("runAsUser")
+    if part.section == "nodesets" and user:
+        yield at(f"{part.path}.raw.container.securityContext.runAsUser").warning(
+            f"is {user}: slurmd starts jobs of others as root only, and as another user it ends unless SlurmdUser of"
+            " slurm.conf is that one",
+            id="slurmd-not-root",
+        )
 
 
 RULES = (_of_pods,)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_amounts import amount
 from slinky_iac.config.kubernetes_names import is_device
+from slinky_iac.config.pieces import parts
 from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -50,8 +52,40 @@ def _pieces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         for variable in nodeset.env:
             where = f"nodesets.{name}.env.{name_of(variable)}"
             yield from _faults(where, "EnvVar", {"name": variable}, "name")
-    claim = {"storageClassName": config.controller.persistence.storage_class}
-    yield from _faults("controller.persistence.storageClass", "PersistentVolumeClaimSpec", claim, "storageClassName")
+    yield from _persistence(config)
+    yield from _shared(config, services)
+
+
+def _persistence(config: StackConfig) -> Iterator[Finding]:
+    """The claim of slurmctld's state, each fault at its setting."""
+    kept = config.controller.persistence
+    if not kept.enabled or kept.existing_claim:
+        return
+    claim = {
+        "storageClassName": kept.storage_class,
+        "accessModes": [*kept.access_modes],
+        "resources": {"requests": {"storage": kept.size}},
+    }
+    for below, why in kubernetes_types.faults("PersistentVolumeClaimSpec", claim, whole=True):
+        field = "storageClass" if "storageClass" in below else "accessModes" if "accessModes" in below else "size"
+        yield at(f"controller.persistence.{field}").error(f"{why}. {_LATER}")
+
+
+def _shared(config: StackConfig, services: Mapping[str, Service]) -> Iterator[Finding]:
+    """Ports of nodes and addresses that two Services of the stack would have."""
+    ports = [(f"{path}.service.nodePort", each.node_port) for path, each in services.items()]
+    ports += [
+        (f"{part.path}.raw.service.healthCheckNodePort", part.raw.service.get("healthCheckNodePort"))
+        for part in parts(config)
+    ]
+    addresses = [(f"{part.path}.raw.service.clusterIP", part.raw.service.get("clusterIP")) for part in parts(config)]
+    for every in (ports, addresses):
+        first: dict[str, str] = {}
+        for path, value in every:
+            if value in (None, "", "None"):
+                continue
+            if (other := first.setdefault(str(value), path)) != path:
+                yield at(path).error(f"is {name_of(str(value))}, as {other} is: Kubernetes gives it to one Service only")
 
 
 def _faults(path: str, kind: str, value: Mapping[str, object], field: str = "") -> Iterator[Finding]:
@@ -62,13 +96,36 @@ def _faults(path: str, kind: str, value: Mapping[str, object], field: str = "") 
 
 
 def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Names of devices that Kubernetes refuses in the pod, which is made after `up` has ended."""
+    """Devices and amounts that Kubernetes refuses in the pod, which is made after `up` has ended."""
+    every = {
+        "controller.resources": config.controller.resources,
+        "accounting.resources": config.accounting.resources,
+        "restapi.resources": config.restapi.resources,
+    }
+    every |= {f"logins.{name}.resources": each.resources for name, each in config.logins.items()}
+    every["cluster.sidecarResources"] = config.cluster.sidecar_resources
+    for path, given in every.items():
+        if given is None:
+            continue
+        asked = _said({"cpu": given.requests.cpus or given.cpus, "memory": given.requests.memory or given.memory})
+        amounts = {"limits": _said({"cpu": given.cpus, "memory": given.memory}), "requests": asked}
+        for below, why in kubernetes_types.faults("ResourceRequirements", amounts):
+            place = below.removeprefix(".limits").replace("cpu", "cpus")
+            yield at(f"{path}{place}").error(f"{why}. {_LATER}")
     for name, nodeset in config.nodesets.items():
+        if nodeset.resources.cpus is not None and amount(nodeset.resources.cpus) == 0:
+            yield at(f"nodesets.{name}.resources.cpus").error(
+                "is 0, which is no limit in Kubernetes, and one CPU in Slurm. Give the CPUs of a pod, or leave it out"
+            )
         for each in nodeset.resources.extended:
             if not is_device(each):
                 yield at(f"nodesets.{name}.resources.extended.{name_of(each)}").error(
                     "is not the name of a device plugin's resource, which is DOMAIN/NAME, for example nvidia.com/gpu"
                 )
+
+
+def _said(given: Mapping[str, str | None]) -> dict[str, str]:
+    return {field: value for field, value in given.items() if value}
 
 
 RULES = (_pieces, _resources)

@@ -11,23 +11,29 @@ from typing import Any, Final
 
 from slinky_iac.config import kubernetes_types, raw_fields, rules_pieces
 from slinky_iac.config.findings import NOTHING, Finding, at, use
-from slinky_iac.config.kubernetes_rules import listed
+from slinky_iac.config.kubernetes_names import is_device
+from slinky_iac.config.kubernetes_pieces import Piece, listed, mapped
 from slinky_iac.config.pieces import Part, parts
 from slinky_iac.config.pod_places import covers, is_reserved
 from slinky_iac.config.raw_fields import Way
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.parts.registry import VOLUMES
 
 _OPERATORS: Final = f"{NOTHING}it is the operator's own"
 _ENDS_JOBS: Final = f"{NOTHING}it ends pods with running jobs, which no gate drains"
 _IN_SIGHT: Final = f"{NOTHING}other processes of the pod or the node are in sight by it, with their keys"
 _ELSEWHERE: Final = f"{NOTHING}names of daemons would lead to other hosts, with their tokens"
 _TOKEN: Final = f"{NOTHING}jobs would have its token"
+_ACCOUNT: Final = (
+    f"{NOTHING}a cloud mounts a token of such an account into the pod (IRSA, workload identity), which jobs and users could"
+    " read. Pull secrets are cluster.images.pullSecrets"
+)
+_LIVENESS: Final = ("livenessProbe", "startupProbe")
 _POD: Final[Mapping[str, str]] = {
     "activeDeadlineSeconds": _ENDS_JOBS,
     "affinity": "pod.affinity",
     "automountServiceAccountToken": _TOKEN,
-    "containers": "raw.container for the daemon's own; the operator makes the others",
     "dnsConfig.nameservers": _ELSEWHERE,
     "dnsConfig.searches": _ELSEWHERE,
     "ephemeralContainers": "kubectl debug: a template has none",
@@ -44,8 +50,8 @@ _POD: Final[Mapping[str, str]] = {
     "priorityClassName": "pod.priorityClass",
     "resources": "resources",
     "restartPolicy": _OPERATORS,
-    "serviceAccount": _TOKEN,
-    "serviceAccountName": _TOKEN,
+    "serviceAccount": _ACCOUNT,
+    "serviceAccountName": _ACCOUNT,
     "setHostnameAsFQDN": _OPERATORS,
     "shareProcessNamespace": _IN_SIGHT,
     "subdomain": _OPERATORS,
@@ -57,8 +63,6 @@ _CONTAINER: Final[Mapping[str, str]] = {
     "image": "the image's own setting",
     "imagePullPolicy": "cluster.images.pullPolicy",
     "name": _OPERATORS,
-    "resources.limits": "resources",
-    "resources.requests": "resources",
     "restartPolicy": _OPERATORS,
     "restartPolicyRules": _OPERATORS,
     "startupProbe": _OPERATORS,
@@ -77,7 +81,6 @@ _SERVICE: Final[Mapping[str, str]] = {
 }
 OWNED: Final[Mapping[str, Mapping[str, str]]] = {"PodSpec": _POD, "Container": _CONTAINER, "ServiceSpec": _SERVICE}
 """What raw pieces don't take, by Kubernetes' types, and what to use instead."""
-_WITH_VOLUMES: Final[Mapping[str, str]] = {"volumes": "volumes"}
 _ARGUMENTS: Final[Mapping[str, Mapping[str, bool]]] = {
     "controller": {"-n": True},
     "accounting": {"-n": True},
@@ -101,22 +104,24 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     keys = {each.name for each in config.key_entries}
     for part in parts(config):
         raw, path = part.raw, f"{part.path}.raw"
-        more = _WITH_VOLUMES if part.volumes is not None else {}
-        yield from _owned(f"{path}.pod", raw.pod, {**_POD, **more})
-        mounts = {"volumeMounts": "volumes"} if part.volumes is not None else {}
+        yield from _owned(f"{path}.pod", raw.pod, _POD)
         slurmd = _SLURMD if part.section == "nodesets" else {}
-        yield from _owned(f"{path}.container", raw.container, {**_CONTAINER, **mounts, **slurmd})
+        free = _LIVENESS if part.section == "logins" else ()  # a login pod has none of the operator's (loginContainer)
+        owned = {field: setting for field, setting in _CONTAINER.items() if field not in free}
+        yield from _owned(f"{path}.container", raw.container, {**owned, **slurmd})
+        yield from _resources(part, f"{path}.container.resources")
         yield from _owned(f"{path}.service", raw.service, _SERVICE)
         if part.section == "nodesets" and raw.service:
             yield at(f"{path}.service").error("has no effect: a NodeSet has no Service of its own. Remove it")
         pieces = (
             ("pod", "PodSpec", raw.pod),
-            ("container", "Container", raw.container),
+            ("container", "Container", _without_amounts(raw.container)),
             ("service", "ServiceSpec", {**raw.service, **({"type": part.service} if raw.service else {})}),
         )
         for name, kind, piece in pieces:
             for below, why in kubernetes_types.faults(kind, piece):
-                if re.split(r"[.\[]", below.lstrip("."), maxsplit=1)[0] in OWNED[kind]:
+                field = re.split(r"[.\[]", below.lstrip("."), maxsplit=1)[0]
+                if field in OWNED[kind] and not (kind == "Container" and field in free):
                     continue  # it isn't taken at all
                 yield at(f"{path}.{name}" + below.replace("[", ".").replace("]", "")).error(why)
         yield from _arguments(part, f"{path}.container.args")
@@ -124,6 +129,22 @@ def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _folders(part, f"{path}.pod.volumes", keys)
         yield from _mounts(part, path)
         yield from _keys_in_variables(part, path, keys)
+
+
+def _resources(part: Part, path: str) -> Iterator[Finding]:
+    """Amounts that a setting has: CPUs and memory, and devices of a NodeSet."""
+    for field in ("limits", "requests"):
+        for name in mapped(part.raw.container, "resources", field):
+            if name in {"cpu", "memory"} or (part.section == "nodesets" and is_device(str(name))):
+                yield at(f"{path}.{field}.{name_of(str(name))}").error("isn't taken here: use resources")
+
+
+def _without_amounts(container: Piece) -> Piece:
+    """``container`` without what only counts beside `resources`: the whole pod's are judged (specs/refused.py)."""
+    given = container.get("resources")
+    if not isinstance(given, Mapping):
+        return container
+    return {**container, "resources": {field: each for field, each in given.items() if field not in {"limits", "requests"}}}
 
 
 def _keys_in_variables(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
@@ -164,6 +185,10 @@ def _of_spec(part: Part, path: str, line: str) -> Iterator[Finding]:
     for field, of, piece in _claims(part.raw.spec):
         for below, why in kubernetes_types.faults(of, piece):
             yield at(f"{path}.{field}" + below.replace("[", ".").replace("]", "")).error(why)
+    labels = mapped(part.raw.spec, "service", "metadata").get("labels")
+    for below, why in kubernetes_types.faults("ObjectMeta", {"labels": labels}):
+        yield at(f"{path}.service.metadata{below}").error(why)
+    yield from _templates(part, f"{path}.volumeClaimTemplates")
     if part.section == "controller" and _mode_of(part.raw.spec) == "Block":
         yield at(f"{path}.persistence.volumeMode").error("is Block, and slurmctld's state is in a folder. Leave it out")
     for below, found in raw_fields.given(part.raw.spec, kind):
@@ -180,12 +205,28 @@ def _claims(spec: Mapping[str, Any]) -> Iterator[tuple[str, str, object]]:
     if (kept := spec.get("persistence")) is not None:
         yield "persistence", "PersistentVolumeClaimSpec", kept
     several = spec.get("volumeClaimTemplates")
-    own = {"apiVersion", "kind"}
+    own = {"apiVersion", "kind", "status"}
     if isinstance(several, list):
         several = [
             {k: v for k, v in each.items() if k not in own} if isinstance(each, Mapping) else each for each in several
         ]
     yield "volumeClaimTemplates", "[PersistentVolumeClaimTemplate]", several
+
+
+def _templates(part: Part, path: str) -> Iterator[Finding]:
+    """Claims that can't do what is meant, though each is right."""
+    templates = listed(part.raw.spec, "volumeClaimTemplates")
+    named = [str(mapped(each, "metadata").get("name")) for each in templates]
+    for name in dict.fromkeys(name for name in named if named.count(name) > 1):
+        yield at(path).error(f"has {name_of(name)} twice: the second one would never be made. Give it another name")
+    mounts = {str(each.get("name")) for each in listed(part.raw.container, "volumeMounts")}
+    mounted = mounts | {each.name for each in part.volumes or ()}
+    for name, each in zip(named, templates, strict=True):
+        if mapped(each, "spec").get("volumeMode") == "Block" and name in mounted:
+            yield at(path).error(
+                f"has {name_of(name)} with volumeMode: Block, which is mounted as a folder: kubelet starts no such pod."
+                " Leave volumeMode out, or name it in raw.container.volumeDevices alone"
+            )
 
 
 def _mode_of(spec: Mapping[str, Any]) -> object:
@@ -195,14 +236,18 @@ def _mode_of(spec: Mapping[str, Any]) -> object:
 
 def _folders(part: Part, path: str, keys: set[str]) -> Iterator[Finding]:
     for each in listed(part.raw.pod, "volumes"):
-        if "hostPath" in each:
+        if "hostPath" in each and part.volumes is None:
             yield at(path).error("has a hostPath: a daemon's pod would have a folder of its Kubernetes node. Use a claim")
-        if is_reserved(str(each.get("name"))):
+        if _is_reserved(str(each.get("name"))):
             yield at(path).error(f"has {name_of(str(each.get('name')))}, the name of one with keys or settings. Rename it")
         if keys & set(_texts(each)):
             yield at(path).error(
                 "has a Secret with a key of the cluster: containers beside the daemon could read it. Remove it"
             )
+
+
+def _is_reserved(volume: str) -> bool:
+    return is_reserved(volume) or volume.startswith(VOLUMES)
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -224,14 +269,14 @@ def _mounts(part: Part, path: str) -> Iterator[Finding]:
     for container, where in part.containers():
         field = ".volumeMounts" if where == "container" else ""
         for each in listed(container, "volumeMounts"):
-            if is_reserved(str(each.get("name"))):
+            if _is_reserved(str(each.get("name"))):
                 yield at(f"{path}.{where}{field}").error(
                     f"mounts {name_of(str(each.get('name')))}, {_reserved(where)}. Remove the mount, or give your volume"
                     " another name"
                 )
     for each in listed(part.raw.spec, "volumeClaimTemplates"):
         meta = each.get("metadata")
-        if isinstance(meta, Mapping) and is_reserved(str(meta.get("name"))):
+        if isinstance(meta, Mapping) and _is_reserved(str(meta.get("name"))):
             yield at(f"{path}.spec.volumeClaimTemplates").error(
                 f"has a claim named {name_of(str(meta['name']))}, the name of a volume in which a daemon finds keys or"
                 " settings. Give the claim another name"

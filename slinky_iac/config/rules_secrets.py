@@ -8,17 +8,18 @@ holds), ``worker_app.go`` (slurmd runs privileged by default).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes_pieces import listed
 from slinky_iac.config.pod_places import fault_of_variable
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import BY_NAME, SLURM
+from slinky_iac.config.stack import KEYS, StackConfig
+from slinky_iac.keys.catalogue import SLURM
 
 _SECRET_WORDS: Final = frozenset(
     {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
@@ -93,9 +94,11 @@ def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                         " mounts what is needed"
                     )
             yield from _of_the_node(path, volume.name, volume.source)
+        for raw in listed(settings.raw.pod, "volumes"):  # keys in them: rules_raw
+            yield from _of_the_node(f"nodesets.{nodeset}.raw.pod.volumes", str(raw.get("name")), raw)
 
 
-def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Finding]:
+def _of_the_node(path: str, name: str, source: Mapping[str, Any]) -> Iterator[Finding]:
     host = source.get("hostPath")
     given = host.get("path") if isinstance(host, dict) else None
     if not isinstance(given, str):
@@ -118,7 +121,7 @@ def key_secrets(config: StackConfig) -> dict[str, str]:
     """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
     base = config.cluster.resource_name
     return {
-        **{config.secret_of(key).name: key.the for key in BY_NAME.values()},
+        **{config.secret_of(key).name: key.the for key in KEYS},
         SLURM.bundle_at(base).name: SLURM.bundle,
         names.shorten(f"{base}-database"): "the database's password",
     }

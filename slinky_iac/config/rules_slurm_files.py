@@ -312,7 +312,10 @@ def _sizes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         elif size > _LARGE:
             yield at(path).warning(
-                f"makes {size >> 10} KiB of the {_MOST >> 10} KiB that Kubernetes takes in one ConfigMap", id="large-files"
+                f"fills {size >> 10} of the {_MOST >> 10} KiB that one ConfigMap may hold; above that Kubernetes refuses the"
+                " update. Put large files into an image, write equal hosts as one hostlist (metal-[001-500]), or acknowledge"
+                " this if they don't grow",
+                id="large-files",
             )
 
 

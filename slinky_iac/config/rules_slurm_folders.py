@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import listed
+from slinky_iac.config.kubernetes_pieces import listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules_slurm_files import pairs
 from slinky_iac.config.shown import shown

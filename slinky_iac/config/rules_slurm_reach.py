@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac.config import slurm_permitted as permitted
+from slinky_iac.config import slurm_permitted_files as permitted_files
 from slinky_iac.config import slurm_reach as tables
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
@@ -144,8 +145,8 @@ def of_file(name: str, text: str, words: slurm_words.Words | None = None) -> Ite
                 yield RUNS, f"loads on line {number} what isn't a library of the image"
     elif name.endswith((".conf", ".yaml", ".yml")):
         for number, line in enumerate(text.splitlines(), 1):
-            said = re.sub(permitted.INCLUDED, "Include=", line.split("#", 1)[0])
-            for key, value in _SET.findall(re.sub(permitted.COUNTED, r"\1", said)):
+            said = re.sub(permitted_files.INCLUDED, "Include=", line.split("#", 1)[0])
+            for key, value in _SET.findall(re.sub(permitted_files.COUNTED, r"\1", said)):
                 if words is None or (key in words and not words.fault(key, value.strip('"'))):
                     yield from _of_line(name, number, key, value.strip("\"'"))
 
@@ -161,9 +162,11 @@ def _of_line(file: str, number: int, key: str, value: str) -> Iterator[Fault]:
         yield SENDS, f"{where} leads to another host"
     elif low == "include":
         yield RUNS, f"{where} reads another file"
-    elif row := permitted.IN_FILES.get(file, {}).get(low):
+    elif row := permitted_files.IN_FILES.get(file, {}).get(low):
         if fault := _form(low, value, *row):
             yield fault[0], f"{where} {fault[1]}"
+    elif low not in permitted_files.PATHS.get(file, (low,)):
+        yield BOUNDS, f"{where} is not supported: this release of slinky-iac does not know which of its values are safe"
     elif value.startswith("/"):
         yield from _paths(low, value, where)
     if file in tables.SHELLS and low not in tables.EXPRESSIONS and re.search(r"[;|&`$<>]", value):
@@ -227,14 +230,13 @@ def _files(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _commands(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Commands beside a daemon: hooks of its container, and init containers of its pod."""
-    for part, raw in ((each.path, each.raw) for each in parts(config)):
-        for hook, said in of_lifecycle(raw.container.get("lifecycle")):
-            yield _refused(f"{part}.raw.container.lifecycle.{hook}", RUNS, said)
-        init = raw.pod.get("initContainers")
-        for each in init if isinstance(init, list) else ():
-            said_of = of_command(_command(each)) if isinstance(each, Mapping) else ()
-            yield from (_refused(f"{part}.raw.pod.initContainers", RUNS, said) for said in said_of)
+    """Commands beside a daemon: hooks of its container, init containers and sidecars of its pod."""
+    for part in parts(config):
+        for hook, said in of_lifecycle(part.raw.container.get("lifecycle")):
+            yield _refused(f"{part.path}.raw.container.lifecycle.{hook}", RUNS, said)
+        for each, where in part.beside():
+            said_of = of_command(_command(each))
+            yield from (_refused(f"{part.path}.raw.{where}", RUNS, said) for said in said_of)
 
 
 def _command(container: Mapping[str, object]) -> list[object]:

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from slinky_iac.config.findings import Finding, Level
-from slinky_iac.config.load import MARKERS, examined, meant_by, resolved
+from slinky_iac.config.levels import MARKERS, meant_by
+from slinky_iac.config.load import examined, resolved
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 
 _ROUNDS: Final = 8

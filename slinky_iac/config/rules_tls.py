@@ -75,11 +75,11 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             sent = (
                 f"preflight sends the token of {access.user} there, too"
                 if users.allow_plain_http
-                else "preflight sends no token there, so it asks slurmctld nothing by it"
+                else "preflight sends no token over it, so it can't check slurmctld that way"
             )
             yield at("external.slurmrestd.url").warning(
-                f"is plain http to another host: a listener can take the token of everybody who uses it, and submit jobs as"
-                f" they; {sent}. Give slurmrestd TLS and set an https address (`slinky docs tls`)",
+                f"is plain http to another host: a listener can take the token of everybody who uses it, and submit jobs in"
+                f" their name; {sent}. Give slurmrestd TLS and set an https address (`slinky docs tls`)",
                 id="plain-http",
             )
     for path, section in sections:

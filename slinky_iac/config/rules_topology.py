@@ -63,7 +63,7 @@ def _of_both(kind: str, units: list[Unit]) -> Iterator[str]:
         yield f"has {kind} {name_of(twice[0])} twice"
     for each in units:
         if each.nodes and _names(each.nodes) is None:
-            yield f"has {kind} {name_of(each.name)}, whose nodes are no hostlist"
+            yield f"has {kind} {name_of(each.name)}, whose nodes aren't a hostlist"
 
 
 def _of_switches(units: list[Unit]) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _of_switches(units: list[Unit]) -> Iterator[str]:
     for each in units:
         children = _names(each.children) if each.children and not each.nodes else ()
         if children is None:
-            yield f"has switch {name_of(each.name)}, whose children are no hostlist"
+            yield f"has switch {name_of(each.name)}, whose children aren't a hostlist"
         elif lost := [child for child in children if child not in known or child == each.name]:
             yield f"has switch {name_of(each.name)} with {name_of(lost[0])} below it, which is no other switch of the file"
         else:
@@ -150,7 +150,7 @@ def _yaml(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     entries = [found] if isinstance(found, Mapping) else found
     if not isinstance(entries, list) or not entries or not all(isinstance(each, Mapping) for each in entries):
-        words = "is no list of topologies, each with topology: NAME and what it is, as `- {topology: t1, flat: true}`"
+        words = "isn't a list of topologies, each with topology: NAME and what it is, as `- {topology: t1, flat: true}`"
         yield from _said(path, [words])
         return
     yield from _said(path, _of_topologies(entries, _hosts(config), slurm_words.objects(config.slurm_release, _YAML)))

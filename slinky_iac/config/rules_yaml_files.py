@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac import safe_yaml
 from slinky_iac.config import slurm_words
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import listed
+from slinky_iac.config.kubernetes_pieces import listed
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -62,7 +62,7 @@ def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     if not isinstance(document, Mapping):
         yield path.error(
-            "is no mapping: no slurmd starts with it. Write what all nodes have below defaults, as"
+            "isn't a mapping, so no slurmd starts with it. Write what all nodes have below defaults, as"
             " `defaults: {auto_base_path: true, base_path: /var/tmp/slurm}` (namespace.yaml(5))"
         )
         return
@@ -71,7 +71,7 @@ def _namespaces(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for options in (document.get("defaults"), *(each.get("options") for each in listed(document, "node_confs"))):
         if isinstance(options, Mapping) and isinstance(options.get("dirs"), list | Mapping):
             yield path.error(
-                "has dirs that are no text: no slurmd starts with it. Write the folders with commas between, as"
+                "has dirs that aren't a text, so no slurmd starts with it. Write the folders with commas between, as"
                 ' dirs: "/tmp,/dev/shm" (namespace.yaml(5))'
             )
 

@@ -58,7 +58,7 @@ def of_script(text: str) -> Iterator[str]:
     interpreter, *lines = text.splitlines()
     body = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     if _CHOSEN.search(body) and not re.search(r"sh\b", interpreter):
-        yield "reads a text that users choose, in a language that isn't judged"
+        yield "is in a language that isn't judged, and root runs it"
     for what, harm, sound in _rows():
         if harm.search(body) and (sound is None or not sound.search(body)):
             yield what

@@ -172,6 +172,16 @@ class Keys(Section):
         "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"
         " afterwards.",
     }
+    secrets: ClassVar[Mapping[str, str]] = {
+        "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
+        "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
+        "slurmKeyNext": "the next slurm.key, during a rotation: set and removed by `keys rotate slurm`",
+        "slurmKeyPrevious": "the previous slurm.key, during a rotation: set and removed by `keys rotate slurm`",
+        "jwtKeyNext": "the next JWT key, during a rotation: set and removed by `keys rotate jwt`",
+        "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
+        "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
+        "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
+    }
 
     source: Literal["generated", "imported", "existing", "external"] = "generated"
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the

@@ -15,6 +15,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_snake
 
 import slinky_iac
+from slinky_iac.config.outputs import ADDRESS, HOST, NAME
 from slinky_iac.config.stack import StackConfig
 
 HEAD: Final = '''"""Sections of the configuration as types of mappings. `slinky docs configuration` says what each one is.
@@ -44,7 +45,7 @@ def stub() -> str:
     models = {_ROOT: schema, **dict(sorted(schema["$defs"].items()))}
     places = _places(models)
     takes = import_module(f"{slinky_iac.HybridCluster.__module__.rpartition('.')[0]}.takes")
-    hosts = {takes.HOST, takes.NAME, takes.ADDRESS}
+    hosts = {HOST, NAME, ADDRESS}
 
     def form(model: str, *name: str) -> str:
         """How the type of a setting, or of what it holds by name, is written: with what an Output is taken for."""

@@ -12,23 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-
-def _words(names: str) -> tuple[str, ...]:
-    return tuple(names.split())
-
-
-NUMBER: Final = r"[+-]?\d{1,19}k?|unlimited|infinite"
-SWITCH: Final = "yes|no|true|false|up|down|1|0"
-TIME: Final = r"[\d:-]{1,20}|unlimited|infinite|none"
-TEXT: Final = r"(?!/)(?:(?!://)[\w=.:;/%|+*\[\]@ ()-]){1,1000}"
-"""Words, numbers, assignments and names of plugins; no path, no address, no quotation."""
-PLUGIN: Final = r"\w{1,60}/\w{1,60}"
-LEVEL: Final = "[3-7]|error|info|verbose|debug[23]?"
-QUIET: Final = f"[0-7]|quiet|fatal|{LEVEL}"
+from slinky_iac.config import slurm_permitted_files as files
+from slinky_iac.config.slurm_forms import LEVEL, NUMBER, OTHER, PLUGIN, QUIET, SWITCH, TEXT, TIME, words
 
 FREE: Final = {
     **dict.fromkeys(
-        _words("""
+        words("""
 acctgathernodefreq extsensorsfreq fairsharedampeningfactor fastschedule getenvtimeout groupupdateforce groupupdatetime
 healthcheckinterval healthchecktimeout jobfileappend jobrequeue killonbadexit overtimelimit propagateprioprocess
 resumerate resvoverrun returntoservice schedulertimeslice slurmschedloglevel suspendrate maxbatchrequeue
@@ -38,7 +27,7 @@ priorityweightqos defcpupergpu maxnodecount maxpurgelimit
         NUMBER,
     ),
     **dict.fromkeys(
-        _words("""
+        words("""
 accountingstorejobcomment allowspecresourcesusage disablerootjobs priorityfavorsmall trackwckey usepam allownodefacct
 allresourcesabsolute archiveevents archivejobenv archivejobs archivejobscript archiveresvs archivesteps archivesuspend
 archivetxn archiveusage disablearchivecommands disablecoorddbd trackslurmctlddown
@@ -46,11 +35,11 @@ archivetxn archiveusage disablearchivecommands disablecoorddbd trackslurmctlddow
         SWITCH,
     ),
     **dict.fromkeys(
-        _words("preemptexempttime prioritycalcperiod prioritydecayhalflife prioritymaxage suspendtime maxquerytimerange"),
+        words("preemptexempttime prioritycalcperiod prioritydecayhalflife prioritymaxage suspendtime maxquerytimerange"),
         TIME,
     ),
     **dict.fromkeys(
-        _words("""
+        words("""
 accountingstoragetres accountingstoreflags burstbufferparameters clifilterparameters cpufreqdef cpufreqgovernors
 dataparserparameters defaultqos dependencyparameters enforcepartlimits federationparameters gpufreqdef grestypes
 healthchecknodestate jobacctgatherfrequency launchparameters licenseparameters licenses logtimeformat
@@ -63,7 +52,7 @@ topologyparam x11parameters
         TEXT,
     ),
     **dict.fromkeys(
-        _words("""
+        words("""
 acctgatherenergytype acctgatherfilesystemtype acctgatherinfinibandtype acctgatherinterconnecttype burstbuffertype
 clifilterplugins corespecplugin extsensorstype jobcontainertype jobsubmitplugins launchtype mcsplugin metricstype
 namespacetype nodefeaturesplugins preempttype prioritysitefactorplugin prioritytype routeplugin switchtype
@@ -151,39 +140,62 @@ WITHOUT_CGROUPS: Final = {
     "jobacctgathertype": ("(jobacct_gather/)?(linux|none)", PERMITTED["jobacctgathertype"][1]),
 }
 """The same where cgroup.conf has CgroupPlugin=disabled: slurmd does not start with a plugin that uses cgroups."""
+_MINUTES: Final = r"0*(?:[5-9]|[1-9]\d{1,8})"
+_FEW_MINUTES: Final = (
+    rf"unlimited|infinite|none|-1|{_MINUTES}(:\d\d)?|0*[1-9]\d{{0,5}}:\d\d:\d\d|0+:(0[5-9]|[1-5]\d):\d\d"
+    r"|0*[1-9]\d{0,5}-\d{1,2}(:\d\d){0,2}",
+    "every job that asks for no time is ended after less than 5 minutes",
+)
+_SHARED: Final = (r"(no|exclusive|yes|force)(:\d{1,3})?", OTHER)
 PARTITION: Final = {
     "preemptmode": PERMITTED["preemptmode"],
     **dict.fromkeys(
-        _words("defmempercpu defmempergpu defmempernode maxmempercpu maxmempernode"),
+        words("defmempercpu defmempergpu defmempernode maxmempercpu maxmempernode"),
         (_MEMORY, "jobs are ended or refused over memory below 64 megabytes"),
     ),
-}
-"""The same for a PartitionName= line."""
-_NEARLY: Final = r"9\d(\.\d{1,9})?"
-CGROUP: Final = {
-    **{
-        "allowedramspace": (
-            rf"{_NEARLY}|[12]\d\d(\.\d{{1,9}})?",
-            "jobs are ended before they use the memory that they asked for, or with those of others; 90 to 299",
-        ),
-        "maxrampercent": (
-            rf"{_NEARLY}|100(\.0{{1,9}})?",
-            "jobs are ended before they use the memory that they asked for; 90 to 100",
-        ),
-        "memorylimitthreshold": (rf"{_NEARLY}|100", "jobs are ended before they use their memory; 90 to 100"),
-        "minramspace": (r"[1-9]\d{1,3}", "job steps do not start, or take memory of others; 10 to 9999 megabytes"),
-        "memoryswappiness": (r"\d{1,2}|100", "slurmd does not start; 0 to 100"),
-        "systemdtimeout": (r"[1-9]\d{3,5}", "slurmd does not start; 1000 to 999999 milliseconds"),
-        "cgroupplugin": ("(cgroup/v[12]|autodetect|disabled)", "slurmd does not start"),
-        "cgroupslice": (r"[\w.@-]{1,80}\.slice", "slurmd does not start"),
-    },
-    **dict.fromkeys(_words("allowedswapspace maxswappercent"), (r"\d{1,3}(\.\d{1,9})?", "it is a percentage")),
+    **dict.fromkeys(words("defaulttime maxtime"), _FEW_MINUTES),
+    **dict.fromkeys(words("oversubscribe shared"), _SHARED),
+    "state": ("up|down|drain|inactive", OTHER),
     **dict.fromkeys(
-        _words("constraincores constraindevices constrainramspace"),
-        ("yes|true|1", "jobs take processors, memory and devices of others"),
+        words("""
+defcpupergpu maxcpuspernode maxcpuspersocket maxnodes minnodes overtimelimit priority priorityjobfactor prioritytier
+resumetimeout suspendtimeout
+"""),
+        (NUMBER, OTHER),
+    ),
+    **dict.fromkeys(
+        words("default disablerootjobs exclusivetopo exclusiveuser hidden lln powerdownonidle reqresv rootonly"),
+        (SWITCH, OTHER),
+    ),
+    **dict.fromkeys(words("gracetime suspendtime"), (rf"{NUMBER}|{TIME}", OTHER)),
+    **dict.fromkeys(
+        words("""
+allocnodes allowaccounts allowgroups allowqos alternate cpubind denyaccounts denyqos exclusive nodes qos
+selecttypeparameters topology tresbillingweights
+"""),
+        (TEXT, OTHER),
     ),
 }
-"""The same for cgroup.conf."""
+"""The same for a PartitionName= line: every parameter that a release reads there."""
+NODE: Final = {
+    "state": ("unknown|idle|cloud|future|drain|external", "slurmctld takes it out of service, and ends its jobs"),
+    "parameters": PERMITTED["slurmdparameters"],
+    **dict.fromkeys(
+        words("""
+boards corespeccount corespersocket cpus memspeclimit port procs realmemory restrictedcorespergpu sockets
+socketsperboard threadspercore tmpdisk weight
+"""),
+        (NUMBER, OTHER),
+    ),
+    "suspendtime": (rf"{NUMBER}|{TIME}", OTHER),
+    **dict.fromkeys(
+        words("""
+bcastaddr cpubind cpuspeclist feature features gres nodeaddr nodehostname nodes reason topology tresweights
+"""),
+        (TEXT, OTHER),
+    ),
+}
+"""The same for a NodeName= line, and for spec.extraConf of a NodeSet."""
 LEAST: Final = {
     **{"slurmdtimeout": (60, True), "slurmctldtimeout": (30, False), "messagetimeout": (5, False), "tcptimeout": (2, False)},
     **{"inactivelimit": (120, True), "minjobage": (2, False), "batchstarttimeout": (10, False), "killwait": (10, False)},
@@ -197,36 +209,10 @@ LEAST: Final = {
 }
 """The lowest number with which no job is lost for a slow answer or a small table, and whether 0 stands for "never"."""
 
-GRES: Final = {
-    "flags": (r"(?!countonly)\w+", "jobs are given devices that are not there, or two of them the same"),
-    "count": (r"[1-9]\d{0,14}[kmgtp]?", "nodes are drained for devices that are not there"),
-}
-"""The same for gres.conf."""
-COUNTED: Final = (
-    r"(?i)^(?!.*\bname[ \t]*[=:][ \t]*\"?(?:gpu|mps|shard)\b)(?!.*\b(?:file|multiplefiles|autodetect)[ \t]*[=:])"
-    r"(?=.*\bname[ \t]*[=:])(.*)\bflags=countonly(?=\s|$)"
-)
-"""A line of gres.conf that may say CountOnly, up to there: what it names is no GPU, and it names no files of devices."""
-INCLUDED: Final = r"(?i)^[ \t]*include[ \t]+"
-"""How a line of each file reads another, which may be anybody's. Source: Slurm src/common/parse_config.c."""
-_RUNTIME: Final = (
-    r"(?!.*--privileged)(/usr/(local/)?s?bin/)?(runc|crun|youki|nvidia-container-runtime|singularity|apptainer)( .*)?",
-    "another program than a container runtime runs for every container",
-)
-OCI: Final = {
-    **{f"runtime{each}": _RUNTIME for each in ("create", "delete", "kill", "query", "run", "start")},
-    "mountspooldir": (r"/[\w./%+-]{1,200}", "it is a folder inside the container"),
-}
-"""The same for oci.conf."""
-BURST_BUFFER: Final = dict.fromkeys(
-    _words("stageintimeout stageouttimeout othertimeout"),
-    (r"[1-9]\d{1,6}", "what jobs have written is lost before it is moved; 10 seconds or more"),
-)
-"""The same for burst_buffer.conf."""
-IN_FILES: Final = {"cgroup.conf": CGROUP, "gres.conf": GRES, "oci.conf": OCI, "burst_buffer.conf": BURST_BUFFER}
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
-ALLOWED: Final = {
+_SLURMD: Final = f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}"
+ALLOWED: Final[dict[object, str]] = {
     NUMBER: "a whole number, or UNLIMITED",
     SWITCH: "YES or NO",
     TIME: "a time as 30, 12:00:00 or 7-00:00:00, UNLIMITED or NONE",
@@ -234,12 +220,18 @@ ALLOWED: Final = {
     rf"{PLUGIN}|\w{{1,60}}": "names of plugins",
     LEVEL: _DEBUG,
     QUIET: f"quiet, fatal, {_DEBUG}",
-    _RUNTIME: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
+    files.RUNTIME: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
     "accountingstorageparameters": "max_step_records=NUMBER",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
     "communicationparameters": "NoAddrCache, EnableIPv6, DisableIPv4, block_null_hash, NoCtldInAddrAny, NoInAddrAny,"
     " CheckGhalQuiesce, DisableHTTP, and times of connections as KeepAliveTime=NUMBER",
+    **dict.fromkeys(("defaulttime", "maxtime"), "5 minutes or more, as 10, 1:00:00 or 7-0, or UNLIMITED"),
+    **dict.fromkeys(("gracetime", "suspendtime"), "seconds, or a time"),
+    **dict.fromkeys(("oversubscribe", "shared"), "NO, EXCLUSIVE, YES or FORCE, with a number behind a colon"),
+    "allowuserboot": "names of users",
+    "dirs": "/tmp, /var/tmp, /dev/shm, and folders of local disks below /local, /localscratch, /lscratch, /nvme or /raid",
+    "pmixenv": "variables by which no program loads another file",
     "debugflags": "all but Network, Net, NetRaw, Protocol, Script and TLS",
     "flags": "all but CountOnly; this one too for what is no GPU and has no File",
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
@@ -250,7 +242,7 @@ ALLOWED: Final = {
     f" {_WORDS}",
     "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard, and few"
     " connections (conmgr_max_connections below 100, conmgr_threads below 2)",
-    "slurmdparameters": f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}",
+    **dict.fromkeys(("parameters", "slurmdparameters"), _SLURMD),
     "tmpfs": "a folder, as /tmp",
 }
 """What a form allows, for a message, by the form or else by the parameter; forms that only list values say it themselves."""
@@ -277,8 +269,8 @@ def table() -> dict[str, object]:
         "permitted": _rows(PERMITTED),
         "withoutCgroups": _rows(WITHOUT_CGROUPS),
         "partition": _rows(PARTITION),
-        **{file: _rows(rows) for file, rows in IN_FILES.items()},
-        "counted": COUNTED,
-        "included": INCLUDED,
+        "node": _rows(NODE),
+        **files.table(),
+        **{file: _rows(rows) for file, rows in files.IN_FILES.items()},
         "least": {name: list(row) for name, row in LEAST.items()},
     }

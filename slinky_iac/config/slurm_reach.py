@@ -108,7 +108,10 @@ DEVICES: Final = (
     *("/dev/davinci", "/dev/xpu", "/dev/vfio/", "/dev/fpga", "/dev/null", "/sys/fs/cgroup"),
 )
 """Beginnings of what files of Slurm's may name beside these: devices for jobs. A disk or a node's memory is none."""
-RUN_KEYS: Final = ("helper", "runtime", "exec", "program", "script", "command", "plugin")
+RUN_KEYS: Final = (
+    *("helper", "runtime", "exec", "program", "script", "command", "plugin", "epilog", "prolog", "srunpath"),
+    *("buffer", "stagein", "stageout", "sysstate", "sysstatus"),
+)
 """Beginnings and ends of names in files whose value a daemon runs."""
 SHELLS: Final = ("oci.conf", "burst_buffer.conf", "helpers.conf")
 """Files whose values a shell runs."""

@@ -30,11 +30,11 @@ from slinky_iac.config.workers import (
     Partitions,
     SlurmrestdAddress,
 )
-from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS, Key, SecretEntry
+from slinky_iac.keys.catalogue import JWT, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
-from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.munge.settings import MUNGE, Munge
 from slinky_iac.parts.node_table.settings import Nodes
 from slinky_iac.parts.slurmctld.place import Slurmctld, slurmctld_of
 from slinky_iac.parts.slurmctld.settings import Controller
@@ -48,6 +48,10 @@ from slinky_iac.releases import OperatorVersion, release_numbers
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
 SSSD_CONF = "sssdConf"
+KEYS: Final = (*ROTATING, MUNGE)
+"""All keys that a stack can have."""
+KEY_FIELDS: Final = {"keys.slurmKeyFrom": SLURM, "keys.jwtKeyFrom": JWT, "munge.keyFrom": MUNGE}
+"""Settings that say where a key is."""
 SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTATION_SECRETS, *TOKEN_SECRETS, SSSD_CONF)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
@@ -65,7 +69,7 @@ def _finding(value: str) -> str:
         return value
     near = get_close_matches(value, KINDS, n=1)
     did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
-    raise Refused(value, f", which is no id of a finding; {did} (`slinky docs findings`)")
+    raise Refused(value, f", which isn't the id of a finding; {did} (`slinky docs findings`)")
 
 
 FindingId = Annotated[str, checked(_finding)]
@@ -188,8 +192,8 @@ class ClusterConfig(Section):
 
     def secret_of(self, key: Key) -> SecretEntry:
         """Where a key is: its Secret and the entry in it, for keys of the stack and of others."""
-        given = {"slurm": self.keys.slurm_key_from, "jwt": self.keys.jwt_key_from, "munge": self.munge.key_from}
-        named = given.get(key.name)
+        given = {SLURM: self.keys.slurm_key_from, JWT: self.keys.jwt_key_from, MUNGE: self.munge.key_from}
+        named = given.get(key)
         return SecretEntry(key.secret(self.cluster.resource_name), key.file) if named is None else named.entry(key.file)
 
     def bundle_of(self, key: Key) -> SecretEntry | None:
@@ -261,6 +265,8 @@ KINDS: Final[Mapping[str, str]] = {
     **{name: text for each in _below(Section) for name, text in each.finding_ids.items()},
 }
 """Every id of a warning or a note about settings, and what docs/findings.md says of it."""
+SECRET_WORDS: Final[Mapping[str, str]] = {name: text for each in _below(Section) for name, text in each.secrets.items()}
+"""What each secret of a stack is, for the reference and for the package's schema."""
 
 
 def json_schema() -> dict[str, Any]:

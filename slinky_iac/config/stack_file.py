@@ -32,8 +32,8 @@ SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.m
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
 _OF_NODESET: Final = frozenset((each.alias or name) for name, each in NodeSet.model_fields.items())
-_NO_YAML: Final = "this is no YAML, or nested too deeply"
-_NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
+_NO_YAML: Final = "this isn't valid YAML, or is nested too deeply"
+_NO_FILE: Final = "isn't a stack file, which is YAML with a mapping `config:`"
 _SLURM_CONF: Final = re.compile(
     r"^\s*(ClusterName|SlurmctldHost|ControlMachine|NodeName|PartitionName)\s*=\s*\S", re.IGNORECASE | re.MULTILINE
 )
@@ -286,7 +286,14 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         name, line = str(key.value), key.start_mark.line + 1
         inner = f"{path}.{name}".removeprefix(".").removeprefix(f"{PROJECT}:")
         if name in first and name != "<<":
-            yield Place(line, at(inner).error(f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
+            move = (
+                f"Move what is below line {line} into the block of line {first[name]}, and delete line {line}. Other errors"
+                " show after that"
+                if isinstance(value, yaml.MappingNode | yaml.SequenceNode)
+                else "Delete one of them"
+            )
+            told = f"is there twice, first in line {first[name]}, and pulumi refuses the file. {move}"
+            yield Place(line, at(inner).error(told))
         first.setdefault(name, line)
         yield from _twice(value, inner, seen)
 
@@ -323,7 +330,7 @@ def text_of(file: Path) -> str:
     except OSError as wrong:
         raise StateError(f"{file}: can't be read ({wrong.strerror}); name a Pulumi.<stack>.yaml") from None
     except UnicodeDecodeError:
-        raise StateError(f"{file}: is no text in UTF-8; name a Pulumi.<stack>.yaml") from None
+        raise StateError(f"{file}: isn't a text in UTF-8; name a Pulumi.<stack>.yaml") from None
 
 
 def project_of(file: Path) -> str:

@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
+    Cpus,
     DnsLabel,
     Feature,
     FilePath,
@@ -25,7 +26,6 @@ from slinky_iac.config.fields import (
     NodeNames,
     NodeSetName,
     PartitionConf,
-    Quantity,
     Share,
     SlurmName,
     UpToAMonth,
@@ -45,7 +45,7 @@ _PERCENT: Final = re.compile("0*([1-9][0-9]?|100)%")
 class Resources(Section):
     """What a slurmd container gets. Requests equal limits, so that Slurm's and the kernel's view agree."""
 
-    cpus: Quantity | None = None
+    cpus: Cpus | None = None
     """CPUs; whole numbers where Slurm shares cores among jobs."""
     memory: Memory | None = None
     """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""

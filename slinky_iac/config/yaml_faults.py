@@ -1,4 +1,4 @@
-"""Why a text is no YAML, in words of indentation, quotes and lines in place of a parser's tokens. Pure."""
+"""Why a file isn't valid YAML, in words of indentation, quotes and lines in place of a parser's tokens. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
         return near
     where = f"column {mark.column + 1}: " if mark else ""
     problem = _QUOTED.sub(_shown_part, wrong.problem or wrong.context or "")
-    return (mark.line + 1 if mark else 0), f"{where}this is no YAML: {problem}"
+    return (mark.line + 1 if mark else 0), f"{where}this isn't valid YAML: {problem}"
 
 
 def is_template(text: str) -> bool:
@@ -59,7 +59,7 @@ def explained(text: str, line: int) -> tuple[int, str] | None:
             if said := judge(lines, number):
                 return number, said
     if opened := next((n for n in range(1, here + 1) if _OPEN.fullmatch(lines[n - 1])), 0):
-        return opened, f"the quote that line {opened} opens isn't closed in it: add the same quote at the text's end"
+        return opened, f"the quote that opens in line {opened} isn't closed: add it at the text's end"
     return _indented(lines, before, here) if 0 < before < here else None
 
 
@@ -91,13 +91,13 @@ def _in_line(lines: list[str], number: int) -> str:
     """What is wrong within one line; empty where only those around it can say."""
     line = lines[number - 1] if 0 < number <= len(lines) else ""
     if _TWO.fullmatch(line):
-        return f"line {number} has `: ` in its value: put the value in quotes"
+        return f"the value in line {number} has `: ` in it: put quotes around it"
     if _CUT.fullmatch(line) and line.count("{") + line.count("[") > _closed(line):
         return f"` #` begins a comment in line {number}, so its bracket isn't closed: put the text that has it in quotes"
     name = _ALONE.fullmatch(line)
     after = next((each for each in lines[number:] if each.strip()), "")
     if name and (_indent(after) <= _indent(line) or after.lstrip().startswith("- ")) and not _in_block(lines, number):
-        return f"line {number} has no colon: write `{unknown_word(name[1])}: VALUE`"
+        return f"line {number} has no `:` behind its name: write `{unknown_word(name[1])}: VALUE`"
     return ""
 
 

@@ -16,7 +16,7 @@ from slinky_iac.drain.conf_text import ConfLines, kept_back, leaving, narrows, r
 from slinky_iac.drain.driver import ALL_JOBS_IDLE, ALL_JOBS_S, Task, drive
 from slinky_iac.drain.lease import RENEW_S
 from slinky_iac.drain.losses import Change, who_loses
-from slinky_iac.drain.observe import LASTING, conf_look
+from slinky_iac.drain.observe import LASTING, conf_look, require_restapi
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import (
     ClosePartitions,
@@ -84,6 +84,8 @@ class ConfTask(Task[ConfLook]):
             return seen
         self._goal = replace(self._goal, leaving=leaving(seen.lines, self.settings.lines))
         seen = slurms_look(self.session, self.settings, seen, self._goal)
+        if seen.problem:
+            require_restapi(self.session.kube, self.session.reach)
         self._goal, self._seen = self._goal.of(seen), seen
         return seen
 
@@ -128,7 +130,10 @@ class ConfTask(Task[ConfLook]):
 
     def _live(self) -> Controller:
         if self._seen is None or self._seen.controller is None:
-            raise AssertionError("a Controller is written only after a look at it")
+            raise AssertionError(
+                "a fault of this program: the Controller was about to be written without being read first. Nothing was"
+                " written. Report it with this traceback"
+            )
         return self._seen.controller
 
     def _write(self, text: str) -> None:

@@ -63,7 +63,7 @@ class NodeSetScaleProvider(ClusterGate):
         """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview."""
         from slinky_iac.drain import preview
 
-        news = with_leaving(olds, news)
+        news = preview.with_leaving(olds, news)
         return checked(olds, news, sound, preview.nodeset_scale, "replicas")
 
     def create(self, props: Props) -> CreateResult:
@@ -315,12 +315,6 @@ def outputs(props: Props) -> Props:
 def refreshed(settings: GateSettings, props: Props, state: NodeSet | None) -> Props:
     """A gate's outputs with the live number, where that is the stack's to write. ``state``: the NodeSet; None where there is
     none."""
-    if state is None or settings.scaler == "autoscaler" or settings.selection is not None:
+    if state is None or not settings.by_stack or settings.selection is not None:
         return outputs(props)
     return {**outputs(props), "replicas": state.spec.replicas}
-
-
-def with_leaving(olds: Props, news: Props) -> Props:
-    """The engine deletes an autoscaler only after the gate has taken the number over, so the gate has to pause it."""
-    former = olds.get("autoscaler")
-    return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news

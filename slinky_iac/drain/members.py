@@ -168,7 +168,7 @@ def taken_back(seen: Observation, settings: GateSettings) -> tuple[Pod, ...]:
         return ()
     if settings.selection is None:
         number = state.spec.replicas
-        if settings.scaler != "autoscaler" or len(seen.pods) != number or number > settings.target:
+        if settings.by_stack or len(seen.pods) != number or number > settings.target:
             return ()
     elif settings.selection != daemons.live_selection(seen):
         return ()
@@ -315,7 +315,7 @@ def _count_faults(seen: Observation, others: int) -> list[str]:
 
 def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
     """Nodes that this gate has drained for an autoscaler, which lowers the number."""
-    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
+    if settings.by_stack or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         return frozenset()
     return frozenset(pod.slurm_node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
 

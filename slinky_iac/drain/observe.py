@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.cluster.connection import Connection
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain import daemons
 from slinky_iac.drain.conf_steps import ConfLook
@@ -15,11 +17,19 @@ from slinky_iac.drain.cost import undecided
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings, Settings, pseudonym
-from slinky_iac.errors import KubeForbidden, SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
+from slinky_iac.errors import (
+    DrainBlocked,
+    KubeForbidden,
+    KubeNotFound,
+    SlurmrestAuthError,
+    SlurmrestElsewhere,
+    SlurmrestError,
+    SlurmrestVersionError,
+)
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import names_for_new_pods, names_of_others
-from slinky_iac.kube.scalers import rivals
+from slinky_iac.kube.scalers import writers
 from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.selection import DAEMON
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -87,30 +97,47 @@ def look(
     300 ms with 5,000 nodes), and a list of jobs of :data:`REUSED_S` where no drained node has changed. slurmctld judges by
     its own clock, which is another one after a fail-over to a backup: good enough to continue a wait by, not to end one.
 
-    slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token
-    or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.
+    slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token,
+    an unsuitable slurmrestd or a RestApi that was deleted is raised: no later look would be better. So is everything from
+    Kubernetes.
     """
     reach = settings.reach
     found = Workers.look(kube, reach.namespace, settings.resource)
     if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
-    all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
+    others = writers(kube, reach.namespace, settings.resource, settings.leaving) if settings.by_stack else ()
 
     def chooses(drained: Mapping[str, Node]) -> bool:
         return undecided(found.pods, drained, settings.owner, settings.target)
 
     answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in found.pods], last, settings.hide, queue=chooses)
+    ready = kube.deployment_available(reach.namespace, reach.restapi_service) > 0
+    if answers is None and not ready:
+        require_restapi(kube, reach)
     seen = Observation(
         now,
         settings.version,
         found.pods,
         found.nodeset,
-        autoscalers=rivals(all_scalers, settings.leaving),
+        writers=others,
         cluster=None if answers is None else answers.view,
-        restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
+        restapi_ready=ready,
         problem=problem,
     )
     return Look(completed(seen, kube, settings, is_makers), answers)
+
+
+def require_restapi(kube: KubeClient, reach: Reach) -> None:
+    """Raises DrainBlocked where the RestApi itself isn't there: no wait brings slurmrestd back then. Gates come after the
+    RestApi in an update and before it in a destroy, so somebody else deleted it."""
+    name = names.restapi_of(reach.restapi_service)
+    try:
+        marks.custom(kube, reach.namespace, "restapis", name)
+    except KubeNotFound:
+        raise DrainBlocked(
+            f"{names.deleted('restapis', reach.namespace, name)}, which makes it again, also before a `pulumi destroy`."
+            " Nothing more was changed"
+        ) from None
 
 
 def completed(

@@ -20,9 +20,7 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import KubeError
 from slinky_iac.kube.client import WORKERS, KubeClient, controlled
 from slinky_iac.kube.objects import NodeSet, Pod
-from slinky_iac.kube.resources import Scaler
-from slinky_iac.kube.scalers import rivals
-from slinky_iac.names import GROUP
+from slinky_iac.kube.scalers import Scaler, all_scalers, writing
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.shared import Shared
 
@@ -36,8 +34,8 @@ class OneLook:
 
     answered: float
     pods: tuple[Pod, ...]
-    scalers: tuple[tuple[str, Scaler], ...] | KubeError
-    """By ``kind/name``; the error where they can't be seen."""
+    writers: tuple[tuple[str, Scaler], ...] | KubeError
+    """What writes numbers of pods, by ``kind/name``; the error where they can't be seen."""
     answers: Answers | None
     """Slurm's side, users' names included; None: ``problem`` says why."""
     problem: str
@@ -60,14 +58,13 @@ class OneLook:
             )
         return self._views[hide]
 
-    def scalers_of(self, settings: GateSettings) -> tuple[str, ...]:
-        """Autoscalers that write the number of a NodeSet that is the stack's. Raises why they can't be seen."""
-        if settings.scaler == "autoscaler":
+    def writers_of(self, settings: GateSettings) -> tuple[str, ...]:
+        """What else writes the number of a NodeSet that is the stack's. Raises why that can't be seen."""
+        if not settings.by_stack:
             return ()
-        if isinstance(self.scalers, KubeError):
-            raise self.scalers
-        every = tuple(name for name, each in self.scalers if each.scales(settings.resource, GROUP))
-        return rivals(every, settings.leaving)
+        if isinstance(self.writers, KubeError):
+            raise self.writers
+        return writing(self.writers, settings.resource, settings.leaving)
 
 
 LOOKS: Final = Shared[OneLook]("the look at pods, nodes and jobs")
@@ -76,14 +73,14 @@ LOOKS: Final = Shared[OneLook]("the look at pods, nodes and jobs")
 def taken(kube: KubeClient, slurm: Callable[[], SlurmrestClient], reach: Reach, steady: Callable[[], float]) -> OneLook:
     """Look. Raises what the clients raise, but for Slurm's passing silence and autoscalers that can't be seen."""
     pods = kube.worker_pods(reach.namespace)
-    scalers: tuple[tuple[str, Scaler], ...] | KubeError
+    writers: tuple[tuple[str, Scaler], ...] | KubeError
     try:
-        scalers = kube.scalers(reach.namespace)
+        writers = all_scalers(kube, reach.namespace)
     except KubeError as error:
-        scalers = error
+        writers = error
     answers, problem = ask_slurm(slurm, [pod.slurm_node for pod in pods], None, "", queue=lambda _: True)
     ready = kube.deployment_available(reach.namespace, reach.restapi_service) > 0
-    return OneLook(steady(), pods, scalers, answers, problem, ready)
+    return OneLook(steady(), pods, writers, answers, problem, ready)
 
 
 def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Observation:
@@ -104,7 +101,7 @@ def observed(session: Connection, settings: GateSettings, state: NodeSet) -> Obs
         version=settings.version,
         pods=controlled(state, found.pods),
         nodeset=state,
-        autoscalers=found.scalers_of(settings),
+        writers=found.writers_of(settings),
         cluster=found.view(settings.hide),
         restapi_ready=found.restapi_ready,
         problem=found.problem,

@@ -213,9 +213,9 @@ def other_mode(state: NodeSet, pods: Collection[Pod], *, on_each: bool = False) 
 def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[str]:
     """What in Kubernetes forbids a scale-in."""
     pods = seen.pods
-    if seen.autoscalers:
+    if seen.writers:
         yield (
-            f"replicas of {state.name} are written by {', '.join(seen.autoscalers)}, so this program doesn't: lower the "
+            f"replicas of {state.name} are written by {', '.join(seen.writers)}, so this program doesn't: lower the "
             "autoscaler's maximum, or remove it, or set `owner: autoscaler`"
         )
     if state.rolling(len(pods)):

@@ -31,11 +31,11 @@ from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.scaler import in_words as demand_in_words
 from slinky_iac.drain.scaler import today
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings
 from slinky_iac.drain.written_plan import SCHEMA, Plan, Raises
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.objects import NodeSet
-from slinky_iac.kube.scalers import rivals
+from slinky_iac.kube.scalers import writers
 
 Opened = Callable[..., AbstractContextManager[Session]]
 
@@ -88,6 +88,12 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
     return _with_rollout(settings, seen, olds, _with_autoscaler(session, settings, seen, found))
 
 
+def with_leaving(olds: Mapping[str, Any], news: dict[str, Any]) -> dict[str, Any]:
+    """The engine deletes an autoscaler only after the gate has taken the number over, so the gate has to pause it."""
+    former = olds.get("autoscaler")
+    return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news
+
+
 def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
     """The same, after today's demand was told; a pause that a killed run has left is a reason to run."""
     if settings.leaving:
@@ -102,7 +108,7 @@ def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation
         session.report(text, severity="warning" if warns else "info", keep=True)
     try:
         scaler = session.scaler(settings)
-        others = rivals(session.kube.scalers_of(settings.reach.namespace, settings.resource), settings.autoscaler)
+        others = writers(session.kube, settings.reach.namespace, settings.resource, settings.autoscaler)
     except SlinkyError as error:
         session.report(f"it is unknown whether the autoscaler is paused: {error}", severity="warning")
         return found
@@ -147,14 +153,14 @@ def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone is no difference.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
-    return Seen(plan.written, plan.over, due if settings.scaler == "stack" else "")
+    return Seen(plan.written, plan.over, due if settings.by_stack else "")
 
 
 def _without_drain(settings: GateSettings, seen: Observation, current: int) -> Seen:
     """What an update does that selects no node for removal: raise the number, give back what an earlier run left."""
     plan = Plan()
     due: list[str] = []
-    if settings.scaler == "stack" and current < settings.replicas:
+    if settings.by_stack and current < settings.replicas:
         plan = Plan(raises=Raises(current=current, target=settings.replicas))
         due.append(f"{settings.resource} has {current} replicas and {settings.replicas} are asked for")
     replaced = seen.outdated if settings.rolls else frozenset()
@@ -180,7 +186,7 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int) -> S
 
 
 def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observation) -> None:
-    ours = settings.selection is None and settings.scaler == "stack"
+    ours = settings.selection is None and settings.by_stack
     if used := names_in_use(seen, settings.owner, settings.replicas) if ours else "":
         said = f"{used}. The update waits until the name is free, and ends with an error where it is not"
         session.report(said, severity="warning")
@@ -189,7 +195,7 @@ def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observati
 def _unanswered(
     session: Session, settings: GateSettings, olds: Mapping[str, Any], why: str, plan: Plan | None = None
 ) -> Seen:
-    current = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
+    current = int(olds["replicas"]) if settings.by_stack else int(olds.get("maxReplicas") or 0)
     said = f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer"
     session.report(said, severity="warning")
     if current > settings.target:

@@ -30,8 +30,8 @@ class Observation:
     """None when there is no such NodeSet (any more)."""
     cluster: ClusterView | None = None
     """None when Slurm could not be asked; ``problem`` says why."""
-    autoscalers: tuple[str, ...] = ()
-    """HPAs and KEDA ScaledObjects that write the NodeSet's replicas, ``kind/name``."""
+    writers: tuple[str, ...] = ()
+    """What else writes the NodeSet's replicas, ``kind/name`` (:mod:`slinky_iac.kube.scalers`)."""
     restapi_ready: bool = True
     """Whether the operator's slurmrestd is available; else the operator is blind."""
     problem: str = ""

@@ -272,7 +272,7 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
 def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, first: bool, still: bool) -> Goal:
     """What this run wants, from the live number. ``still``: its autoscaler is paused, so the number is the gate's."""
     current = state.spec.replicas
-    by_stack = settings.scaler == "stack" or (first and current == 0)
+    by_stack = settings.by_stack or (first and current == 0)
     target = settings.replicas if by_stack else min(current, settings.max_replicas)
     by_stack = by_stack or still
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.

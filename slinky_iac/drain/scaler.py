@@ -124,7 +124,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 
 def _seen(session: Session, settings: GateSettings) -> ScalerView | None:
-    return session.scaler(settings) if settings.scaled_object else None
+    return session.scaler(settings) if settings.autoscaler or settings.leaving else None
 
 
 @dataclass(frozen=True)

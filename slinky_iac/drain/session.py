@@ -198,10 +198,11 @@ class Session(Connection):
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
         raise."""
         self._scaler = None
-        if not settings.scaled_object:
+        name = settings.autoscaler or settings.leaving
+        if not name:
             return None
         try:
-            found = scalers.scaled_object(self.kube, self.reach.namespace, settings.scaled_object)
+            found = scalers.scaled_object(self.kube, self.reach.namespace, name)
         except KubeNotFound:
             return None
         self._scaler = found
@@ -218,7 +219,7 @@ class Session(Connection):
         if state is None:
             raise AssertionError("a ScaledObject is written only after a look at it")
         mark, max_replicas = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.max_replicas)
-        wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
+        wanted = {scalers.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
         scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
 
     def _write(self, step: Writes) -> None:

@@ -264,14 +264,14 @@ class GateSettings(Settings):
         return self.updates == GATED
 
     @property
-    def scaled_object(self) -> str:
-        """The ScaledObject that is paused while the gate drains; ``""`` where there is none."""
-        return self.autoscaler or self.leaving
+    def by_stack(self) -> bool:
+        """Whether the number of replicas is this stack's to write; else an autoscaler writes it, up to a maximum."""
+        return self.scaler == "stack"
 
     @property
     def target(self) -> int:
         """The number of replicas that nodes are drained down to."""
-        return self.max_replicas if self.scaler == "autoscaler" else self.replicas
+        return self.replicas if self.by_stack else self.max_replicas
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> GateSettings:

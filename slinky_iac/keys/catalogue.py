@@ -1,5 +1,5 @@
-"""Every key of a stack with all the names that it has: the one home of them. A key is addressed by its entry here, never by
-its place in a sequence.
+"""The keys of daemons and of this program's tokens, with all the names that each has: the one home of them. A key is
+addressed by its entry here, never by its place in a sequence. A part can have one of its own (``config/stack.py``, KEYS).
 
 What stands here is in users' configuration, state, Secrets and hosts: tests/contract/test_key_wire_formats.py pins it.
 """
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final
 
 from slinky_iac import names
 
-KeyName = Literal["slurm", "jwt", "tokens", "munge"]
 NEXT_SUFFIX: Final = ".next"
 """Behind a JWT entry's name: the entry of the same Secret with the next key, while one is being rotated."""
 
@@ -32,7 +31,7 @@ class Role(StrEnum):
 class Key:
     """One kind of key."""
 
-    name: KeyName
+    name: str
     """As `keys rotate` calls it."""
     label: str
     """As messages and `status` call it."""
@@ -141,21 +140,11 @@ TOKENS: Final = Key(
     is_pair=True,
 )
 """RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json)."""
-MUNGE: Final = Key(
-    "munge",
-    "munge.key",
-    logical="munge-key",
-    config="mungeKey",
-    file="munge.key",
-    secret=names.ending("-auth-munge"),
-)
-"""auth/munge, in place of all others."""
-
 DAEMON_KEYS: Final = (SLURM, JWT)
 """Raw bytes that daemons of a cluster with auth/slurm share; the stack makes them, or others do (`keys.source`)."""
 ROTATING: Final = (SLURM, JWT, TOKENS)
 """Keys that `keys rotate` replaces."""
-BY_NAME: Final = {key.name: key for key in (SLURM, JWT, TOKENS, MUNGE)}
+BY_NAME: Final = {key.name: key for key in ROTATING}
 ROTATION_SECRETS: Final = tuple(name for key in DAEMON_KEYS for name in key.rotation_secrets)
 """Configuration values beside the daemons' keys while one is being rotated."""
 TOKEN_SECRETS: Final = (TOKENS.config, *TOKENS.rotation_secrets)

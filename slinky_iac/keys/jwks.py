@@ -138,4 +138,4 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_set() -> ValueError:
-    return ValueError("is no set of keys as this program makes it (a JWKS of RSA keys that each have a kid)")
+    return ValueError("isn't a set of keys as this program makes it (a JWKS of RSA keys that each have a kid)")

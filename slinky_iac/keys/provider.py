@@ -27,7 +27,7 @@ def parsed(text: bytes) -> tuple[Jwk, ...]:
     try:
         document = json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError):
-        raise ValueError("is no JSON of a key set (JWKS), or has a member twice") from None
+        raise ValueError("isn't the JSON of a key set (JWKS), or has a member twice") from None
     return public_keys(document)
 
 
@@ -35,7 +35,7 @@ def public_keys(document: object) -> tuple[Jwk, ...]:
     """The keys of a set that sign with RS256. Raises ValueError, which says what is wrong and quotes nothing."""
     entries = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries) or len(entries) > MOST_KEYS:
-        raise ValueError(f'is no key set (JWKS): it must be a mapping with a list "keys" of at most {MOST_KEYS} mappings')
+        raise ValueError(f"isn't a key set (JWKS): it must be a mapping with a list `keys` of at most {MOST_KEYS} mappings")
     if any(not PRIVATE.isdisjoint(each) or each.get("kty") == "oct" for each in entries):
         raise ValueError(
             "holds a private or a symmetric key: anyone who reads it can act as any user. Treat it as leaked, replace it at"

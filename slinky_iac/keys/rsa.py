@@ -65,7 +65,7 @@ def parse(name: str, raw: bytes) -> TokenKey:
     """
     make = "Make one: `slinky keys generate tokens --out token.pem`"
     if not raw.lstrip().startswith(_BEGIN) or len(raw) > MAXIMUM_BYTES:
-        raise KeyMaterialError(f"{name}: is no PEM file of a private key (it has {len(raw)} bytes). {make}")
+        raise KeyMaterialError(f"{name}: isn't a PEM file of a private key (it has {len(raw)} bytes). {make}")
     _refuse_others(name, raw.lstrip().split(b"\n", 1)[0], make)
     try:
         key = serialization.load_pem_private_key(raw, password=None)

@@ -14,7 +14,7 @@ from slinky_iac.kube import resources
 from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
 from slinky_iac.kube.requests import FIELD_MANAGER, KubeRequests, exactly, label_of, place
 from slinky_iac.kube.selection import Machine, written
-from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, GROUP, LABEL_INSTANCE, permit_to_configure, permit_to_select
+from slinky_iac.names import ANNOTATION_PERMIT, API_VERSION, LABEL_INSTANCE, permit_to_configure, permit_to_select
 from slinky_iac.selection import DAEMON, Selection
 
 WORKERS: Final = "app.kubernetes.io/name=slurmd"
@@ -178,26 +178,6 @@ class KubeClient(KubeRequests):
     def _patch_nodeset(self, namespace: str, state: NodeSet, change: Mapping[str, Mapping[str, object]]) -> NodeSet:
         what = f"NodeSet {namespace}/{state.name}"
         return read(self.patch(place("NodeSet", namespace, state.name), state.metadata, change, what), NodeSet, what)
-
-    def scalers_of(self, namespace: str, nodeset: str) -> tuple[str, ...]:
-        """Autoscalers that write the NodeSet's replicas, ``kind/name``: HPAs, and ScaledObjects where KEDA is installed.
-
-        :raises KubeForbidden: they can't be seen, which isn't the same as none.
-        """
-        return tuple(name for name, each in self.scalers(namespace) if each.scales(nodeset, GROUP))
-
-    def scalers(self, namespace: str) -> tuple[tuple[str, resources.Scaler], ...]:
-        """All autoscalers of a namespace, by ``kind/name``. Raises as :meth:`scalers_of`."""
-        found: list[tuple[str, resources.Scaler]] = []
-        for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
-            try:
-                listed = self.listed(place(kind, namespace), Listed[resources.Scaler], f"{kind}s of {namespace}")
-            except KubeNotFound:
-                if kind == "HorizontalPodAutoscaler":  # every Kubernetes has it; KEDA may be missing
-                    raise
-                continue
-            found += [(f"{kind}/{each.metadata.name}", each) for each in listed]
-        return tuple(found)
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
         """The raw bytes of one entry of a Secret; they go to the caller and into no message.

@@ -311,7 +311,7 @@ class KubeTransport(httpx.BaseTransport):
             return SocketTransport(tls, proxy)
         except (ValueError, httpx.InvalidURL):
             raise KubeUnreachable(
-                f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
+                f"{self._access.origin}: the proxy-url can't be used; allowed are http:// and https://"
             ) from None
 
 

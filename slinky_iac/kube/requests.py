@@ -166,7 +166,7 @@ class KubeRequests(Caller):
         return KubeError(f"{text}: not an answer that may be used", status=code, said=said)
 
     def _without_api(self, response: httpx.Response) -> bool:
-        """Whether a 404 without a Status is the API server's: it says so of a whole API that it hasn't (no CRD, no KEDA).
+        """Whether a 404 without a Status is the API server's: it says so of a whole API that it hasn't (no CRD).
 
         Other servers use the same text, so it must say which Kubernetes it is as well: a gate lets go what is gone.
         """
@@ -195,16 +195,15 @@ def exactly(found: WrittenMeta) -> dict[str, str]:
 
 _APIS: Final = {
     "Deployment": "/apis/apps/v1",
-    "HorizontalPodAutoscaler": "/apis/autoscaling/v2",
-    "ScaledObject": "/apis/keda.sh/v1alpha1",
     **dict.fromkeys(("ConfigMap", "Pod", "Secret", "Service"), "/api/v1"),
 }
 """Where kinds are served, but for the operator's."""
 
 
-def place(kind: str, namespace: str, name: str | None = None) -> str:
-    """Path of an object in a namespace; without a name, that of all of its kind."""
-    of_kind = f"{_APIS.get(kind, f'/apis/{API_VERSION}')}/namespaces/{label_of(namespace)}/{kind.lower()}s"
+def place(kind: str, namespace: str, name: str | None = None, *, api: str = "") -> str:
+    """Path of an object in a namespace; without a name, that of all of its kind. ``api``: where the kind is served, if it is
+    none of Kubernetes' first kinds and not the operator's."""
+    of_kind = f"{api or _APIS.get(kind, f'/apis/{API_VERSION}')}/namespaces/{label_of(namespace)}/{kind.lower()}s"
     return of_kind if name is None else f"{of_kind}/{label_of(name)}"
 
 

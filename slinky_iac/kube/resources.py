@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.decoders import decoder
-from slinky_iac.kube.objects import ManagedFields, Moment, ObjectMeta, Wire, WrittenMeta, seconds
+from slinky_iac.kube.objects import ManagedFields, Moment, Wire, WrittenMeta, seconds
 
 ADMISSION: Final = {
     "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
@@ -163,30 +163,6 @@ class Controller(Wire, frozen=True):
 
     metadata: WrittenMeta
     spec: ControllerSpec
-
-
-class ScaleTarget(Wire, frozen=True):
-    """Whose number of pods an autoscaler writes."""
-
-    name: str
-    kind: str = "Deployment"
-    api_version: str = ""
-
-
-class _ScalerSpec(Wire, frozen=True):
-    scale_target_ref: ScaleTarget
-
-
-class Scaler(Wire, frozen=True):
-    """A HorizontalPodAutoscaler (autoscaling/v2) or a ScaledObject (keda.sh/v1alpha1)."""
-
-    metadata: ObjectMeta
-    spec: _ScalerSpec
-
-    def scales(self, nodeset: str, group: str) -> bool:
-        """Whether it writes the number of pods of this NodeSet."""
-        target = self.spec.scale_target_ref
-        return (target.kind, target.name, target.api_version.partition("/")[0]) == ("NodeSet", nodeset, group)
 
 
 class Admission(Wire, frozen=True):

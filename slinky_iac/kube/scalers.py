@@ -7,13 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.objects import Condition, Listed, Wire, WrittenMeta
+from slinky_iac.kube.objects import Condition, Listed, ObjectMeta, Wire, WrittenMeta
 from slinky_iac.kube.requests import place
-from slinky_iac.kube.resources import Scaler, ScaleTarget
-from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_HPA, KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP
+
+KEDA_HPA = "keda-hpa-"
+"""Beginning of the name of the HorizontalPodAutoscaler that KEDA makes; the ScaledObject's name follows."""
+KEDA_PAUSED = "autoscaling.keda.sh/paused"
+"""Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
+HPA: Final = "HorizontalPodAutoscaler"
+SCALED_OBJECT: Final = "ScaledObject"
+APIS: Final = {HPA: "/apis/autoscaling/v2", SCALED_OBJECT: "/apis/keda.sh/v1alpha1"}
+"""Where kinds of autoscalers are served. Every Kubernetes has the first; KEDA may be missing."""
+
+
+class ScaleTarget(Wire, frozen=True):
+    """Whose number of pods an autoscaler writes."""
+
+    name: str
+    kind: str = "Deployment"
+    api_version: str = ""
+
+
+class _ScalerSpec(Wire, frozen=True):
+    scale_target_ref: ScaleTarget
+
+
+class Scaler(Wire, frozen=True):
+    """A HorizontalPodAutoscaler or a ScaledObject, as far as both are alike."""
+
+    metadata: ObjectMeta
+    spec: _ScalerSpec
+
+    def scales(self, nodeset: str) -> bool:
+        """Whether it writes the number of pods of this NodeSet."""
+        target = self.spec.scale_target_ref
+        return (target.kind, target.name, target.api_version.partition("/")[0]) == ("NodeSet", nodeset, GROUP)
 
 
 class _ScaledObjectSpec(Wire, frozen=True):
@@ -58,19 +91,41 @@ class Autoscaler(Scaler, frozen=True):
 
 def scaled_object(kube: KubeClient, namespace: str, name: str) -> ScaledObject:
     """A ScaledObject. :raises KubeNotFound: it isn't there, or KEDA isn't."""
-    return kube.asked(place("ScaledObject", namespace, name), ScaledObject, f"ScaledObject {namespace}/{name}")
+    return kube.asked(_place(SCALED_OBJECT, namespace, name), ScaledObject, f"ScaledObject {namespace}/{name}")
 
 
 def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autoscaler, ...]:
     """HorizontalPodAutoscalers that write a NodeSet's replicas."""
-    path, what = place("HorizontalPodAutoscaler", namespace), f"HorizontalPodAutoscalers of {namespace}"
-    return tuple(each for each in kube.listed(path, Listed[Autoscaler], what) if each.scales(nodeset, GROUP))
+    path, what = _place(HPA, namespace), f"HorizontalPodAutoscalers of {namespace}"
+    return tuple(each for each in kube.listed(path, Listed[Autoscaler], what) if each.scales(nodeset))
 
 
-def rivals(found: Iterable[str], own: str) -> tuple[str, ...]:
-    """Autoscalers of a NodeSet, ``kind/name``, besides the ScaledObject ``own`` and what KEDA makes of it."""
-    ours = {f"ScaledObject/{own}", f"HorizontalPodAutoscaler/{KEDA_HPA}{own}"}
-    return tuple(each for each in found if each not in ours)
+def all_scalers(kube: KubeClient, namespace: str) -> tuple[tuple[str, Scaler], ...]:
+    """All autoscalers of a namespace, by ``kind/name``: HPAs, and ScaledObjects where KEDA is installed.
+
+    :raises KubeForbidden: they can't be seen, which isn't the same as none.
+    """
+    found: list[tuple[str, Scaler]] = []
+    for kind in APIS:
+        try:
+            listed = kube.listed(_place(kind, namespace), Listed[Scaler], f"{kind}s of {namespace}")
+        except KubeNotFound:
+            if kind == HPA:
+                raise
+            continue
+        found += [(f"{kind}/{each.metadata.name}", each) for each in listed]
+    return tuple(found)
+
+
+def writing(found: Iterable[tuple[str, Scaler]], nodeset: str, own: str = "") -> tuple[str, ...]:
+    """Names of those that write a NodeSet's replicas, besides the ScaledObject ``own`` and what KEDA makes of it."""
+    ours = {f"{SCALED_OBJECT}/{own}", f"{HPA}/{KEDA_HPA}{own}"} if own else set[str]()
+    return tuple(name for name, each in found if each.scales(nodeset) and name not in ours)
+
+
+def writers(kube: KubeClient, namespace: str, nodeset: str, own: str = "") -> tuple[str, ...]:
+    """The same of the namespace, as it is now. Raises as :func:`all_scalers`."""
+    return writing(all_scalers(kube, namespace), nodeset, own)
 
 
 @dataclass(frozen=True)
@@ -117,8 +172,12 @@ def write(
     name = state.metadata.name
     what = f"ScaledObject {namespace}/{name}"
     kube.patch(
-        place("ScaledObject", namespace, name),
+        _place(SCALED_OBJECT, namespace, name),
         state.metadata,
         {"metadata": {"annotations": dict(annotations)}, **spec},
         what,
     )
+
+
+def _place(kind: str, namespace: str, name: str | None = None) -> str:
+    return place(kind, namespace, name, api=APIS[kind])

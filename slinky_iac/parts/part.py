@@ -14,9 +14,11 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from slinky_iac import names
+from slinky_iac.config.clients import Client
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import NodeSet
+from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.specs.objects import Object
 from slinky_iac.specs.rights import Right, Use
 from slinky_iac.specs.shared import Spec
@@ -66,6 +68,8 @@ class Guard:
     """A part whose objects keep others from an act: once they are gone or changed, nothing else would show it. `status`,
     `drift` and metrics compare them with what the stack has made, and say this."""
 
+    off: Mapping[str, Mapping[str, object]]
+    """Settings without which a stack has none of it, by section."""
     policies: frozenset[str]
     """Kinds of its objects, of admissionregistration.k8s.io/v1."""
     states: Mapping[str, str]
@@ -91,12 +95,17 @@ class Part:
     is_first: ClassVar[bool] = False
     """Whether its objects are made before all daemons and NodeSets, and removed after them; else they are made after."""
     needs_daemons: ClassVar[bool] = True
-    """Whether only a stack that makes daemons can have it; a munge cluster's stack makes clients only."""
+    """Whether only a stack that makes daemons can have it; others make clients only."""
     rules: ClassVar[tuple[Rule, ...]] = ()
     guard: ClassVar[Guard | None] = None
     kinds: ClassVar[Kinds | None] = None
     daemon_rules: ClassVar[tuple[Rule, ...]] = ()
-    """Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+    """Rules of stacks that make daemons; others make clients only."""
+
+    users: ClassVar[frozenset[str]] = frozenset()
+    """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
+    volumes: ClassVar[tuple[str, ...]] = ()
+    """What names of volumes begin with by which it finds its own in a pod."""
 
     def objects(self, config: StackConfig, document: Document) -> Iterable[Object]:  # noqa: ARG002
         """The Kubernetes objects that it makes, in their order."""
@@ -108,6 +117,21 @@ class Part:
 
     def pod_of(self, config: ClusterConfig, daemon: names.Part) -> Spec:  # noqa: ARG002
         """What it adds to a daemon's pods: ``metadata`` and ``spec`` of their template."""
+        return {}
+
+    def client_pod(
+        self,
+        config: ClusterConfig,  # noqa: ARG002
+        client: Client,  # noqa: ARG002
+        key: SecretEntry,  # noqa: ARG002
+        files: str,  # noqa: ARG002
+    ) -> Spec | None:
+        """What a client's pod needs that proves itself in the part's way: ``key`` is its Secret, ``files`` its ConfigMap.
+        None where clients have sackd."""
+        return None
+
+    def client_files(self, config: ClusterConfig) -> Mapping[str, str]:  # noqa: ARG002
+        """What the ConfigMap of a client needs for that."""
         return {}
 
     def of_nodeset(self, config: ClusterConfig, name: str, nodeset: NodeSet) -> Iterable[Object]:  # noqa: ARG002

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.keys.catalogue import SecretEntry
 from slinky_iac.parts.autoscale.part import Autoscale
 from slinky_iac.parts.fence.part import Fence
 from slinky_iac.parts.jobs.part import Jobs
@@ -40,6 +42,14 @@ GUARDS: Final[Mapping[str, Guard]] = {part.name: part.guard for part in PARTS if
 """What keeps others from an act, by the part's name."""
 
 
+def unguarded(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Sections of a stack without all that keeps others from an act."""
+    found = dict(settings)
+    for guard in GUARDS.values():
+        found |= {name: {**found.get(name, {}), **fields} for name, fields in guard.off.items()}
+    return found
+
+
 def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
     """Kinds that an older Kubernetes doesn't serve and that a stack's parts make objects of, by the part's name."""
     return {
@@ -63,6 +73,23 @@ def pod_of(config: ClusterConfig, daemon: names.Part) -> tuple[Spec, dict[str, s
             spec[field] = [*spec.get(field, []), *pieces]
         annotations |= added.get("metadata", {}).get("annotations", {})
     return spec, annotations
+
+
+USERS: Final = frozenset(user for part in PARTS for user in part.users)
+"""Users and groups by which daemons of parts have their rights."""
+VOLUMES: Final = tuple(volume for part in PARTS for volume in part.volumes)
+"""What names of volumes begin with that parts have in pods."""
+
+
+def client_pod(config: ClusterConfig, client: Client, key: SecretEntry, files: str) -> Spec | None:
+    """What a client's pod needs, where it proves itself in the way of a part; None where it has sackd."""
+    made = (part.client_pod(config, client, key, files) for part in PARTS)
+    return next((each for each in made if each is not None), None)
+
+
+def client_files(config: ClusterConfig) -> dict[str, str]:
+    """What the ConfigMap of a client needs for that."""
+    return {name: text for part in PARTS for name, text in part.client_files(config).items()}
 
 
 def asks_slurmctld(config: StackConfig) -> bool:

@@ -72,8 +72,9 @@ def _nodesets(config: StackConfig, facts: Facts) -> Answers:
     own, unseen, missing = nodeset_lines(config), _unseen(config, facts), _missing(config, facts)
     if expected := [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]:
         yield warning(
-            "their partitions don't name them: unless they hold ALL nodes, the pods are in no partition",
-            "Add, and name them in their partitions' Nodes=",
+            "no partition of slurm.conf names these NodeSets in Nodes=. Unless a partition has Nodes=ALL, no job can run on"
+            " their pods",
+            "Add, and add each name to Nodes= of its partition, then run `scontrol reconfigure`",
             *(own[name] for name in expected),
             at=At.SLURM_CONF,
             about=f"NodeSet= lines of {', '.join(expected)}",

@@ -142,7 +142,7 @@ def _kubelet(node: str, seen: Kubelet, nodeset: NodeSet, shared: Sequence[Pod]) 
         )
     elif nodeset.resources.cpus and not nodeset.resources.cpus.isdigit():
         yield warning(
-            f"{told}, and {nodeset.resources.cpus} CPUs are no whole number: only whole ones are a pod's own",
+            f"{told}, and {nodeset.resources.cpus} CPUs aren't a whole number: only whole ones are a pod's own",
             "Set resources.cpus to a whole number",
         )
     elif nodeset.resources.cpus and shared:

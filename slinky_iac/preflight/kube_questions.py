@@ -109,11 +109,12 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
     if pods:
         more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
         yield at("operator.version").warning(
-            f"worker pods {', '.join(pods[:NAMED])}{more} were made by slurm-operator 1.0 and lack a label, so"
-            f" {config.operator.version} takes them for another mode's: whatever updateStrategy says, it drains and deletes"
-            " them all at once, perhaps undrained in its first moments, and makes others under new node names. Before"
-            f" `pulumi up`: `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
-            f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of `slinky docs releases`",
+            f"slurm-operator 1.0 made the worker pods {', '.join(pods[:NAMED])}{more} without the label scaling-mode."
+            f" {config.operator.version} doesn't recognise them as its own: it would replace all of them at once, under new"
+            " node names, whatever updateStrategy says, and in its first moments without waiting for jobs. Before `pulumi"
+            f" up` run `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
+            f" {names.LABEL_SCALING_MODE}=StatefulSet`, then the other steps of `slinky docs releases 'Upgrade"
+            " slurm-operator'`",
             id="operator-1-0-pods",
         )
 

@@ -44,9 +44,9 @@ def unchanged(config: StackConfig, live: Mapping[str, Live]) -> Iterable[Finding
         ports = {"ports": [{"port": port, "nodePort": wanted.node_port}]} if wanted.node_port else {}
         patch = json.dumps({"spec": {"type": wanted.type, **ports}})
         yield at(path).warning(
-            f"is {_said(wanted.type, wanted.node_port)}, and Service {name} is {_said(kind, node_port)}: slurm-operator"
-            f" {config.operator.version} leaves a Service as it made it, so `pulumi up` alone changes nothing for its"
-            f" clients. Change it too: `kubectl patch service -n {config.cluster.namespace} {name} -p '{patch}'`",
+            f"asks for {_said(wanted.type, wanted.node_port)}, but Service {name} in Kubernetes is still"
+            f" {_said(kind, node_port)}: slurm-operator {config.operator.version} never changes a Service that exists. After"
+            f" `pulumi up` change it yourself: `kubectl patch service -n {config.cluster.namespace} {name} -p '{patch}'`",
             id="service-unchanged",
         )
 

@@ -265,7 +265,7 @@ class SlurmrestClient(ExternalSession):
         """
         jobs = _checked_jobs(ids)
         if signal is not None and not (signal.isascii() and signal.isalnum()):
-            raise ValueError(f"{signal!r} is no signal's name: nothing was sent")
+            raise ValueError(f"{signal!r} isn't a signal's name: nothing was sent")
         flags = ["VERBOSE"] if signal is None else ["VERBOSE", "FULL_JOB"]
         extra = {} if signal is None else {"signal": signal}
         left = self._left()
@@ -323,5 +323,5 @@ def _checked_jobs(ids: Iterable[int | str]) -> tuple[str, ...]:
     jobs = tuple(dict.fromkeys(str(i) for i in ids))
     for job in jobs:
         if _JOB.fullmatch(job) is None:
-            raise ValueError(f"{job!r} is no job id: nothing was sent")
+            raise ValueError(f"{job!r} isn't a job id: nothing was sent")
     return jobs

@@ -183,7 +183,7 @@ def checked_names(names: Iterable[str]) -> tuple[str, ...]:
     unique = tuple(dict.fromkeys(names))
     for name in unique:
         if _NODE.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is no single node name: nothing was sent. Expand hostlists first")
+            raise ValueError(f"{name!r} isn't a single node name: nothing was sent. Expand hostlists first")
     return unique
 
 

@@ -100,7 +100,7 @@ def route(endpoint: Endpoint, *, clock: Clock, connect: Connect | None = None) -
         return _direct(endpoint)
     for name in (endpoint.namespace, endpoint.service):
         if not is_dns_label(name):
-            raise SlurmrestUnreachable(f"{name!r} is no name of a namespace or Service (RFC 1123): nothing was sent")
+            raise SlurmrestUnreachable(f"{name!r} isn't the name of a namespace or Service (RFC 1123): nothing was sent")
     try:
         access, transport = (connect or _alone(clock))(endpoint.kubeconfig)
     except KubeUnreachable as error:

@@ -25,7 +25,7 @@ UNREADABLE: Final = "UNREADABLE"
 """No state of Slurm's: stands beside or for the states of a row of which what a drain decides by can't be read."""
 NO_TEXT: Final = "\ufffd"
 """Stands for bytes that are no text; in a name, a state or a list of nodes it makes the row unreadable."""
-FOREIGN_BYTES: Final = "its {} has bytes that are no text"
+FOREIGN_BYTES: Final = "its {} has bytes that aren't text"
 
 BUSY_STATES: Final = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
 """Node states in which work is on the node; slurm-operator's IsNodeDrained tests exactly these."""

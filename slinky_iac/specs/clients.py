@@ -8,7 +8,7 @@ credential, so it must know the person: slurmctld holds jobs of a uid without a 
 The sidecar follows its Secret: at a change it copies the key and sends SIGHUP, at which sackd starts again in its own
 process and keeps its socket; for that it is started by its absolute path. So a rotation needs no restart of a pod.
 
-Sources: sackd(8); watched with Slurm 26.05 (tests/e2e/test_clients.py). auth/munge: :mod:`.munge_clients`.
+Sources: sackd(8); watched with Slurm 26.05 (tests/e2e/test_clients.py). A part can have another way (``Part.client_pod``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from slinky_iac.addresses import listed
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
-from slinky_iac.parts.munge.clients import client_slurm_conf, munge_pod
+from slinky_iac.parts import registry
 from slinky_iac.specs.shared import Spec, image_of, locked, memory, mount, requests, secret_files, shell_sidecar, sized
 
 SIDECAR: Final = "sackd"
@@ -88,8 +88,8 @@ def own_copy(config: ClusterConfig) -> str:
 
 
 def client_files(config: ClusterConfig, client: Client) -> dict[str, str]:
-    """Entries of a client's ConfigMap: whom its pods know, and with munge slurm.conf. No secrets."""
-    files = {"slurm.conf": client_slurm_conf(config)} if not config.auth.makes_daemons else {}
+    """Entries of a client's ConfigMap: whom its pods know, and slurm.conf where they fetch none. No secrets."""
+    files = registry.client_files(config)
     if not client.people:
         return files
     number = client.slurm_uid
@@ -106,12 +106,7 @@ def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (the sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` and ``env``
     for the container that calls sbatch. Holds names only, no key."""
     place, files = client_secret(config, name, client), names.client(config.cluster.resource_name, name)
-    if not config.auth.makes_daemons:
-        pod = munge_pod(config, client.group, client.image, place, files)
-        (conf,) = [volume for volume in pod["volumes"] if volume["name"] == "slurm-conf"]
-        conf["configMap"]["items"] = [{"key": "slurm.conf", "path": "slurm.conf"}]
-    else:
-        pod = _slurm_pod(config, client, place)
+    pod = registry.client_pod(config, client, place, files) or _slurm_pod(config, client, place)
     if client.people:
         pod["volumes"].append({"name": "slurm-people", "configMap": {"name": files}})
         pod["volumeMounts"] += _people()

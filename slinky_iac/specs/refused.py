@@ -11,7 +11,8 @@ from typing import Final
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_rules import Faults, Piece, listed
+from slinky_iac.config.kubernetes_pieces import Faults, Piece, listed
+from slinky_iac.config.kubernetes_rules_pods import app_armor
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.pods import Resource, pod_of, resources
@@ -30,24 +31,27 @@ def _of(config: StackConfig, each: Resource) -> Iterator[Finding]:
     pod = pod_of(config, each)
     if pod is None:
         return
-    for below, why in pod_faults(pod["spec"]):
+    for below, why in pod_faults(pod["spec"], pod["metadata"]):
         yield at(f"{each.path}.{_setting(each, below)}").error(
             f"{why}. Kubernetes would refuse the pod, which slurm-operator makes of this and its own pieces after"
             " `pulumi up` has ended"
         )
 
 
-def pod_faults(spec: Piece) -> Faults:
-    """What Kubernetes refuses in the spec of a whole pod, each with its path below it."""
+def pod_faults(spec: Piece, metadata: Piece | None = None) -> Faults:
+    """What Kubernetes refuses in the spec of a whole pod, each with its path; below ``metadata`` of its annotations."""
     yield from kubernetes_types.faults("PodSpec", spec, whole=True)
     yield from _references(spec)
+    yield from ((f".metadata{path}", why) for path, why in app_armor(spec, metadata or {}))
 
 
 def _setting(each: Resource, below: str) -> str:
     """The setting of a place in the pod. Numbers of entries are those of the pod, so they are left out."""
     field, _, rest = below.removeprefix(".").partition(".")
     name = _INDEX.sub("", field)
-    if name == "containers":
+    if name == "metadata":
+        return f"pod.{rest}"
+    if name == "containers" and field.startswith("containers[0]"):
         return f"raw.container.{_INDEX.sub('', rest)}".rstrip(".")
     if name == "volumes" and each.kind in _WITH_VOLUMES:
         return "volumes"

@@ -33,6 +33,8 @@ from slinky_iac.specs.shared import (
 from slinky_iac.specs.slurm_conf import pairs
 
 JWKS_VOLUME = "slurm-jwks"
+_OURS = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_CONF_SERVER", "SLURM_SACK_JWKS")
+"""Variables that a value of `env` may name as $(NAME): Kubernetes puts in those alone that come before it."""
 
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
@@ -100,7 +102,9 @@ def template_digest(spec: Spec) -> str:
 
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     bundle, limits = config.bundle_of(SLURM), _limits(nodeset.resources)
-    env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
+    given = [{"name": key, "value": value} for key, value in nodeset.env.items()]
+    later = [each for each in given if any(f"$({name})" in each["value"] for name in _OURS)]
+    env = [each for each in given if each not in later]
     env += conf_server_env(config)
     if nodeset.resources.cpus:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
@@ -109,6 +113,7 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     if bundle is not None:
         # slurmd looks beside slurm.key, in the operator's volume, unless this names another place (auth/slurm).
         env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{bundle.entry}"})
+    env += later
     mounts = _mounts(nodeset)
     if bundle is not None:  # the folder, not the file: only then does kubelet follow the Secret
         mounts.append(mount(JWKS_VOLUME, names.SLURM_JWKS_FOLDER))

@@ -15,7 +15,8 @@ from slinky_iac.commands.rotation.cluster import FILE
 from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, Role
+from slinky_iac.keys.catalogue import JWT, SLURM, Role
+from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret

@@ -28,7 +28,7 @@ LOOKS_IN = {
         "slinky_iac/config/files.py",
     },
     "monitoring": {"slinky_iac/commands/monitoring.py"},
-    "munge": {"components/munge_clients.py", "slinky_iac/specs/clients.py"},
+    "munge": {"components/munge_clients.py"},
     "node_table": {
         "components/node_table.py",
         "components/joining.py",

@@ -12,7 +12,8 @@ import pytest
 
 from lab import apt, keda, supervise
 from lab import slurm as outside
-from slinky_iac.names import ANNOTATION_PAUSED_BY, KEDA_PAUSED
+from slinky_iac.kube.scalers import KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY
 from slinky_iac.releases import OperatorVersion
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
 from tests.e2e.slurm import await_true

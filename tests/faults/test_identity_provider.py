@@ -172,4 +172,4 @@ def test_a_providers_token_is_taken_once_it_is_declared_and_kept_through_a_rotat
     rows = json.loads(signed.keys("verify", "--json").stdout)["checks"]
     assert {row["verdict"] for row in rows if row["what"].startswith("token key")} == {"agrees"}
     drift = signed.program("drift", "--json")
-    assert "token-set" not in drift.stdout
+    assert "public-set" not in drift.stdout

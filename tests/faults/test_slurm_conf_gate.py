@@ -302,6 +302,7 @@ def test_what_a_review_saved_closes_a_partition_and_drains_a_host(cluster: Clust
     """`pulumi up --plan`, the strict way of docs/ci.md: jobs that the review showed are waited for."""
     cluster.set("partitions", reviewed={"nodesets": ["solo"]})
     cluster.stack.up()
+    await_true("the partition is there", lambda: "reviewed" in cluster.partitions(), 120)
     running = cluster.submit("-p", "reviewed")
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
     on_host = cluster.submit("-p", "main", "-w", METAL)

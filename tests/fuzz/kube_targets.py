@@ -21,6 +21,7 @@ from slinky_iac.drain.lease import Lease
 from slinky_iac.drain.ranking import class_of
 from slinky_iac.drain.tags import Tag
 from slinky_iac.errors import KubeError
+from slinky_iac.kube import scalers
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
 from slinky_iac.kube.exec_plugin import ExecPlugin
@@ -250,7 +251,7 @@ TARGETS = (
     Target(
         "kube-scalers",
         (listed(SCALER), REFUSAL),
-        asking_kube(lambda kube: kube.scalers_of("slurm", "gpu")),
+        asking_kube(lambda kube: scalers.writers(kube, "slurm", "gpu")),
         (KubeError,),
     ),
     Target(

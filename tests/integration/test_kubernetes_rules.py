@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from slinky_iac.config import kubernetes_types
+from slinky_iac.config.kubernetes_gates import GATES, dropped
 from slinky_iac.specs.refused import pod_faults
 from tests.integration.kube_api import TOKEN, KubeApi
 from tests.kubernetes_pieces import BY_OTHERS, pieces, whole_pod
@@ -46,15 +47,19 @@ def refusal(server: httpx.Client, kind: str, value: dict[str, Any]) -> str:
     metadata = {"name": f"a-{secrets.token_hex(4)}"}
     if kind == "SERVICE":
         body: dict[str, Any] = {"kind": "Service", "spec": {"ports": [{"port": 80}], "selector": {"a": "b"}, **value}}
+    elif kind == "DEPLOYMENT":
+        selector, template = {"matchLabels": {"a": "b"}}, {"metadata": {"labels": {"a": "b"}}, "spec": whole_pod("", {})[1]}
+        body = {"kind": "Deployment", "spec": {"selector": selector, "template": template, **value}}
     elif kind == "CLAIM":
         body = {"kind": "PersistentVolumeClaim", "spec": value}
     else:
         more, spec = whole_pod(kind, value)
         metadata |= more
         body = {"kind": "Pod", "spec": spec}
-    path = f"/api/v1/namespaces/{NAMESPACE}/{body['kind'].lower()}s"
+    group = "apps/v1" if kind == "DEPLOYMENT" else "v1"
+    path = f"/{'apis' if '/' in group else 'api'}/{group}/namespaces/{NAMESPACE}/{body['kind'].lower()}s"
     asked = {"dryRun": "All", "fieldValidation": "Strict"}
-    answer = server.post(path, params=asked, json={"apiVersion": "v1", **body, "metadata": metadata})
+    answer = server.post(path, params=asked, json={"apiVersion": group, **body, "metadata": metadata})
     assert answer.status_code in {201, 400, 403, 422}, answer.text
     return "" if answer.status_code == 201 else str(answer.json()["message"])
 
@@ -64,8 +69,10 @@ def ours(kind: str, value: dict[str, Any]) -> list[tuple[str, str]]:
     if kind in {"SERVICE", "CLAIM"}:
         of = {"SERVICE": "ServiceSpec", "CLAIM": "PersistentVolumeClaimSpec"}[kind]
         return [*kubernetes_types.faults(of, value, whole=True)]
+    if kind == "DEPLOYMENT":
+        return [*kubernetes_types.faults("LoginSet.strategy", value.get("strategy"), line="1.2")]
     metadata, spec = whole_pod(kind, value)
-    return [*pod_faults(spec), *kubernetes_types.faults("ObjectMeta", metadata)]
+    return [*pod_faults(spec, metadata), *kubernetes_types.faults("ObjectMeta", metadata)]
 
 
 @pytest.mark.parametrize(("name", "kind", "value"), PIECES, ids=[name for name, *_ in PIECES])
@@ -85,3 +92,27 @@ def test_the_table_has_sound_pieces_and_wrong_ones(server: httpx.Client) -> None
     assert len(wrong) > 100
     assert len(PIECES) - len(wrong) > 70
     assert BY_OTHERS.keys() <= {name for name, *_ in PIECES}
+
+
+@pytest.mark.parametrize(("kind", "field"), GATES)
+def test_a_field_behind_a_gate_is_dropped_without_a_word(server: httpx.Client, kind: str, field: str) -> None:
+    piece: dict[str, Any] = {
+        ("Lifecycle", "stopSignal"): {
+            "os": {"name": "linux"},
+            "containers": [{"name": "daemon", "image": "a:1", "lifecycle": {"stopSignal": "SIGUSR1"}}],
+        },
+        ("PodSpec", "workloadRef"): {"workloadRef": {"name": "a", "podGroup": "b"}},
+        ("VolumeProjection", "clusterTrustBundle"): _projected({"clusterTrustBundle": {"name": "a", "path": "ca.crt"}}),
+        ("VolumeProjection", "podCertificate"): _projected(
+            {"podCertificate": {"signerName": "example.org/a", "keyType": "ED25519", "credentialBundlePath": "a"}}
+        ),
+    }[kind, field]
+    assert [gate for _, gate in dropped("PodSpec", piece)] == [GATES[kind, field]]
+    body = {"metadata": {"name": "gated"}, "spec": {"containers": [{"name": "daemon", "image": "a:1"}], **piece}}
+    answer = server.post(f"/api/v1/namespaces/{NAMESPACE}/pods", params={"dryRun": "All"}, json=body)
+    assert answer.status_code == 201, answer.text
+    assert field not in json.dumps(answer.json()["spec"])
+
+
+def _projected(source: dict[str, Any]) -> dict[str, Any]:
+    return {"volumes": [{"name": "v", "projected": {"sources": [source]}}]}

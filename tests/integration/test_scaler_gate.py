@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac.names import ANNOTATION_PAUSED_BY, KEDA_HPA, KEDA_PAUSED
+from slinky_iac.kube.scalers import KEDA_HPA, KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY
 from tests.integration.engine import Project, eventually
 from tests.integration.test_two_gates import GATES
 from tests.integration.two_gates import PROPS, World, kubeconfig, served

@@ -21,12 +21,12 @@ import pytest
 import slurm_rules
 from slurm_rules import scripts, secret_text, slurm_conf, slurm_files
 from slurm_rules.charts import base_name
-from slurm_rules.made import HARMLESS
+from slurm_rules.made import HARMLESS, MADE
 from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
 
-from slinky_iac.config import slurm_permitted
+from slinky_iac.config import slurm_permitted, slurm_permitted_files
 from tests.policies.judging import judged, spec
 
 MEGABYTE = 1_000_000
@@ -78,6 +78,7 @@ AT_RUN_TIME = {
     "others.leads_in",  # names of the stack
     "secret_text._drawn",  # one letter
     "values._probe",  # of harmless.json: see _of_tables
+    "scripts._of_command",  # of made.json: see _of_tables
     "slurm_files._form",  # of made.json: see _of_tables
     "values.fault_of",  # of made.json and harmless.json: see _of_tables
 }
@@ -153,7 +154,7 @@ def _in_functions() -> Iterator[tuple[str, Use | None]]:
 def _of_tables() -> Iterator[tuple[str, Use]]:
     """Patterns of the pack's tables: all that a value may be, behind ``~``, and what parameters of Slurm may be."""
     harmful = (slurm_permitted.PERMITTED, slurm_permitted.WITHOUT_CGROUPS, slurm_permitted.PARTITION)
-    harmful += tuple(slurm_permitted.IN_FILES.values())
+    harmful += (slurm_permitted.NODE, *slurm_permitted_files.IN_FILES.values())
     forms = {*slurm_permitted.FREE.values(), *(form for table in harmful for form, _ in table.values())}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(forms))
     tables = (HARMLESS["clouds"]["pools"], HARMLESS["clouds"]["forms"], HARMLESS["observers"])
@@ -161,9 +162,12 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     said |= {form for each in HARMLESS["values"]["probes"].values() if isinstance(each, dict) for form in each.values()}
     said |= {form for part in ("pod", "container") for form in HARMLESS["guests"][part].values()}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(said))
-    own = {form for rows in HARMLESS["files"].values() for form, _ in rows.values()}
-    own |= {form for _, form, _ in HARMLESS["sssd"]}
+    own = {form for _, form, _ in HARMLESS["sssd"]}
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(own))
+    people = {each for rows in ("everybody", "inTexts", "ofUsers") for row in HARMLESS["people"][rows] for each in row[:2]}
+    yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(people))
+    commands = MADE["conf"]["scripts"]["commands"]["forms"].values()
+    yield from ((form, (re.compile(form), "of a command")) for form in sorted(commands))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
         while todo:
@@ -181,6 +185,7 @@ METHODS: dict[str, Callable[[re.Pattern[Any], Any], object]] = {
     "finditer": lambda pattern, text: sum(1 for _ in pattern.finditer(text)),
     "split": lambda pattern, text: pattern.split(text),
     "sub": lambda pattern, text: pattern.sub(lambda found: found[0], text),
+    "of a command": lambda pattern, text: pattern.fullmatch(text[: scripts._LONGEST]),
 }
 USES: dict[str, Use] = {
     **dict(_of_variables()),

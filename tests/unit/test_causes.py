@@ -41,7 +41,7 @@ def test_a_command_that_did_not_run(error: OSError | subprocess.TimeoutExpired, 
     [
         (FileNotFoundError(2, "No such file or directory", "x"), "no such file or directory"),
         (PermissionError(13, "Permission denied", "x"), "permission denied"),
-        (UnicodeDecodeError("ascii", b"\xff", 0, 1, "ordinal not in range"), "it is no plain text"),
+        (UnicodeDecodeError("ascii", b"\xff", 0, 1, "ordinal not in range"), "it isn't plain text"),
         (OSError(), "the system doesn't say why"),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_file_that_was_not_read(error: OSError | UnicodeError, said: str) -> N
         (ConnectionRefusedError(111, "Connection refused"), "connection refused"),
         (OSError(113, "No route to host"), "no route to host"),
         (TimeoutError("timed out"), "no answer in time"),
-        (UnicodeEncodeError("idna", "a..b", 0, 1, "label empty"), "it is no name of a host"),
+        (UnicodeEncodeError("idna", "a..b", 0, 1, "label empty"), "it isn't a host's name"),
         (OSError(), "the system doesn't say why"),
     ],
 )

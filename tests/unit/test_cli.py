@@ -16,7 +16,7 @@ import pytest
 from slinky_iac import __version__
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.cli import parser as command_line
-from slinky_iac.commands.docs import pages, part
+from slinky_iac.commands.docs import pages, part, rows
 from slinky_iac.commands.listing import COMMANDS
 from slinky_iac.errors import ProjectError
 from tests.stacks import ROOT
@@ -85,7 +85,8 @@ def test_a_page_of_the_manual_is_printed_whole_or_in_part(capsys: pytest.Capture
     assert said.startswith("## Moving to auth/slurm\n")
     assert said.count("\n## ") == 0
     assert main(["docs", "mung"], "slinky") == 1
-    assert "there is no page mung; did you mean munge? `slinky docs` lists all" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "there is no page mung, and no page has these words; did you mean munge? `slinky docs` lists all pages" in said
 
 
 def test_a_part_ends_at_the_next_heading_of_its_rank() -> None:
@@ -102,18 +103,48 @@ def test_an_exact_heading_goes_before_one_that_contains_the_words(capsys: pytest
     assert capsys.readouterr().out.startswith("## `external`\n")
 
 
-@pytest.mark.parametrize(
-    ("word", "number"), [("prolog", 3), ("ReturnToService", 3), ("routes", 3), ("(routes", 3), ("xyzzy", 0)]
-)
+@pytest.mark.parametrize(("word", "number"), [("prolog", 3), ("ReturnToService", 3), ("routes", 3), ("(routes", 3)])
 def test_a_word_that_is_no_page_is_looked_for_in_all(word: str, number: int, capsys: pytest.CaptureFixture[str]) -> None:
     """Each command that is named prints a part with the word, and there are three at most."""
-    assert main(["docs", word], "slinky") == 1
-    said = capsys.readouterr().err
-    named = [shlex.split(each) for each in re.findall(r"`slinky (docs [a-z][^`]*)`", said)]
+    assert main(["docs", word], "slinky") == 0
+    named = [shlex.split(each) for each in re.findall(r"^slinky (docs [a-z].*)$", capsys.readouterr().out, re.MULTILINE)]
     assert len(named) == number
     for command in named:
         assert main(command, "slinky") == 0
         assert word.strip("(").lower() in capsys.readouterr().out.lower(), command
+
+
+def test_a_word_that_no_page_has_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "xyzzy"], "slinky") == 1
+    assert "there is no page xyzzy, and no page has these words" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "is frozen by its annotation",
+        "error: NodeSet slurm/slurm-worker-gpu: is frozen by its annotation slinky-iac/freeze (bob: cooling)",
+        "more than the share 5 of 10 nodes that drain.limits allows, so",
+    ],
+    ids=["words of it", "the whole line", "a number for the dots"],
+)
+def test_words_of_a_message_print_its_row_and_no_other(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", words], "slinky") == 0
+    said = capsys.readouterr().out
+    assert said.count("troubleshooting, Drains\n  Message: ") == 1
+    assert said.count("  What to do: ") == 1
+
+
+def test_a_row_is_printed_with_a_line_a_cell_bars_as_they_are_and_links_as_commands() -> None:
+    text = (
+        "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-end), [x](evidence/faults.md) |\n## It's end\n"
+    )
+    (row,) = rows("p", text)
+    assert row.is_of("it hangs")
+    assert not row.is_of("hang")
+    assert not row.is_of("")
+    shown = ["p, a", "  Seen: it hangs", "  Do: `a | b`; there (`slinky docs p 'It'\"'\"'s end'`), x"]
+    assert list(row.shown({"p": text})) == shown
 
 
 def test_a_comment_of_a_shell_block_is_no_heading() -> None:

@@ -92,7 +92,7 @@ def test_compressed_names_read_as_slurm_writes_them(names, expr):
 
 @pytest.mark.parametrize("name", ["", "a b", "a,b", "a[1]", "a\n"])
 def test_what_is_no_single_name_is_not_compressed(name):
-    with pytest.raises(HostlistError, match="no single host name"):
+    with pytest.raises(HostlistError, match="isn't a single host name"):
         compress(["ok", name])
 
 

@@ -28,6 +28,7 @@ ABILITIES = (
     "has_topology",
     "reads_hostname_override",
     "renewal_stops",
+    "labels_slurmdbd",
 )
 TABLE = {
     "1.0.0": {
@@ -118,6 +119,7 @@ TABLE = {
         "drops_empty_values",
         "merges_mappings",
         "has_topology",
+        "labels_slurmdbd",
         "reads_hostname_override",
     },
 }

@@ -14,7 +14,7 @@ from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import Listed, PartlyListed, Wire, WrittenMeta
 from slinky_iac.kube.requests import place
-from slinky_iac.names import GROUP
+from slinky_iac.kube.scalers import all_scalers, writing
 from slinky_iac.ownership import HELM_RECORD, LET_GO
 
 ENTRY: Final = "release"
@@ -81,13 +81,8 @@ def living(kube: KubeClient, space: str) -> tuple[Live, ...]:
     Raises :class:`slinky_iac.errors.KubeError`, also where autoscalers can't be seen, which isn't the same as none.
     """
     found = tuple(each for kind in KINDS for each in _of_kind(kube, space, kind))
-    scalers = kube.scalers(space)
-    return tuple(
-        replace(each, scalers=tuple(name for name, scaler in scalers if scaler.scales(each.name, GROUP)))
-        if each.kind == "NodeSet"
-        else each
-        for each in found
-    )
+    scalers = all_scalers(kube, space)
+    return tuple(replace(each, writers=writing(scalers, each.name)) if each.kind == "NodeSet" else each for each in found)
 
 
 def _of_kind(kube: KubeClient, space: str, kind: str) -> list[Live]:

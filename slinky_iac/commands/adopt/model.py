@@ -30,8 +30,8 @@ class Live:
     annotations: Mapping[str, str] = field(default_factory=dict)
     managers: frozenset[str] = frozenset()
     """Field managers: clients that have set something of it."""
-    scalers: tuple[str, ...] = ()
-    """Autoscalers that write a NodeSet's replicas, ``kind/name``."""
+    writers: tuple[str, ...] = ()
+    """What else writes a NodeSet's replicas, ``kind/name`` (:mod:`slinky_iac.kube.scalers`)."""
 
 
 @dataclass(frozen=True, kw_only=True)

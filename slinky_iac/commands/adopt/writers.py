@@ -62,8 +62,8 @@ def _scaled(config: StackConfig, living: Sequence[Live]) -> tuple[str, ...]:
     base = config.cluster.resource_name
     left = {nodeset_resource(base, name) for name, each in config.nodesets.items() if each.scaled_by_others}
     return tuple(
-        f"{scaler} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
+        f"{writer} writes the replicas of {each.kind} {each.name}. Delete it, or give the NodeSet `owner: autoscaler`"
         for each in living
-        for scaler in each.scalers
+        for writer in each.writers
         if each.name not in left
     )

@@ -330,7 +330,7 @@ CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
     "cluster": _cluster,
     "version": _versions,
     **{name: partial(_guard, name) for name in GUARDS},
-    "token-set": _token_set,
+    "public-set": _token_set,
     "node-label": lambda expected, seen: label_differences(expected.labelled, seen.machines),
     "node-topology": _places,
 }

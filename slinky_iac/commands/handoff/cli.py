@@ -181,7 +181,7 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Read the stack, render, write. Raises what reading and writing raise; returns the exit code."""
     address = arguments.slurmctld_address
     if address is not None and not is_address(address):
-        raise HandoffError(f"--slurmctld-address {address}: is no IP address; /etc/hosts takes nothing else")
+        raise HandoffError(f"--slurmctld-address {address}: is not an IP address, which /etc/hosts needs")
     if arguments.config and arguments.with_keys:
         raise HandoffError("--with-keys: a file's keys are encrypted; name the stack with --stack in the place of --config")
     values = given(arguments, pulumi, with_keys=arguments.with_keys)

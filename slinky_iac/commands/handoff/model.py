@@ -90,13 +90,15 @@ class HostLine:
     def __post_init__(self) -> None:
         if self.address is not None and not is_address(self.address):
             raise HandoffError(
-                f"slurmctld's address {self.address[:80]!a}: is no IP address; /etc/hosts takes nothing else. It comes from"
-                " the Service's load balancer, which gave a name: look at it with `kubectl get service`, and give the"
-                " address by --slurmctld-address. Nothing was written"
+                f"slurmctld's address {self.address[:80]!a} is not an IP address, which /etc/hosts needs. It comes from the"
+                " Service's load balancer, which gave a name: `getent hosts NAME` prints the address. Give that by"
+                " --slurmctld-address. Nothing was written"
             )
         if strange := [name for name in self.names if _HOST_NAME.fullmatch(name) is None]:
             raise HandoffError(
-                f"{strange[0][:80]!a}: is no name of a host, so /etc/hosts can't have it. Nothing was written"
+                f"{strange[0][:80]!a} is not a valid host name, so no line of /etc/hosts can hold it: a name has letters,"
+                " digits, '-' and '.' alone. It comes from cluster.resourceName or accounting.external.host; correct it,"
+                " then run this again. Nothing was written"
             )
 
 

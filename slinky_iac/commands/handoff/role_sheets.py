@@ -40,11 +40,8 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
 
     Raises :class:`HandoffError` for a role that is in Kubernetes.
     """
-    if not config.auth.makes_daemons:
-        raise HandoffError(
-            "keys.auth: auth/munge: outside hosts of such a cluster keep the munge.key and slurm.conf they have,"
-            " and none of this stack's NodeSets could work with them. Move the cluster to auth/slurm first"
-        )
+    if refused := config.auth.refusals.get("handoff"):
+        raise HandoffError(refused)
     there = roles_of(config)
     for role in wanted:
         if role not in there:

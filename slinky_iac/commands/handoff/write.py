@@ -35,10 +35,10 @@ def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> tuple[str
             begun = True
             return _replace(folder, files, with_keys=with_keys)
     except OSError as error:
-        left = "What is in the folder may be of two hand-offs: use none of it" if begun else "Nothing was written"
+        mixed = "The folder may now hold a mix of the old and the new hand-off, so give it to no host"
         raise HandoffError(
-            f"--out {out}: {error.filename or out} can't be written ({error.strerror}). {left}. Name a folder that you may"
-            " write, and run this again"
+            f"--out {out}: can't write {error.filename or out} ({error.strerror})."
+            f" {mixed if begun else 'Nothing was written'}. Name a folder that you may write with --out, and run this again"
         ) from None
 
 
@@ -120,8 +120,8 @@ def _refuse_foreign(out: Path, folder: int, *, with_keys: bool) -> None:
         ),
         (
             held and MARKER not in held,
-            f"holds files that are no hand-off ({MARKER} isn't there), and what isn't needed would be removed. Name a new or"
-            " an empty folder",
+            f"holds files that aren't a hand-off ({MARKER} isn't there), and what isn't needed would be removed. Name a new"
+            " or an empty folder",
         ),
     )
     for wrong, why in faults:

@@ -111,7 +111,9 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
 
 def _target(arguments: argparse.Namespace) -> Path:
     if _STACK.fullmatch(arguments.stack) is None:
-        raise ProjectError(f"{arguments.stack[:60]!a}: is no name of a stack, which has letters, digits, '-', '_' and '.'")
+        raise ProjectError(
+            f"{arguments.stack[:60]!a}: isn't the name of a stack, which has letters, digits, '-', '_' and '.'"
+        )
     file = Path(f"Pulumi.{arguments.stack}.yaml")
     if file.exists() and not arguments.force:
         raise ProjectError(f"{file}: exists already and was not changed; name another stack, or give --force")
@@ -149,8 +151,8 @@ def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argpars
         if not tty:
             lacking = "" if answers.slurmctld else "--slurmctld HOST and "
             raise ProjectError(
-                f"standard input is no terminal, so nothing can be asked. Give {lacking}--via '{VIA}', or --show-config FILE"
-                " with the output of `scontrol show config`. Nothing was written"
+                f"standard input isn't a terminal, so nothing can be asked. Give {lacking}--via '{VIA}', or --show-config"
+                " FILE with the output of `scontrol show config`. Nothing was written"
             )
         try:
             answers.slurmctld = answers.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()

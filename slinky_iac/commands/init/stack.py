@@ -89,8 +89,8 @@ def read(answer: str) -> Found:
     config = settings(found["config"])
     if not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
         raise ProjectError(
-            "that is no output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION = …`;"
-            " run it on slurmctld's host. Nothing was written"
+            "that isn't the output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION ="
+            " …`; run it on slurmctld's host. Nothing was written"
         )
     user = _USER.fullmatch(config.get("SlurmUser", ""))
     host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")

@@ -40,7 +40,7 @@ CODES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    acts = parser.add_subparsers(dest="act", required=True)
+    acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
     made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
     made.add_argument("which", choices=[key.name for key in ROTATING])
     made.add_argument("--out", required=True, type=Path, metavar="FILE")

@@ -152,5 +152,5 @@ def read_removals(text: str) -> dict[str, Plan]:
     except (ValueError, RecursionError):
         named = {"": Plan()}
     if "" in named:
-        raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
+        raise PreviewError("the plans of removals aren't the output of `slinky drain plan --json`; nothing was judged")
     return named

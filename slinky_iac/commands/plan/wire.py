@@ -156,7 +156,7 @@ def read(text: str) -> Preview:
         return _digest(_typed(whole, _Document, "the preview"))
     if isinstance(whole, dict) and "sequence" in whole:
         return _events([lines])
-    raise PreviewError(f"this JSON is no preview: it has neither steps nor events. {_HINT}")
+    raise PreviewError(f"this JSON isn't a preview: it has neither steps nor events. {_HINT}")
 
 
 def _digest(whole: _Document) -> Preview:
@@ -197,7 +197,7 @@ def _event(line: str, number: int) -> _Event:
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
-        raise PreviewError(f"line {number} of the preview is no JSON event. {_HINT}")
+        raise PreviewError(f"line {number} of the preview isn't a JSON event. {_HINT}")
     return _typed(event, _Event, f"line {number} of the preview")
 
 

@@ -284,8 +284,8 @@ def require_host(config: StackConfig, via: str) -> None:
     """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
     if not config.slurmctld.hosts:
         raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
-    if not config.auth.makes_daemons:
-        raise ProjectError("--via: there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out")
+    if refused := config.auth.refusals.get("preflight --via"):
+        raise ProjectError(f"--via: {refused}")
     if not _command(via, "HOST"):
         raise ProjectError("--via: names no command, such as 'ssh root@{host} sh -s'")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.kube.fake_nodes import ANNOTATION
+from slinky_iac.parts import registry
 
 STACK: Final = "qualify"
 NAMESPACE: Final = "slinky-qualify"
@@ -21,8 +22,8 @@ SPARE: Final = 64
 """MaxNodeCount beyond the rung."""
 DEADLINE: Final = "30m"
 REGISTER: Final = "15m"
-_KEPT: Final = ("images", "slurmVersion", "fence")
-"""What a site's ``cluster`` keeps."""
+_KEPT: Final = ("images", "slurmVersion", *registry.unguarded({}).get("cluster", {}))
+"""What a site's ``cluster`` keeps: all of it that a guard goes by, too."""
 _OUTSIDE: Final = "external"
 
 
@@ -70,7 +71,7 @@ def with_replicas(settings: Mapping[str, Any], replicas: int) -> dict[str, objec
 
 def unguarded(settings: Mapping[str, Any]) -> dict[str, object]:
     """The same with nothing that refuses the operator a pod which it hasn't reported as drained: the operator alone."""
-    return {**settings, "cluster": {**settings["cluster"], "fence": False}}
+    return registry.unguarded(settings)
 
 
 def with_new_template(settings: Mapping[str, Any]) -> dict[str, object]:

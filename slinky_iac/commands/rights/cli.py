@@ -137,8 +137,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--account",
         type=_account,
         metavar="NAMESPACE/NAME",
-        help="ServiceAccount to bind them to; by default slinky-USE in namespace slinky-accounts; of status that of"
-        " monitoring.status",
+        help="ServiceAccount to bind them to (default: slinky-accounts/slinky-apply, slinky-accounts/slinky-review, …; for"
+        " status the one of monitoring.status)",
     )
     parser.add_argument(
         "--pod-namespace",
@@ -242,7 +242,7 @@ def notes(
     if use is Use.REVIEW and config.auth.makes_daemons:
         yield (
             "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"
-            " that are in the way of the stack's: these end the `pulumi up`, which leaves them as they are."
+            " that are in the way of the stack's. Such an object makes `pulumi up` stop, and stays as it is."
         )
     if use is Use.PREFLIGHT and pod_namespace is None:
         yield (
@@ -263,5 +263,5 @@ def made_namespaces(config: StackConfig) -> tuple[str, ...]:
 def _account(text: str) -> Account:
     namespace, _, name = text.partition("/")
     if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
-        raise argparse.ArgumentTypeError(f"{text[:80]!a} is no NAMESPACE/NAME of a ServiceAccount")
+        raise argparse.ArgumentTypeError(f"{text[:80]!a} isn't NAMESPACE/NAME of a ServiceAccount")
     return Account(namespace, name)

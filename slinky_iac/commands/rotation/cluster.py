@@ -182,7 +182,7 @@ def read(engine: Engine) -> Values:
     """The settings and keys of a stack as they are: a rotation that was cut short between two settings leaves the
     configuration as no program may run it, so the rules don't hold here.
 
-    Raises StateError, ConfigError, KeyMaterialError (a munge cluster has none of these keys, too); no message holds a key.
+    Raises StateError, ConfigError, KeyMaterialError (also where the cluster has none of these keys); no message holds a key.
     """
     own, _ = _texts(engine)
     return _with_daemons(values_as_they_are(own))
@@ -209,11 +209,8 @@ def _texts(engine: Engine, more: str = "") -> tuple[dict[str, str], frozenset[st
 
 
 def _with_daemons(found: Values) -> Values:
-    if not found.config.auth.makes_daemons:
-        raise KeyMaterialError(
-            "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"
-            " says how to set it and how to replace it. Nothing was changed"
-        )
+    if refused := found.config.auth.refusals.get("keys"):
+        raise KeyMaterialError(refused)
     return found
 
 

@@ -35,6 +35,7 @@ PODS_S: Final = 300
 """Longest wait for kubelet to bring a Secret into all pods: unasked it looks at each every 60 to 90 s."""
 NODES_S: Final = 180
 """Longest wait for slurmd to be back after a reconfiguration; at SlurmdTimeout, 300 s by default, jobs would be lost."""
+_AGAIN: Final = "`slinky status` says what doesn't answer; then run the same command again"
 AWAY: Final = AWAY_STATES | {"DOWN"}
 """States of nodes without a slurmd: slurmctld sends them no configuration, and the step can't wait for them."""
 
@@ -150,14 +151,14 @@ def of_unmanaged_nodes(facts: SlurmFacts) -> str:
     """What to do about nodes that no step reaches."""
     if facts.unmanaged_nodes is None:
         return (
-            "it is unknown whether there are nodes that no step reaches: slurmctld can't be asked. Such nodes would lose the"
-            f" cluster at {CHANGE_HOSTS}, and their jobs lost"
+            "slurmctld doesn't answer, so it isn't known whether it has nodes that are neither pods nor hosts of this stack."
+            f" These would not get the new key, and would lose slurmctld and their jobs at step {CHANGE_HOSTS}"
         )
     more = f" and {len(facts.unmanaged_nodes) - 8} more" if len(facts.unmanaged_nodes) > 8 else ""
     return (
-        f"no step reaches {', '.join(facts.unmanaged_nodes[:8])}{more}, which answer slurmctld and are neither pods nor"
-        " hosts of this stack: name them in external.slurmdHosts, or bring them slurm.jwks yourself in"
-        f" {LEARN_HOSTS}; otherwise they lose the cluster at {CHANGE_HOSTS}, and their jobs lost"
+        f"slurmctld has the nodes {', '.join(facts.unmanaged_nodes[:8])}{more}, which are neither pods nor hosts of this"
+        " stack, so this command can't bring them the new key. Name them in external.slurmdHosts, or bring them slurm.jwks"
+        f" yourself at step {LEARN_HOSTS}; otherwise they lose slurmctld and their jobs at step {CHANGE_HOSTS}"
     )
 
 
@@ -241,7 +242,7 @@ class SlurmRotation(KeyRotation):
                 " up` replaces the pods of every NodeSet, drained; wait for its end. Nothing was changed"
             )
         if facts.unmanaged_nodes is None:
-            raise RotationError(f"{of_unmanaged_nodes(facts)}. Run this again when slurmctld answers. Nothing was changed")
+            raise RotationError(f"{of_unmanaged_nodes(facts)}. Nothing was changed. {_AGAIN}")
         if facts.unmanaged_nodes:
             self.context.say(of_unmanaged_nodes(facts))
         self.context.engine.settled()

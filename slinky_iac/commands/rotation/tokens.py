@@ -201,7 +201,7 @@ class TokenRotation(KeyRotation):
         if values.config.signing.key is not TOKENS:
             raise RotationError(
                 f"keys.tokens is {values.config.signing.setting}: no RSA key signs this stack's tokens, so there is none to"
-                " replace (`slinky docs token-keys` says how to change over). `keys rotate jwt` replaces the JWT key."
+                " replace (`slinky docs token-keys` says how to change over). `slinky keys rotate jwt` replaces the JWT key."
                 " Nothing was changed"
             )
         if TOKENS.config not in values.keys.rsa:

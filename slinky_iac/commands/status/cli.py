@@ -10,7 +10,7 @@ from pathlib import Path
 from slinky_iac import names
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
-from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, terminal, watch
+from slinky_iac.commands.output import PARTLY_UNKNOWN, PAUSE, add_json, add_stack, terminal, watch
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 from slinky_iac.commands.status.watched import read
@@ -30,14 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="watched",
         type=Path,
         metavar="FILE",
-        help=f"look at what this file names and not at the state: {names.WATCHED_FILE} of the ConfigMap that"
-        " monitoring.status makes. Needs no pulumi; not known then are the last `up` and keys that the account can't read",
+        help=f"use this file instead of the state: {names.WATCHED_FILE} of the ConfigMap that monitoring.status makes. Needs"
+        " no pulumi; the last `up` is unknown then, and so are keys that the account can't read",
     )
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
-    parser.add_argument("--every", type=int, metavar="SECONDS", help="with --watch, the pause between two screens")
+    parser.add_argument("--every", type=int, metavar="SECONDS", help=f"with --watch, {PAUSE}")
 
 
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, connect: ask.Connect = connected) -> int:

@@ -78,5 +78,5 @@ def _escaped(text: str) -> str:
 
 def _number(value: float) -> str:
     if math.isnan(value) or math.isinf(value):
-        raise AssertionError("no metric of ours has no number")
+        raise AssertionError("a fault of this program: a metric is NaN or infinite. Report it with this traceback")
     return str(int(value)) if float(value).is_integer() else repr(float(value))

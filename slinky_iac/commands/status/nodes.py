@@ -105,7 +105,7 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
         notes.append("slurm-operator has not acted on the NodeSet's last change")
     if settings.selection is not None and not seen.wanted:
         notes.append("no Kubernetes node fits")
-    if settings.scaler == "autoscaler":
+    if not settings.by_stack:
         notes.append(f"an autoscaler's, up to {settings.target}")
     ready = sum(pod.ready for pod in pods)
     return Group(

@@ -37,7 +37,8 @@ SYNC_S: Final = 15
 
 
 def scaler_name(cluster: str, nodeset: str) -> str:
-    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler by :data:`.KEDA_HPA` and this."""
+    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler by
+    :data:`slinky_iac.kube.scalers.KEDA_HPA` and this."""
     return names.nodeset_resource(cluster, nodeset)
 
 

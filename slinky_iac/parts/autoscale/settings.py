@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Seconds
+from slinky_iac.config.outputs import COUNTED
 
 
 class ScaleDown(Section):
@@ -41,6 +42,7 @@ class Autoscale(Section):
             "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics."
         ),
     }
+    takes_none: ClassVar[Mapping[str, str]] = {"source": COUNTED, "metric": COUNTED, "labels.**": COUNTED}
 
     by: Literal["keda", "hpa"] = "keda"
     """keda: a ScaledObject, which KEDA 2.17 or newer carries out, down to zero. hpa: a HorizontalPodAutoscaler on a metric

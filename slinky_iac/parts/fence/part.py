@@ -43,6 +43,7 @@ def _open_to(name: str) -> str:
 
 
 GUARD: Final = Guard(
+    off={"cluster": {"fence": False}},
     policies=frozenset({POLICY, f"{POLICY}Binding"}),
     states={
         "stands": ": the API server lets NodeSets go or shrink only where a gate has drained them",
@@ -83,7 +84,13 @@ class Fence(Part):
                 which = tuple(each.name for each in own if each.resource == kind)
                 yield Right(own[0].group, kind, ("get",), "drift: the fence stands", which)
         if own and use is Use.APPLY:
-            yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
+            yield Right(
+                names.GROUP,
+                "nodesets",
+                ("get", "list"),
+                "Kubernetes wants it of the fence's writer",
+                seldom=True,
+            )
 
     def right_notes(self, config: StackConfig, use: Use) -> Iterator[str]:
         """Of the first `pulumi up`."""

@@ -20,9 +20,10 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     guards = config.cluster.fence and config.nodesets and not config.network_policies.enabled
     if guards and not operator.install and "namespace" not in operator.model_fields_set:
         yield at("operator.namespace").warning(
-            "isn't set, and operator.install is false: the fence then knows slurm-operator by namespace"
-            f" {operator.namespace}. Where the operator is in another one, the fence refuses it the pods that it rightly"
-            " replaces, and its scale-ins and rolling updates wait. Set it to the operator's namespace",
+            "isn't set, and operator.install is false, so the fence takes the operator in namespace"
+            f" {operator.namespace} for slurm-operator. If it runs elsewhere, the fence refuses its deletions of pods, and"
+            " scale-ins and updates hang. `kubectl get deployments -A` shows where slurm-operator is; set operator.namespace"
+            " to that",
             id="operator-namespace-unset",
         )
 

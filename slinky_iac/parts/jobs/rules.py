@@ -163,4 +163,4 @@ def own_partitions(config: StackConfig) -> dict[str, dict[str, str]]:
 
 
 OF_DAEMONS = (jobs, tokens)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

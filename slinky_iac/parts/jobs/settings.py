@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import DnsLabel, FilePath, Seconds, SlurmName, SlurmUser, checked, no_shell
+from slinky_iac.config.outputs import IN_NAMES, USERS, WORK
 from slinky_iac.config.shown import name_of
 
 Folder = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$", max_length=1024), checked(no_shell)]
@@ -34,6 +35,8 @@ Variables = Annotated[dict[str, str], AfterValidator(_variables)]
 class JobScript(Section):
     """A batch script, here or in a file."""
 
+    takes_none: ClassVar[Mapping[str, str]] = {"text": WORK, "file": WORK}
+
     text: str | None = Field(default=None, max_length=1 << 20)
     """The script itself. It begins with `#!`. slurmrestd reads no #SBATCH lines."""
     file: FilePath | None = None
@@ -45,6 +48,17 @@ class JobScript(Section):
 
 class Job(Section):
     """A batch job that `pulumi up` submits, exactly once, as its own user."""
+
+    takes_none: ClassVar[Mapping[str, str]] = {
+        "user": WORK,
+        "command.*": WORK,
+        "partition": WORK,
+        "account": WORK,
+        "qos": WORK,
+        "environment.**": WORK,
+        "workingDirectory": WORK,
+        "output": WORK,
+    }
 
     user: SlurmUser
     """Who runs it: a user whom slurmctld's host knows. root and SlurmUser are refused."""
@@ -87,6 +101,8 @@ class Job(Section):
 class Smoke(Section):
     """A short job in each partition at the end of each `pulumi up`, and its row in slurmdbd."""
 
+    takes_none: ClassVar[Mapping[str, str]] = {"user": USERS, "partitions.*": WORK}
+
     enabled: bool = False
     """Run them. Each preview then shows one job a partition."""
     user: SlurmUser | None = None
@@ -108,6 +124,7 @@ class UserToken(Section):
         "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where"
         " an expired token is noticed and its Secret deleted.",
     }
+    takes_none: ClassVar[Mapping[str, str]] = {"secret": IN_NAMES, "user": USERS}
 
     user: SlurmUser
     """Whom it is for: an ordinary user whom slurmctld's host knows. root and SlurmUser are refused."""

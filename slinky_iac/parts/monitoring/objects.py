@@ -62,7 +62,7 @@ def prometheus_rule(config: ClusterConfig, settings: Monitoring) -> Object:
 
 def dashboard_map(config: ClusterConfig, settings: Monitoring) -> Object:
     """The dashboard, for Grafana's sidecar."""
-    name = names.monitoring(config.cluster.resource_name, "dashboard")
+    name = _named(config.cluster.resource_name, "dashboard")
     return Object(
         logical="dashboard",
         api_version="v1",
@@ -77,20 +77,20 @@ def status(config: ClusterConfig, job: StatusJob, document: Any) -> Iterator[Obj
     """The CronJob, and the ConfigMap with the text that it looks at."""
     base = config.cluster.resource_name
     data = {names.WATCHED_FILE: document}
-    name = names.monitoring(base, "watched")
+    name = _named(base, "watched")
     yield Object(logical="watched", api_version="v1", kind="ConfigMap", name=name, body={"data": data})
     yield Object(
         logical="status",
         api_version="batch/v1",
         kind="CronJob",
-        name=names.monitoring(base, "status"),
+        name=_named(base, "status"),
         body={"spec": status_job(config, job)},
         after="watched",
     )
 
 
 def _custom(config: ClusterConfig, settings: Monitoring, kind: str, part: str, spec: Spec) -> Object:
-    name = names.monitoring(config.cluster.resource_name, part)
+    name = _named(config.cluster.resource_name, part)
     return Object(
         logical=kind.lower(),
         api_version=MONITORING_API,
@@ -153,7 +153,7 @@ def status_job(config: ClusterConfig, job: StatusJob) -> Spec:
         "containers": [container],
         "volumes": [
             {"name": "textfile", "hostPath": {"path": job.folder, "type": "Directory"}},
-            {"name": "watched", "configMap": {"name": names.monitoring(config.cluster.resource_name, "watched")}},
+            {"name": "watched", "configMap": {"name": _named(config.cluster.resource_name, "watched")}},
             {"name": "tmp", "emptyDir": {}},
         ],
     }
@@ -174,3 +174,8 @@ def status_job(config: ClusterConfig, job: StatusJob) -> Spec:
             }
         },
     }
+
+
+def _named(cluster: str, part: str) -> str:
+    """An object for Prometheus or Grafana."""
+    return names.shorten(f"{cluster}-{part}")

@@ -32,7 +32,7 @@ def _without_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     asked = config.monitoring
     if not config.auth.makes_daemons and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
         yield at("monitoring").error(
-            "has no effect with keys.auth: auth/munge: the stack makes clients only. Remove the section"
+            f"has no effect with keys.auth: {config.auth.name}: the stack makes clients only. Remove the section"
         )
 
 

@@ -9,10 +9,14 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, FilePath, Host, Image, Seconds
+from slinky_iac.config.outputs import ADDRESS, COUNTED, IMAGE, LABEL, OBJECT, READ_BEFORE
 
 
 class StatusJob(Section):
     """A CronJob that writes `slinky status --prometheus` into a folder that node_exporter reads."""
+
+    takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "serviceAccount": OBJECT, "nodeSelector.**": LABEL}
+    takes_none: ClassVar[Mapping[str, str]] = {"folder": READ_BEFORE, "schedule": COUNTED}
 
     image: Image
     """Image with this program at the release that the stack is deployed with (examples/image/Containerfile). It needs no
@@ -42,6 +46,7 @@ class Monitoring(Section):
         "controller.metrics.serviceMonitor.labels": "labels",
         "controller.metrics.serviceMonitor.interval": "interval",
     }
+    takes: ClassVar[Mapping[str, str]] = {"slurmctldAddress": ADDRESS, "labels.**": LABEL, "dashboardLabels.**": LABEL}
 
     slurmctld: bool = False
     """A ServiceMonitor for slurmctld's metrics: slurm-operator's own where slurmctld is in Kubernetes, which

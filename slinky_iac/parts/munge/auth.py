@@ -5,13 +5,14 @@ With auth/munge nothing of Slinky's can be of the cluster, so the stack makes cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from slinky_iac.config.sections import Keys
-from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, SLURM, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, Key
 from slinky_iac.names import SLURM_JWKS_FILE
-from slinky_iac.parts.munge.settings import Munge
+from slinky_iac.parts.munge.settings import MUNGE, Munge
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,8 @@ class SlurmAuth:
 
     section: Keys
 
+    name: ClassVar[str] = "auth/slurm"
+    """AuthType."""
     makes_daemons: ClassVar[bool] = True
     """Whether the stack makes slurm-operator, slurmrestd and pods of the cluster, or its clients only."""
     keys: ClassVar[tuple[Key, ...]] = DAEMON_KEYS
@@ -32,6 +35,8 @@ class SlurmAuth:
     """An image that clients have of the stack; None where they have slurmd's or their own."""
     in_clear: ClassVar[str] = "auth/slurm signs and doesn't encrypt; no TLSType is set"
     """What it does not protect on the way between daemons."""
+    refusals: ClassVar[Mapping[str, str]] = {}
+    """What a command says that such a cluster has no use for, by the command."""
 
     @property
     def client_file(self) -> str:
@@ -45,12 +50,25 @@ class MungeAuth:
 
     section: Munge
 
+    name: ClassVar[str] = "auth/munge"
     makes_daemons: ClassVar[bool] = False
     keys: ClassVar[tuple[Key, ...]] = (MUNGE,)
     client_key: ClassVar[Key] = MUNGE
     client_daemon: ClassVar[str] = "munged"
     client_file: ClassVar[str] = MUNGE.file
     in_clear: ClassVar[str] = "munge encrypts only its own credential"
+    refusals: ClassVar[Mapping[str, str]] = {
+        "handoff": (
+            "keys.auth: auth/munge: outside hosts of such a cluster keep the munge.key and slurm.conf they have,"
+            " and none of this stack's NodeSets could work with them. Move the cluster to auth/slurm first"
+        ),
+        "keys": (
+            "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. `slinky docs munge`"
+            " says how to set it and how to replace it. Nothing was changed"
+        ),
+        "preflight --via": "there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out",
+        "token": "keys.auth: a munge cluster's stack signs no tokens; run `scontrol token` there",
+    }
 
     @property
     def client_image(self) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.preflight.check import BY_HAND, Answers, At, Expect, Run, same_key, unknown
 from slinky_iac.preflight.facts import Facts
 

@@ -11,15 +11,19 @@ Sources: munged(8); Kubernetes, "Sidecar Containers" (1.29 and newer); watched w
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.keys.catalogue import MUNGE, SecretEntry
+from slinky_iac.keys.catalogue import SecretEntry
+from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar
 
 SOCKET: Final = "/run/munge/munge.socket.2"
 """Where libmunge looks by default, on Debian and in Red Hat's packages alike."""
+VOLUMES: Final = "munge"
+"""What names of its volumes begin with."""
 KEY_FOLDER: Final = "/munge-key"
 OWN_FOLDER: Final = "/munge-own"
 SCRIPT: Final = f"""\
@@ -63,11 +67,15 @@ def client_pod(config: ClusterConfig) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (munged, a sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` for
     the container that calls sbatch. Holds names only, no key."""
     conf = names.client_conf(config.cluster.resource_name)
-    return munge_pod(config, config.munge.user, config.munge.image, config.secret_of(MUNGE), conf)
+    return _pod(config, config.munge.user, config.munge.image, config.secret_of(MUNGE), conf)
 
 
-def munge_pod(config: ClusterConfig, user: int, image: str | None, place: SecretEntry, conf: str) -> Spec:
-    """The same of any client: ``user`` is munged's number, ``place`` has munge.key, the ConfigMap ``conf`` slurm.conf."""
+def client_pod_of(config: ClusterConfig, client: Client, key: SecretEntry, files: str) -> Spec:
+    """The same of a client of ``clients``: the Secret ``key`` has munge.key, the ConfigMap ``files`` slurm.conf and more."""
+    return _pod(config, client.group, client.image, key, files, items=[{"key": "slurm.conf", "path": "slurm.conf"}])
+
+
+def _pod(config: ClusterConfig, user: int, image: str | None, place: SecretEntry, conf: str, **of_conf: Any) -> Spec:  # noqa: ANN401
     return {
         "securityContext": {"fsGroup": user},
         "initContainers": [_munged(config, user, image)],
@@ -75,7 +83,7 @@ def munge_pod(config: ClusterConfig, user: int, image: str | None, place: Secret
             secret_files("munge-key", place.name, {place.entry: MUNGE.file}, mode=0o400),
             memory("munge-own", "1Mi"),
             memory("munge-socket", "1Mi"),
-            {"name": "slurm-conf", "configMap": {"name": conf}},
+            {"name": "slurm-conf", "configMap": {"name": conf, **of_conf}},
         ],
         "volumeMounts": [mount("munge-socket", "/run/munge", read_only=False), mount("slurm-conf", "/etc/slurm")],
     }

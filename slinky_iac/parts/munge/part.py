@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from slinky_iac import names
+from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.parts.munge.clients import client_slurm_conf
+from slinky_iac.keys.catalogue import SecretEntry
+from slinky_iac.parts.munge.clients import VOLUMES, client_pod_of, client_slurm_conf
 from slinky_iac.parts.munge.rules import RULES
+from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.parts.part import Document, Part
 from slinky_iac.specs.objects import Object
+from slinky_iac.specs.shared import Spec
 
 if TYPE_CHECKING:
     from slinky_iac.preflight.check import Expect
@@ -36,6 +39,8 @@ class Munge(Part):
     component = "MungeClients"
     needs_daemons = False
     rules = RULES
+    users = frozenset({"munge"})
+    volumes = (VOLUMES,)
 
     def objects(self, config: StackConfig, document: Document) -> Iterator[Object]:  # noqa: ARG002
         """The key, where the stack has it, and slurm.conf."""
@@ -44,6 +49,14 @@ class Munge(Part):
         if config.keys.source == "imported":
             yield key_secret(config)
         yield conf_map(config)
+
+    def client_pod(self, config: ClusterConfig, client: Client, key: SecretEntry, files: str) -> Spec | None:
+        """munged beside the user's container."""
+        return None if config.auth.makes_daemons else client_pod_of(config, client, key, files)
+
+    def client_files(self, config: ClusterConfig) -> dict[str, str]:
+        """slurm.conf: munged fetches none."""
+        return {} if config.auth.makes_daemons else {"slurm.conf": client_slurm_conf(config)}
 
     def checks(self) -> tuple[Expect, ...]:
         """Clients' ways, their key and the clocks."""

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pydantic import Field
 
+from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Image, NodeName
+from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT
 from slinky_iac.config.resources import SecretReference
+from slinky_iac.keys.catalogue import Key
+
+MUNGE: Final = Key(
+    "munge",
+    "munge.key",
+    logical="munge-key",
+    config="mungeKey",
+    file="munge.key",
+    secret=names.ending("-auth-munge"),
+)
+"""In place of all other keys."""
 
 
 class Munge(Section):
@@ -22,6 +35,11 @@ class Munge(Section):
         "munge-ignored": ("The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section."),
         "tokens-ignored": ("`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it."),
     }
+    secrets: ClassVar[Mapping[str, str]] = {
+        MUNGE.config: "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
+    }
+    takes: ClassVar[Mapping[str, str]] = {"image": IMAGE, "keyFrom.secret": OBJECT}
+    takes_none: ClassVar[Mapping[str, str]] = {"keyFrom.key": IN_NAMES, "slurmConf": CONF_WORDS, "slurmUser": CONF_WORDS}
 
     image: Image | None = None
     """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""

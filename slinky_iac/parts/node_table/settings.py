@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Gres, NodeName, NodeNames
+from slinky_iac.config.outputs import COUNTED, IN_NAMES
 from slinky_iac.hostlist import expand
 
 LabelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")]
@@ -28,6 +30,8 @@ BlockSize = Annotated[int, Field(ge=1)]
 class BlockTopology(Section):
     """Blocks of nodes (topology/block)."""
 
+    takes_none: ClassVar[Mapping[str, str]] = {"blocks.*": COUNTED}
+
     block_sizes: tuple[BlockSize, ...] = Field(min_length=1)
     """Nodes of a block, then those of the groups of blocks above it: each is the first one times a power of two, e.g.
     [4, 16]."""
@@ -37,6 +41,8 @@ class BlockTopology(Section):
 
 class Topology(Section):
     """One topology of topology.yaml: a tree, blocks, or none (flat)."""
+
+    takes_none: ClassVar[Mapping[str, str]] = {"tree.**": COUNTED}
 
     default: bool = False
     """Holds for partitions that name no topology. One of several must have it."""
@@ -52,6 +58,17 @@ class Topology(Section):
 
 class NodeRow(Section):
     """Nodes, and what is so of them on both sides."""
+
+    takes_none: ClassVar[Mapping[str, str]] = {
+        "names.*": COUNTED,
+        "selector.**": COUNTED,
+        "nodesets.*": COUNTED,
+        "hosts.*": COUNTED,
+        "labels.**": COUNTED,
+        "features.*": COUNTED,
+        "gres.*": COUNTED,
+        "topology": COUNTED,
+    }
 
     names: tuple[str, ...] = ()
     """Kubernetes nodes, as hostlists: worker-[1-8]. They get the labels, and a label for each feature."""
@@ -83,6 +100,8 @@ class NodeRow(Section):
 
 class Nodes(Section):
     """One table of nodes for Kubernetes and Slurm."""
+
+    takes_none: ClassVar[Mapping[str, str]] = {"prefix": IN_NAMES}
 
     prefix: Prefix = "slurm.slinky-iac"
     """Prefix of the labels. They are this stack's alone: one that somebody else has set is refused, never overwritten."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from pydantic import Field
 
 from slinky_iac import names
@@ -30,6 +33,10 @@ class DatabaseTls(Section):
 
 class Database(Section):
     """The MariaDB or MySQL server of an in-cluster slurmdbd. It needs DDL rights on its database."""
+
+    secrets: ClassVar[Mapping[str, str]] = {
+        "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
+    }
 
     host: Host
     """Host name of the server."""

@@ -80,4 +80,4 @@ def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
 
 RULES = (certificate,)
 OF_DAEMONS = (offered,)
-"""Rules of stacks that make daemons; a munge cluster's stack makes clients only."""
+"""Rules of stacks that make daemons; others make clients only."""

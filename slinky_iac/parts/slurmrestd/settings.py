@@ -10,6 +10,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import DnsLabel, Host, Image
+from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT, TEXT
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
 from slinky_iac.config.sections import PodSettings, Service
@@ -17,6 +18,9 @@ from slinky_iac.config.sections import PodSettings, Service
 
 class Issuer(Section):
     """An Issuer or ClusterIssuer of cert-manager."""
+
+    takes: ClassVar[Mapping[str, str]] = {"name": OBJECT}
+    takes_none: ClassVar[Mapping[str, str]] = {"group": IN_NAMES}
 
     name: DnsLabel
     """Its name."""
@@ -36,6 +40,13 @@ class RestApiTls(Section):
         "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave"
         " `restapi.service.type` at ClusterIP.",
     }
+    takes: ClassVar[Mapping[str, str]] = {
+        "image": IMAGE,
+        "secret": OBJECT,
+        "clientCaSecret": OBJECT,
+        "service.annotations.**": TEXT,
+    }
+    takes_none: ClassVar[Mapping[str, str]] = {"hosts.*": CONF_WORDS}
 
     source: Literal["generated", "existing", "cert-manager"]
     """generated: this stack makes certificate authority and certificate, from a secret of its state. existing: a Secret of

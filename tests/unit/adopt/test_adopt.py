@@ -246,7 +246,7 @@ def test_a_writer_that_has_stopped_leaves_its_marks_and_is_none(key: str, marks:
 
 
 def test_an_autoscaler_is_no_second_writer_where_the_stack_leaves_it_the_number() -> None:
-    scaled = tuple(replace(each, scalers=("ScaledObject/gpu",)) if each.kind == "NodeSet" else each for each in living())
+    scaled = tuple(replace(each, writers=("ScaledObject/gpu",)) if each.kind == "NodeSet" else each for each in living())
     own = settings(release(), scaled).taken.settings
     (row,) = verdict(load(own), scaled).writers
     assert "ScaledObject/gpu writes the replicas of NodeSet slurm-worker-gpu" in row

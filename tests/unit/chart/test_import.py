@@ -321,7 +321,7 @@ def test_a_file_is_written_judged_and_told_by_the_exit_code(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [", "this is no YAML"),
+        ("a: [", "isn't a YAML document"),
         ("- a\n", "mapping of keys"),
         ("config: {'slinky-iac:cluster': {}}", "stack's file already"),
         ("a: 1\n---\nb: 2\n", "line 2 begins a second document"),

@@ -58,7 +58,7 @@ def test_every_error_has_its_line() -> None:
 
 def test_what_is_missing_has_the_line_of_the_section_around_it() -> None:
     assert said("config:\n  slinky-iac:accounting: {enabled: false}\n  slinky-iac:cluster:\n    namespace: a\n") == [
-        (3, "cluster.name: is missing and has no default; for example name: atlas")
+        (3, "cluster.name: is missing and has no default: write, for example, name: atlas")
     ]
 
 
@@ -68,7 +68,8 @@ def test_an_encrypted_secret_is_there_and_one_to_come_is_a_warning() -> None:
     assert config is not None
     waiting = [str(each.finding) for each in found if "is not set" in each.finding.message]
     assert waiting == [
-        "keys.source: imported, but jwtKey is not set; run `base64 -w0 FILE | pulumi config set --secret slinky-iac:jwtKey`"
+        "keys.source: imported, but jwtKey is not set; run `slinky keys import jwt --file jwt_hs256.key`, with the file of"
+        " slurmctld's host"
     ]
     assert said(sound) == []
 
@@ -89,7 +90,7 @@ def test_a_secret_inside_a_section_is_an_error() -> None:
 
 def test_a_key_that_occurs_twice_is_an_error_as_it_is_to_pulumi() -> None:
     assert said(STACK.replace("      replica: 2", "      replicas: 2")) == [
-        (17, "nodesets.gpu.replicas: occurs twice here, first in line 16; pulumi refuses the file")
+        (17, "nodesets.gpu.replicas: is there twice, first in line 16, and pulumi refuses the file. Delete one of them")
     ]
 
 
@@ -125,12 +126,12 @@ def test_every_example_is_sound(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "begins"),
     [
-        ("", 1, "config: is no stack file"),
-        ("[]", 1, "config: is no stack file"),
-        ("config: 7", 1, "config: is no stack file"),
-        ("a: [", 1, "column 5: this is no YAML"),
+        ("", 1, "config: isn't a stack file"),
+        ("[]", 1, "config: isn't a stack file"),
+        ("config: 7", 1, "config: isn't a stack file"),
+        ("a: [", 1, "column 5: this isn't valid YAML"),
         ("config:\n  a: b\n c: d\n", 3, "line 3 is indented less than line 2"),
-        ("config:\n  a: *secretaliasname\n", 2, "column 6: this is no YAML"),
+        ("config:\n  a: *secretaliasname\n", 2, "column 6: this isn't valid YAML"),
     ],
 )
 def test_what_is_no_stack_file_is_said_with_its_line(text: str, line: int, begins: str) -> None:
@@ -143,7 +144,7 @@ def test_what_is_no_stack_file_is_said_with_its_line(text: str, line: int, begin
 )
 def test_a_tag_before_a_secret_or_a_deep_nest_is_no_traceback_and_no_secret(text: str) -> None:
     ((_, words),) = said(text)
-    assert "this is no YAML" in words
+    assert "this isn't valid YAML" in words
     assert "tops3cret" not in words
 
 
@@ -171,8 +172,10 @@ def test_the_command_prints_lines_that_editors_follow(tmp_path: Path, capsys: py
     assert main(["check", str(file)]) == 6
     out = capsys.readouterr().out
     assert f'{file}:5: error: cluster.slurmVersion: got the number 26.05; quote it: slurmVersion: "26.05"' in out
-    assert "  slinky-iac:cluster:\n    name: lab\n    slurmVersion: '26.05'\n" in out
-    assert out.splitlines()[-1] == f"{file}: 2 errors; `slinky check --fix {file}` writes a mended file"
+    assert '  slinky-iac:cluster:\n    name: lab\n    slurmVersion: "26.05"\n' in out
+    assert (
+        out.splitlines()[-1] == f"{file}: 2 errors; `slinky check --fix {file}` writes a new file with what can be put right"
+    )
 
 
 def test_strict_counts_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

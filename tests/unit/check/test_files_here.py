@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from slinky_iac.commands.cli import main
 from slinky_iac.config.files_here import NOT_HERE, is_path, missing
-from slinky_iac.config.load import load, model_in
+from slinky_iac.config.levels import model_in
+from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import minimal
 

@@ -65,7 +65,7 @@ def test_nothing_is_pasted_or_mended_for_it(name: str, tmp_path: Path, capsys: p
     file.write_text(HEAD + SHIFTED[name][0])
     assert main(["check", "--fix", str(file)]) == 6
     out = capsys.readouterr().out
-    assert ("Below `config:`" in out, "`slinky check --fix" in out) == (False, False)
+    assert ("Paste this below" in out, "`slinky check --fix" in out) == (False, False)
     assert list(tmp_path.iterdir()) == [file]
 
 
@@ -103,4 +103,4 @@ def test_sections_beside_config_and_slurm_conf_are_said_to_be_that(
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(text)
     main(["check", str(file)])
-    assert "Below `config:`" not in capsys.readouterr().out
+    assert "Paste this below" not in capsys.readouterr().out

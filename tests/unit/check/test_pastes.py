@@ -29,7 +29,7 @@ def test_requests_and_limits_are_one_setting_in_whatever_order(
 ) -> None:
     more = f"  slinky-iac:nodesets:\n    cpu:\n      replicas: 1\n      resources: {resources}\n"
     (found,) = (place.finding for place in judge(HEAD + more)[1] if place.finding.path.startswith("nodesets.cpu"))
-    assert str(found).count("requests equal limits here") == 1
+    assert str(found).count("cpu is 16 (requests say 1)") == 1
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text(HEAD + more)
     main(["check", "--fix", str(file)])
@@ -47,13 +47,13 @@ def test_two_numbers_that_contradict_each_other_are_left_to_a_person() -> None:
 def test_what_is_still_wrong_in_a_paste_is_named_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = shown("  slinky-iac:drain: {dealine: 30m, onDeadline: kill}\n", tmp_path, capsys)
     assert "Still to be put right in it: drain.onDeadline" in out
-    assert out.splitlines()[-1].endswith("mends 1 of 2")
+    assert "it mends 1 of 2 errors" in out
 
 
 def test_a_paste_that_mends_all_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = shown("  slinky-iac:drain: {dealine: 30m}\n", tmp_path, capsys)
     assert "Still to be put right" not in out
-    assert out.splitlines()[-1].endswith("writes a mended file")
+    assert "it mends all errors" in out
 
 
 def test_the_key_of_a_toleration_is_a_label_and_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,16 +25,16 @@ def said(text: str) -> list[str]:
     [
         (
             "  slinky-iac:nodesets:\n    gpu:\n      replicas 2\n      cpus: 1\n",
-            "6: line 6 has no colon: write `replicas: VALUE`",
+            "6: line 6 has no `:` behind its name: write `replicas: VALUE`",
         ),
-        ("  slinky-iac:drain:\n    reason: atlas: prod\n", "5: line 5 has `: ` in its value: put the value in quotes"),
+        ("  slinky-iac:drain:\n    reason: atlas: prod\n", "5: the value in line 5 has `: ` in it: put quotes around it"),
         (
             '  slinky-iac:drain:\n    reason: "atlas\n    deadline: "30m"\n',
-            "5: the quote that line 5 opens isn't closed in it: add the same quote at the text's end",
+            "5: the quote that opens in line 5 isn't closed: add it at the text's end",
         ),
         (
             "  slinky-iac:drain:\n    reason: 'atlas\n    deadline: 30m\n",
-            "5: the quote that line 5 opens isn't closed in it: add the same quote at the text's end",
+            "5: the quote that opens in line 5 isn't closed: add it at the text's end",
         ),
         (
             "  slinky-iac:restapi:\n    service: {a: a #x, b: 1}\n",
@@ -104,9 +104,9 @@ def test_a_prefix_without_a_name_is_called_so() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a:\n  replicas 2\n  b: 1\n", ":2: line 2 has no colon"),
-        ("a:\n%{ if x }\n  b: 1\n", "is a template: render it first, or give what `helm get values RELEASE -o yaml`"),
-        ("a: {{ .Values.x }}\nb: [\n", "is a template"),
+        ("a:\n  replicas 2\n  b: 1\n", "line 2 has no `:`"),
+        ("a:\n%{ if x }\n  b: 1\n", "looks like a template: render it first, or give what `helm get values` prints"),
+        ("a: {{ .Values.x }}\nb: [\n", "looks like a template"),
     ],
 )
 def test_values_that_are_no_yaml_say_their_cause(text: str, words: str, tmp_path: Path) -> None:
@@ -140,4 +140,4 @@ def test_fix_of_a_sound_file_says_that_there_is_nothing_to_put_right(
 
 def test_a_release_s_form_has_an_example() -> None:
     text = HEAD.replace("{name: c}", '{name: c, slurmVersion: "26.5"}')
-    assert any("for example slurmVersion: '26.05'" in each for each in said(text))
+    assert any("for example slurmVersion: " in each for each in said(text))

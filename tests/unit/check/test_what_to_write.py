@@ -8,9 +8,10 @@ import pytest
 import yaml
 from pydantic import BaseModel, TypeAdapter
 
-from slinky_iac.config.load import examined, is_by_name, model_in
-from slinky_iac.config.smallest import _annotation, example
+from slinky_iac.config.levels import is_by_name, model_in
+from slinky_iac.config.load import examined
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.such_as import _annotation, such_as
 from tests.stacks import minimal
 
 
@@ -36,7 +37,7 @@ def places(model: type[BaseModel], path: tuple[str | int, ...] = (), depth: int 
 
 
 def test_each_example_is_a_right_value_of_its_setting() -> None:
-    shown = {location: text for location in places(StackConfig) if (text := example(location))}
+    shown = {location: text for location in places(StackConfig) if (text := such_as(location))}
     assert len(shown) > 150
     for location, text in shown.items():
         read = yaml.safe_load(text)
@@ -54,7 +55,7 @@ def test_every_mapping_and_list_of_settings_has_an_example() -> None:
         location
         for location in places(StackConfig)
         if model_in(_annotation(tuple("*" if isinstance(part, int) else part for part in location))) is not None
-        and not example(location)
+        and not such_as(location)
     ]
     assert without == []
 
@@ -68,7 +69,7 @@ GPU = {"replicas": 1}
         ({"drain": "30m"}, "drain", "drain: {deadline: 2h}"),
         ({"networkPolicies": True}, "networkPolicies", "networkPolicies: {enabled: true}"),
         ({"partitions": [{"name": "long"}]}, "partitions", "partitions: {long: {nodesets: [cpu]}}"),
-        ({"partitions": {"long": {"nodesets": "cpu"}}}, "partitions.long.nodesets", "nodesets: ["),
+        ({"partitions": {"long": {"nodesets": "cpu"}}}, "partitions.long.nodesets", "write nodesets: [cpu]"),
         ({"keys": {"slurmKeyFrom": "NAME"}}, "keys.slurmKeyFrom", "slurmKeyFrom: {secret: "),
         ({"external": {"slurmdHosts": ["metal-01"]}}, "external.slurmdHosts.0", "- {name: "),
         ({"external": {"slurmdHosts": {"metal-01": {}}}}, "external.slurmdHosts", "slurmdHosts: [{name: "),
@@ -78,8 +79,16 @@ GPU = {"replicas": 1}
         ({"logins": {"a": {"replicas": 1, "service": "LoadBalancer"}}}, "logins.a.service", "service: {type: "),
         ({"jobs": {"b": {"script": "#!/bin/sh"}}}, "jobs.b.script", "script: {"),
         ({"identity": {"passwd": {"users": ["dave"]}}}, "identity.passwd.users", "users: {"),
-        ({"nodesets": {"gpu": {"replicas": None}}}, "nodesets.gpu.replicas", "got nothing; for example replicas: "),
-        ({"controller": {"external": {"host": None}}}, "controller.external.host", "got nothing; for example host: "),
+        (
+            {"nodesets": {"gpu": {"replicas": None}}},
+            "nodesets.gpu.replicas",
+            "give it a value, for example replicas: ",
+        ),
+        (
+            {"controller": {"external": {"host": None}}},
+            "controller.external.host",
+            "give it a value, for example host: ",
+        ),
         (
             {"nodesets": {"gpu": {**GPU, "volumes": {"home": {}}}}},
             "nodesets.gpu.volumes",
@@ -109,12 +118,12 @@ def test_the_whole_key_is_quoted(more: dict[str, Any], path: str, words: str) ->
 @pytest.mark.parametrize(
     ("nodeset", "path", "words"),
     [
-        ({"minReplicas": 0}, "nodesets.gpu.minReplicas", "it is `nodesets.gpu.autoscale.minReplicas`"),
-        ({"partitions": ["long"]}, "nodesets.gpu.partitions", "a section of its own, `slinky-iac:partitions`; for example"),
+        ({"minReplicas": 0}, "nodesets.gpu.minReplicas", "it is `autoscale.minReplicas`"),
+        ({"partitions": ["long"]}, "nodesets.gpu.partitions", "the other way round: `partitions.NAME.nodesets: [gpu]`"),
         (
             {"volumes": [{"name": "a", "mountPath": "/a", "nfs": {"server": "s", "path": "/"}}]},
             "nodesets.gpu.volumes.0.nfs",
-            "write `source: {nfs: …}`",
+            "goes below `source`: source: {nfs: …}",
         ),
         (
             {"owner": "autoscaler", "autoscale": {"max": 4}},
@@ -133,9 +142,9 @@ def test_a_word_of_another_level_leads_to_that_level(nodeset: dict[str, Any], pa
 @pytest.mark.parametrize(
     ("more", "path", "words"),
     [
-        ({"keys": {"source": "existing", "slurmKeyFrom": {"name": "a"}}}, "keys.slurmKeyFrom.name", "name is `secret`"),
-        ({"partitions": {"long": {"maxTime": "1-0"}}}, "partitions.long.maxTime", "goes below config: MaxTime"),
-        ({"partitions": {"long": {"MaxTime": "1-0"}}}, "partitions.long.MaxTime", "goes below config: MaxTime"),
+        ({"keys": {"source": "existing", "slurmKeyFrom": {"name": "a"}}}, "keys.slurmKeyFrom.name", "it is `secret`"),
+        ({"partitions": {"long": {"maxTime": "1-0"}}}, "partitions.long.maxTime", "it is `config.MaxTime`"),
+        ({"partitions": {"long": {"MaxTime": "1-0"}}}, "partitions.long.MaxTime", "it is `config.MaxTime`"),
     ],
 )
 def test_a_word_of_kubernetes_or_slurm_leads_to_ours(more: dict[str, Any], path: str, words: str) -> None:

@@ -58,7 +58,10 @@ IN_NODESET = [
     ),
     ("nodeSelector: {a: b}", "nodesets.gpu.nodeSelector: is not a setting; it is `nodesets.gpu.pod.nodeSelector`"),
     ("podSpec: {}", "nodesets.gpu.podSpec: is not a setting; placement, labels and annotations are settings of"),
-    ("resources:\n  limits: {}", "nodesets.gpu.resources: limits is no setting; requests equal limits here"),
+    (
+        "resources:\n  limits: {}",
+        "nodesets.gpu.resources: has requests and limits, as Kubernetes writes them; here they are one size",
+    ),
     ("enabled: true", "nodesets.gpu.enabled: is not a setting; what is in this file is there"),
     ("extraConfMap: {}", "nodesets.gpu.extraConfMap: is not a setting; it is `extraConf`, a mapping"),
 ]

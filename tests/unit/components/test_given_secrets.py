@@ -113,7 +113,7 @@ WRONG = (
     (OUTSIDE, "slurmKey", base64.b64encode(b"tiny-key").decode(), "slurmKey: has 8 bytes"),
     (OUTSIDE, "jwtKey", "%never-shown%", "jwtKey: is not base64"),
     (OUTSIDE, "jwtKey", base64.b64encode(RAW_KEYS[0]).decode(), "jwtKey: is the same key as slurmKey"),
-    (OUTSIDE, "slurmKey", None, "slurmKey: is no text"),
+    (OUTSIDE, "slurmKey", None, "slurmKey: isn't a text"),
     (DATABASE, "databasePassword", "pass#word", "databasePassword: is empty, begins with a quote"),
     (TOKENS, "tokenKey", base64.b64encode(b"no-pem-at-all").decode(), "tokenKey: "),
     (MUNGE, "mungeKey", base64.b64encode(b"tiny-key").decode(), "mungeKey: has 8 bytes"),

@@ -7,7 +7,7 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.blueprint import blueprint
 from slinky_iac.cluster.pulumi_state import Resource
-from slinky_iac.keys.catalogue import BY_NAME, KeyName
+from slinky_iac.keys.catalogue import BY_NAME
 from tests.clusters import recorded, state_of
 from tests.program import Recording, Registered
 from tests.stacks import FORMS
@@ -24,12 +24,12 @@ STAYING = (
 """What other stacks, or the queue, live on."""
 
 
-def holders(recording: Recording, which: KeyName) -> tuple[Resource, ...]:
+def holders(recording: Recording, which: str) -> tuple[Resource, ...]:
     state = state_of(recording)
     return blueprint(state).holders(state, BY_NAME[which].label)
 
 
-def removed_with(recording: Recording, which: KeyName) -> list[Registered]:
+def removed_with(recording: Recording, which: str) -> list[Registered]:
     """What `pulumi destroy --target KEY --target-dependents` removes."""
     first = holders(recording, which)[0].urn
     return [r for r in recording.resources if r.urn == first or first in recording.before(r)]
@@ -37,7 +37,7 @@ def removed_with(recording: Recording, which: KeyName) -> list[Registered]:
 
 @pytest.mark.parametrize("stack", FORMS)
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_on(stack: str, which: KeyName) -> None:
+def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_on(stack: str, which: str) -> None:
     recording = recorded(stack, logins=LOGINS)
     gone = removed_with(recording, which)
     kinds = {r.type for r in gone}
@@ -50,7 +50,7 @@ def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_
 
 
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: KeyName) -> None:
+def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: str) -> None:
     keys = {"source": "external", "slurmKeyFrom": {"secret": "ours"}, "jwtKeyFrom": {"secret": "theirs"}}
     recording = recorded("all-in-kubernetes", keys=keys, cluster={"createNamespace": False})
     gone = removed_with(recording, which)
@@ -61,7 +61,7 @@ def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which:
 
 @pytest.mark.parametrize("stack", FORMS)
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: KeyName) -> None:
+def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: str) -> None:
     recording = recorded(stack, logins=LOGINS)
     lifted = {holder.urn for holder in holders(recording, which) if holder.protect}
     assert lifted

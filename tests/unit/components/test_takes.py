@@ -11,11 +11,12 @@ from pulumi import Output
 
 from components.inputs import address
 from components.program_parts import HybridCluster
-from components.takes import ADDRESS, COUNT, HOST, NAME, REASONS, TAKES, by_type, fits, kind_of, leaves, why_not
+from components.takes import by_type, fits, kind_of, leaves, reasons, takes, why_not
 from components.ways import asks, way_of
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.load import load
+from slinky_iac.config.outputs import ADDRESS, COUNT, HOST, NAME
 from slinky_iac.selection import REQUIRED
 from tests.clusters import SECRETS
 from tests.program import Recording, configured, run
@@ -23,16 +24,17 @@ from tests.unit.components.test_given_secrets import made_of
 from tests.unit.components.test_program_parts import refused, unknown
 
 LEAVES = dict(leaves())
-WITHOUT = tuple(pattern for patterns in REASONS.values() for pattern in patterns)
+TAKES = takes()
+WITHOUT = tuple(pattern for patterns in reasons().values() for pattern in patterns)
 
 
 def test_each_leaf_takes_an_output_or_has_one_reason_why_not() -> None:
     for leaf, annotation in LEAVES.items():
-        takes, without = (any(fits(row, leaf) for row in rows) for rows in (TAKES, WITHOUT))
+        taken, without = (any(fits(row, leaf) for row in rows) for rows in (TAKES, WITHOUT))
         by_kind = bool(by_type(leaf, annotation))
-        assert takes or without or by_kind, leaf
-        assert not (without and (takes or by_kind)), leaf
-        assert not (takes and by_kind) or kind_of(leaf) == COUNT, leaf
+        assert taken or without or by_kind, leaf
+        assert not (without and (taken or by_kind)), leaf
+        assert not (taken and by_kind) or kind_of(leaf) == COUNT, leaf
 
 
 def test_each_row_is_of_a_leaf() -> None:

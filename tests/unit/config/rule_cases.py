@@ -44,7 +44,7 @@ DAEMONS = [
         minimal(controller={"external": {"host": "ctl"}}),
         "error",
         "keys.source",
-        ("generated", "outside", "pulumi config set --secret slinky-iac:slurmKey"),
+        ("generated", "outside", "slinky keys import slurm --file slurm.key"),
         {"keys": KEYS},
     ),
     Case(

@@ -50,7 +50,7 @@ ADOPTED = [
         adopted(called="NodeSet slurm-worker-old"),
         "error",
         "adopted.objects",
-        ("NodeSet slurm-worker-old is no object of this stack", NODESET),
+        ("NodeSet slurm-worker-old isn't made by this stack", NODESET),
         {"nodesets": {"old": {"replicas": 1}}},
     ),
     Case(
@@ -74,7 +74,7 @@ ADOPTED = [
         adopted("metadata.annotations", called=NODESET),
         "error",
         "adopted.objects",
-        ("gates leave notes",),
+        ("gates store notes there",),
         {"adopted": {"objects": {NODESET: {"keep": []}}}},
     ),
 ]

@@ -66,7 +66,7 @@ CLIENTS = [
         client(people={"eve": {"uid": 401, "gid": 2001}}),
         "error",
         "clients.nb.people.eve",
-        ("is no person", "control Slurm"),
+        ("isn't a person", "control Slurm"),
         {"clients": {"nb": {"people": {"eve": {"uid": 2009}}}}},
     ),
     Case(
@@ -74,7 +74,7 @@ CLIENTS = [
         client(people={"slurm": {"uid": 2009, "gid": 2009}}),
         "error",
         "clients.nb.people.slurm",
-        ("is no person",),
+        ("isn't a person",),
         {"clients": {"nb": {"people": {"slurm": None}}}},
     ),
     Case(

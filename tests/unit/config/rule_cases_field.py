@@ -414,12 +414,11 @@ FIELD += [
     )
     for what, bad, path, words in (
         ("a setting has", {"pod": {"nodeSelector": {"a": "b"}}}, "pod.nodeSelector", ("pod.nodeSelector",)),
-        ("volumes have", {"container": {"volumeMounts": []}}, "container.volumeMounts", ("volumes",)),
         (
             "resources have",
             {"container": {"resources": {"limits": {"cpu": "2"}}}},
-            "container.resources.limits",
-            ("resources",),
+            "container.resources.limits.cpu",
+            ("use resources",),
         ),
         (
             "makes slurmd unprivileged",

@@ -123,7 +123,7 @@ FILES += [
         ("burst_buffer.conf", "a name", "StageInTime=9\n", ("StageInTimeout?",), "StageInTimeout=900\n"),
         ("acct_gather.conf", "a name", "ProfileHDF5Dirr=/tmp/p\n", ("ProfileHDF5Dir?",), "# none\n"),
         ("namespace.yaml", "no YAML", "defaults: {dirs: [}\n", ("line 1", "no slurmd starts"), "defaults: {}\n"),
-        ("namespace.yaml", "a list", "[]\n", ("no mapping",), "defaults: {}\n"),
+        ("namespace.yaml", "a list", "[]\n", ("isn't a mapping",), "defaults: {}\n"),
         ("namespace.yaml", "a name", "default: {shared: true}\n", ("default,", "defaults?"), "defaults: {shared: true}\n"),
         (
             *("namespace.yaml", "a name for some nodes", "node_confs: [{nodes: 'a-[0-3]', options: {basepath: /x}}]\n"),

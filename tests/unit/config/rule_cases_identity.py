@@ -51,7 +51,7 @@ IDENTITY = [
             users(**{name: CAROL}),
             "error",
             f"identity.passwd.users.{name}",
-            ("images' own",),
+            ("Slurm's images have already",),
             {"identity": {"passwd": {"users": {name: None, "carol": CAROL}}}},
         )
         for name in ("root", "slurm", "sshd", "Root")
@@ -61,7 +61,7 @@ IDENTITY = [
         users({"sudo": 4000}, carol=CAROL),
         "error",
         "identity.passwd.groups.sudo",
-        ("images' own",),
+        ("Slurm's images have already",),
         {"identity": {"passwd": {"groups": {"sudo": None}}}},
     ),
     Case(

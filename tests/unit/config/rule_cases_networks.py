@@ -72,7 +72,7 @@ NETWORKS = [
         minimal(**on(addresses={"login-9": ["192.0.2.1"]})),
         "error",
         "networkPolicies.addresses",
-        ("login-9", "no outside host"),
+        ("login-9", "isn't an outside host"),
         {"networkPolicies": {"addresses": None}},
     ),
     Case(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from slinky_iac.config.raw_merge import DAEMONS
 from tests.stacks import minimal
 from tests.unit.config.rule_cases import Case, nodeset
 
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"name": "disk"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Ti"}}},
+}
 OLD = {"operator": {"version": "1.0.1"}}
 LOGIN = {"sssdConfFrom": {"secret": "sssd"}}
 TOKEN = {"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
@@ -294,3 +299,244 @@ RAW_SOUND = {
     ),
 }
 """Settings near those that are refused, over which nothing is said."""
+
+
+def _beside(field: str, **more: Any) -> dict[str, Any]:
+    always = {"restartPolicy": "Always"} if field == "initContainers" else {}
+    return {"pod": {field: [{"name": "side", "image": "a:1", **always, **more}]}}
+
+
+RAW += [
+    _refused(
+        f"{section}: {field} with the daemon's {what}", section, _beside(field, ports=[port]), f"pod.{field}.ports", words
+    )
+    for section, number in (
+        ("controller", 6817),
+        ("accounting", 6819),
+        ("restapi", 6820),
+        ("nodesets", 6818),
+        ("logins", 22),
+    )
+    for field in ("initContainers", "containers")
+    for what, port, words in (
+        ("port", {"containerPort": number}, (str(number), "the operator's own")),
+        ("name of a port", {"name": DAEMONS[section], "containerPort": 9000}, (DAEMONS[section], "its Service")),
+    )
+]
+RAW += [
+    _refused(f"{section}: {what}", section, raw, below, words)
+    for what, section, raw, below, words in (
+        (
+            "a sidecar of the daemon's name",
+            "nodesets",
+            {"pod": {"containers": [{"name": "slurmd", "image": "a:1"}]}},
+            "pod.containers",
+            ("has already",),
+        ),
+        (
+            "a privileged sidecar",
+            "restapi",
+            _beside("containers", securityContext={"privileged": True}),
+            "pod.containers.securityContext.privileged",
+            ("in sight",),
+        ),
+        (
+            "a sidecar with the keys",
+            "controller",
+            _beside("containers", volumeMounts=[{"name": "slurm-etc", "mountPath": "/k"}]),
+            "pod.containers",
+            ("slurm-etc",),
+        ),
+        (
+            "logs of the daemon elsewhere",
+            "controller",
+            {"container": {"volumeMounts": [{"name": "x", "mountPath": "/var/log/slurm"}]}},
+            "container.volumeMounts",
+            ("/var/log/slurm",),
+        ),
+        (
+            "devices of a NodeSet",
+            "nodesets",
+            {"container": {"resources": {"limits": {"nvidia.com/gpu": 1}}}},
+            "container.resources.limits.nvidia.com/gpu",
+            ("use resources",),
+        ),
+        (
+            "two claims of one name",
+            "nodesets",
+            {"spec": {"volumeClaimTemplates": [TEMPLATE, TEMPLATE]}},
+            "spec.volumeClaimTemplates",
+            ("twice",),
+        ),
+        (
+            "a Service's label of two words",
+            "controller",
+            {"spec": {"service": {"metadata": {"labels": {"a": "x y"}}}}},
+            "spec.service.metadata.labels.a",
+            ("x y",),
+        ),
+        (
+            "endpoints without a path",
+            "controller",
+            {"spec": {"metrics": {"serviceMonitor": {"endpoints": [{"interval": "30s"}]}}}},
+            "spec.metrics.serviceMonitor.endpoints.0",
+            ("no path",),
+        ),
+        (
+            "an interval in words",
+            "controller",
+            {"spec": {"metrics": {"serviceMonitor": {"endpoints": [{"path": "/m", "interval": "30 sec"}]}}}},
+            "spec.metrics.serviceMonitor.endpoints.0.interval",
+            ("30s",),
+        ),
+        (
+            "a strategy that replaces nothing",
+            "logins",
+            {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}}},
+            "spec.strategy.rollingUpdate",
+            ("ever be replaced",),
+        ),
+    )
+]
+RAW += [
+    _refused(
+        "logins: a liveness probe with slurm-operator 1.1",
+        "logins",
+        {"container": {"livenessProbe": {"tcpSocket": {"port": 22}}}},
+        "container.livenessProbe",
+        ("nil pointer", "1.2"),
+        operator={"version": "1.1.0"},
+    ),
+    _refused(
+        "nodesets: a group of pods with slurm-operator 1.2",
+        "nodesets",
+        {"pod": {"workloadRef": {"name": "a", "podGroup": "b"}}},
+        "pod.workloadRef",
+        ("doesn't read",),
+        operator={"version": "1.2.1"},
+    ),
+]
+BLOCK = {"metadata": {"name": "disk"}, "spec": {**TEMPLATE["spec"], "volumeMode": "Block"}}
+MOUNTED = [{"name": "disk", "mountPath": "/disk", "source": {"emptyDir": {}}}]
+RAW += [
+    Case(
+        "a claim of a device as a folder",
+        nodeset(volumes=MOUNTED, raw={"spec": {"volumeClaimTemplates": [BLOCK]}}),
+        "error",
+        "nodesets.gpu.raw.spec.volumeClaimTemplates",
+        ("Block", "volumeDevices"),
+        {"nodesets": {"gpu": {"volumes": []}}},
+    ),
+    Case(
+        "CPUs of 0",
+        nodeset(resources={"cpus": 0}),
+        "error",
+        "nodesets.gpu.resources.cpus",
+        ("is 0",),
+        {"nodesets": {"gpu": {"resources": {"cpus": 1}}}},
+    ),
+    Case(
+        "two Services on one port of the nodes",
+        minimal(
+            operator={"version": "1.2.1"},
+            **{name: {"service": {"type": "NodePort", "nodePort": 30817}} for name in ("controller", "restapi")},
+        ),
+        "error",
+        "restapi.service.nodePort",
+        ("controller.service.nodePort", "one Service only"),
+        {"restapi": {"service": {"nodePort": 30818}}},
+    ),
+    Case(
+        "two Services with one address",
+        minimal(**{name: {"raw": {"service": {"clusterIP": "10.96.0.77"}}} for name in ("controller", "restapi")}),
+        "error",
+        "restapi.raw.service.clusterIP",
+        ("controller.raw.service.clusterIP",),
+        {"restapi": {"raw": None}},
+    ),
+    Case(
+        "a state volume of 0",
+        minimal(controller={"persistence": {"size": 0}}),
+        "error",
+        "controller.persistence.size",
+        ("above 0",),
+        {"controller": {"persistence": {"size": "4Gi"}}},
+    ),
+    Case(
+        "modes of the state volume that don't go together",
+        minimal(controller={"persistence": {"accessModes": ["ReadWriteOncePod", "ReadWriteOnce"]}}),
+        "error",
+        "controller.persistence.accessModes",
+        ("alone",),
+        {"controller": {"persistence": {"accessModes": ["ReadWriteOncePod"]}}},
+    ),
+]
+RAW += [
+    Case(
+        f"requests above the limit of {path}",
+        part(section, {"resources": {"memory": "4Gi", "requests": {"memory": "8Gi"}}}),
+        "error",
+        f"{path}.resources.requests.memory",
+        ("above the limit",),
+        {section: {"a": {"resources": None}} if section == "logins" else {"resources": None}},
+    )
+    for section, (path, _) in PARTS.items()
+    if section != "nodesets"
+]
+RAW += [
+    Case(
+        f"{section}: a label that the operator writes",
+        part(section, {"pod": {"labels": {"app.kubernetes.io/name": "x"}}}),
+        "error",
+        f"{path}.pod.labels",
+        ("the operator writes over it",),
+        {section: {"a": {"pod": None}} if section in {"nodesets", "logins"} else {"pod": None}},
+    )
+    for section, (path, _) in PARTS.items()
+]
+RAW_TOLD = [
+    Case(
+        f"nodesets: {what}",
+        part("nodesets", {"raw": raw}, operator={"version": "1.1.0"}),
+        "warning",
+        f"nodesets.a.raw.{below}",
+        words,
+        {"nodesets": {"a": {"raw": None}}},
+    )
+    for what, raw, below, words in (
+        (
+            "a signal behind a gate",
+            {"container": {"lifecycle": {"stopSignal": "SIGUSR1"}}},
+            "container.lifecycle.stopSignal",
+            ("ContainerStopSignals",),
+        ),
+        (
+            "a group of pods behind a gate",
+            {"pod": {"workloadRef": {"name": "a", "podGroup": "b"}}},
+            "pod.workloadRef",
+            ("GenericWorkload",),
+        ),
+        (
+            "a gate of the scheduler",
+            {"pod": {"schedulingGates": [{"name": "example.org/a"}]}},
+            "pod.schedulingGates",
+            ("unscheduled",),
+        ),
+        (
+            "slurmd as another user",
+            {"container": {"securityContext": {"runAsUser": 1000}}},
+            "container.securityContext.runAsUser",
+            ("SlurmdUser",),
+        ),
+    )
+]
+RAW_TOLD += [
+    Case(
+        "labels that nothing lays on slurmdbd's pod",
+        part("accounting", {"pod": {"labels": {"team": "hpc"}}}),
+        "warning",
+        "accounting.pod.labels",
+        ("lays no labels",),
+        {"accounting": {"pod": None}},
+    ),
+]

@@ -206,7 +206,12 @@ REACH_RAW = [
         ("that ends pods", {"pod": {"activeDeadlineSeconds": 60}}, "pod.activeDeadlineSeconds", ("no gate drains",)),
         ("that sees other processes", {"pod": {"hostPID": True}}, "pod.hostPID", ("in sight",)),
         ("that shares them", {"pod": {"shareProcessNamespace": True}}, "pod.shareProcessNamespace", ("in sight",)),
-        ("with an account", {"pod": {"serviceAccountName": "deployer"}}, "pod.serviceAccountName", ("its token",)),
+        (
+            "with an account",
+            {"pod": {"serviceAccountName": "deployer"}},
+            "pod.serviceAccountName",
+            ("a token of such an account", "pullSecrets"),
+        ),
         ("that leads elsewhere", {"pod": {"hostAliases": []}}, "pod.hostAliases", ("other hosts",)),
         (
             "that loads a library",

@@ -97,7 +97,7 @@ TLS_TOLD = [
         minimal(external={"slurmrestd": PLAIN}),
         "warning",
         "external.slurmrestd.url",
-        ("everybody who uses it", "preflight sends no token there", "https"),
+        ("everybody who uses it", "preflight sends no token over it", "https"),
         {"external": {"slurmrestd": URL}},
     ),
     Case(

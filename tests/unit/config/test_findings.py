@@ -107,7 +107,7 @@ def test_what_accepts_nothing_is_said(kind: str) -> None:
     ("given", "words"),
     [
         ({"mixed-cgroup": REASON}, "did you mean mixed-cgroups?"),
-        ({"preflight.": REASON}, "no id of a finding"),
+        ({"preflight.": REASON}, "isn't the id of a finding"),
         ({"mixed-cgroups": "ok"}, "10 to 300 characters"),
         ({"mixed-cgroups": "two\nlines of reasons"}, "one line"),
         ({"mixed-cgroups": f"the key is {'aB3+' * 11}="}, "looks like a key"),

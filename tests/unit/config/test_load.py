@@ -105,11 +105,12 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         (minimal(nodesets={"gpu": {"replicas": -1}}), "nodesets.gpu.replicas: must be at least 0, got -1"),
         (
             minimal(nodesets=[1]),
-            "nodesets: must be a mapping of names to settings, got a list; for example nodesets: {cpu: {replicas: 4}}",
+            "nodesets: must be a mapping of names to settings, got a list: write, for example, slinky-iac:nodesets:"
+            " {cpu: {replicas: 4}}",
         ),
         (
             minimal(nodesets={"gpu": 3}),
-            "nodesets.gpu: must be a mapping of settings, got a number; for example NAME: {replicas: 8}",
+            "nodesets.gpu: must be a mapping of settings, got a number: write, for example, NAME: {replicas: 8}",
         ),
         ({}, "cluster: is missing and has no default"),
         (

@@ -29,6 +29,7 @@ EXAMPLES: dict[str, Any] = {
 }
 
 OF_PLACES: dict[str, Any] = {
+    "metrics.serviceMonitor.scrapeTimeout": "10s",
     "persistence.volumeMode": "Filesystem",
     "persistentVolumeClaimRetentionPolicy.whenDeleted": "Retain",
     "persistentVolumeClaimRetentionPolicy.whenScaled": "Delete",
@@ -126,7 +127,7 @@ def test_raw_spec_takes_what_the_table_opens_and_refuses_the_rest(line: str, kin
         piece = _nested(path, OF_PLACES.get(path, value))
         for outer, source in piece.get("persistence", {}).items():
             if outer in {"dataSource", "dataSourceRef"}:
-                piece["persistence"][outer] = REFERENCE | source
+                piece["persistence"][outer] = REFERENCE | source | {"kind": "PersistentVolumeClaim"}
         said = _stack(kind, f"{line}.0", piece)
         assert bool(said) != found.words.startswith("raw.spec."), (kind, path, said)
 

@@ -19,7 +19,7 @@ from tests.unit.config.rule_cases_field import FIELD, FIELD_TOLD, SOUND
 from tests.unit.config.rule_cases_files import FILES, FILES_SOUND, FILES_TOLD
 from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
-from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND
+from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
@@ -40,6 +40,7 @@ HINTS = (
     + FILES_TOLD
     + VALUES_TOLD
     + ADOPTED_TOLD
+    + RAW_TOLD
     + [case for each in OF_PARTS for case in getattr(each, "TOLD", [])]
 )
 
@@ -105,7 +106,7 @@ def test_every_rule_has_a_case() -> None:
 def test_imported_keys_must_be_set(missing: str) -> None:
     said = found(outside(), SECRETS - {missing})
     assert [(level, path) for level, path, _ in said] == [("error", "keys.source")]
-    assert f"pulumi config set --secret slinky-iac:{missing}" in said[0][2]
+    assert f"slinky keys import {missing.removesuffix('Key')} --file" in said[0][2]
     assert found(outside(), SECRETS) == []
 
 

@@ -290,7 +290,7 @@ def test_a_piece_of_a_key_in_a_release_s_place_is_not_quoted() -> None:
 
 
 def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
-    with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is not a path") as caught:
+    with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is not the path of a file") as caught:
         load(minimal(kubernetes={"kubeconfig": KUBECONFIG}))
     assert CODED not in str(caught.value)
 
@@ -314,7 +314,7 @@ def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
 )
 def test_no_text_of_a_file_passes_for_its_path(text: str) -> None:
     for section in ({"kubernetes": {"kubeconfig": text}}, {"slurmrest": {"caFile": text}}):
-        with pytest.raises(ConfigError, match="is not a path"):
+        with pytest.raises(ConfigError, match="is not the path of a file"):
             load(minimal(**section))
 
 

@@ -57,7 +57,7 @@ def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(
 @pytest.mark.parametrize("value", ["$(id)", "`id`", "gpu:$(id)", "a\u202eb"])
 @pytest.mark.parametrize("of", [of_node, of_partition])
 def test_no_value_of_a_line_is_what_a_shell_runs_or_no_screen_shows(of: Any, value: str) -> None:
-    with pytest.raises(ConfigError, match="the value may hold no"):
+    with pytest.raises(ConfigError, match=r"the value (may hold no|has '`' or)"):
         load(of({"Gres" if of is of_node else "AllowGroups": value}))
 
 

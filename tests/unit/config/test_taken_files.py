@@ -23,23 +23,23 @@ def errors(**controller: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize("field", MAPS)
 @pytest.mark.parametrize("name", [*TAKEN_FILES, *KEYS])
 def test_no_map_replaces_a_file_that_is_written_for_the_daemons(field: str, name: str) -> None:
-    assert errors(**{field: {name: "#!x"}}) == [f"controller.{field}.{name}"]
+    assert errors(**{field: {name: "#!/bin/sh"}}) == [f"controller.{field}.{name}"]
 
 
 @pytest.mark.parametrize("field", ["prolog", "epilog"])
 @pytest.mark.parametrize("name", [*sorted(SLURM_FILES), "site.conf", "x.yml", "CGROUP.CONF"])
 def test_no_script_has_the_name_of_a_file_that_a_daemon_may_open(field: str, name: str) -> None:
-    assert errors(**{field: {name: "#!x"}}) == [f"controller.{field}.{name}"]
+    assert errors(**{field: {name: "#!/bin/sh"}}) == [f"controller.{field}.{name}"]
 
 
 @pytest.mark.parametrize("name", ["90-mark.sh", "health", "check.py", "10.2-gpu.sh", "a.pl", "b.bash"])
 def test_a_script_s_name_is_free(name: str) -> None:
-    assert errors(prolog={name: "#!x"}) == []
+    assert errors(prolog={name: "#!/bin/sh"}) == []
 
 
 @pytest.mark.parametrize(("first", "second"), [("prolog", "epilog"), ("configFiles", "prolog"), ("configFiles", "epilog")])
 def test_two_maps_have_no_file_of_one_name(first: str, second: str) -> None:
-    assert errors(**{first: {"gpu.sh": "#!x"}, second: {"gpu.sh": "#!y"}}) == [f"controller.{second}.gpu.sh"]
+    assert errors(**{first: {"gpu.sh": "#!/bin/sh"}, second: {"gpu.sh": "#!/bin/bash"}}) == [f"controller.{second}.gpu.sh"]
 
 
 def test_files_that_slurm_reads_stay_config_files() -> None:

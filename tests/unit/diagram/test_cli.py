@@ -63,7 +63,7 @@ def test_a_file_that_is_no_stack_file_is_told_without_its_words(
     assert main(["diagram", "--config", str(tmp_path / "s.yaml")]) == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert "no stack file" in said.err or "configuration has" in said.err
+    assert "isn't a stack file" in said.err or "configuration has" in said.err
     assert "plain-key-text" not in said.err
 
 

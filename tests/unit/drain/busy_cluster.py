@@ -93,7 +93,7 @@ class BusyKube:
             else:
                 there[KEYS[key]] = text
 
-    def scalers_of(self, *_):
+    def listed(self, *_, **__):
         return ()
 
 

@@ -217,7 +217,7 @@ class SharedKube:
             else:
                 found[KEYS[key]] = text
 
-    def scalers_of(self, *_):
+    def listed(self, *_, **__):
         self.turn()
         return ()
 

@@ -200,7 +200,9 @@ def test_watching_a_stack_without_a_nodeset_ends(capsys: pytest.CaptureFixture[s
             return subprocess.CompletedProcess(arguments, 0, said, "")
 
         assert drain.run(cli.parser().parse_args(["drain", "watch"]), pulumi) == 0
-        assert capsys.readouterr().out == "prod: the stack has no NodeSet, so there is no drain to watch\n"
+        assert (
+            capsys.readouterr().out == "prod: no `pulumi up` has made a NodeSet of this stack yet, so nothing is drained\n"
+        )
 
 
 def test_a_plan_that_is_not_known_is_no_success(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:

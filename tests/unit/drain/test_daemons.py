@@ -126,7 +126,7 @@ def test_a_nodeset_that_is_not_as_this_run_began_stops_it(found, says):
 
 
 def test_an_autoscaler_on_it_stops_the_run():
-    assert "HPA/x" in next_step(replace(READY, autoscalers=("HPA/x",)), wish()).why
+    assert "HPA/x" in next_step(replace(READY, writers=("HPA/x",)), wish()).why
 
 
 def test_limits_are_judged_before_the_first_mark_by_the_pods_that_are_there():

@@ -39,6 +39,7 @@ from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import Selection, Selects
 from tests.clusters import recorded
 from tests.made import rows as slurm_rows
+from tests.made import scalers as made_scalers
 from tests.made.machines import worker_machine
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.model_session import settings
@@ -89,7 +90,7 @@ OBSERVED: dict[str, Difference] = {
     "pods": (PLAIN, replace(PLAIN, pods=(*PLAIN.pods, pod(2))), lowers, SetReplicas, TriggerSync, ""),
     "nodeset": (PLAIN, replace(PLAIN, nodeset=None), lowers, SetReplicas, Stop, "not there"),
     "cluster": (PLAIN, replace(PLAIN, cluster=None, problem="asleep"), lowers, SetReplicas, Wait, "asleep"),
-    "autoscalers": (PLAIN, replace(PLAIN, autoscalers=("HPA/x",)), lowers, SetReplicas, Stop, "HPA/x"),
+    "writers": (PLAIN, replace(PLAIN, writers=("HPA/x",)), lowers, SetReplicas, Stop, "HPA/x"),
     "restapi_ready": (PLAIN, replace(PLAIN, restapi_ready=False), lowers, SetReplicas, Wait, "blind"),
     "problem": (
         replace(PLAIN, cluster=None, problem="asleep"),
@@ -163,17 +164,16 @@ class Kube:
     def worker_pods(self, _namespace: str) -> Any:
         return self.answers.get("workers", self.answers["pods"])
 
-    def listed(self, path: str, kind: Any, _what: str, *, headers: Any) -> Any:
-        """Kubernetes nodes, by name with their labels."""
+    def listed(self, path: str, kind: Any, _what: str, *, headers: Any = None) -> Any:
+        """Kubernetes nodes, by name with their labels; autoscalers by ``kind/name``."""
+        if "scale" in path:
+            return made_scalers.listed(path, kind, *self.answers["scalers"])
         assert path == "/api/v1/nodes"
         assert "Partial" in headers["accept"]
         if self.answers["machines"] is None:
             raise KubeForbidden("not yours", status=403)
         rows = [{"metadata": {"name": name, "uid": name, "labels": has}} for name, has in self.answers["machines"].items()]
         return msgspec.convert({"items": rows}, kind).items
-
-    def scalers_of(self, *_: Any) -> Any:
-        return self.answers["scalers"]
 
     def machines(self) -> Any:
         return tuple(worker_machine(name, labels) for name, labels in self.answers["machines"].items())
@@ -210,7 +210,7 @@ ANSWERS: dict[str, tuple[dict[str, Any], object, object]] = {
     "version": ({"version": OperatorVersion(1, 2, 1)}, V110, OperatorVersion(1, 2, 1)),
     "pods": ({"pods": (pod(0),)}, (pod(0), pod(1)), (pod(0),)),
     "nodeset": ({"state": None}, nodeset(2), None),
-    "autoscalers": ({"scalers": ("HPA/x",)}, (), ("HPA/x",)),
+    "writers": ({"scalers": ("ScaledObject/x",)}, (), ("ScaledObject/x",)),
     "restapi_ready": ({"serving": 0}, True, False),
     "problem": ({"up": False}, "", "asleep"),
     "machines": (

@@ -4,13 +4,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import httpx
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.drain.observe import REST, REUSED_S, jobs_view, look
-from slinky_iac.errors import SlurmrestElsewhere
+from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestElsewhere, SlurmrestUnreachable
 from slinky_iac.slurmrest.shared import SharedJobs
+from tests.made import scalers as made_scalers
 from tests.made.jobs import job as made_job
 from tests.made.rows import job, node
 from tests.unit.drain.made import NOW, nodeset, pod
@@ -30,7 +32,7 @@ class Kube:
     def pods_of(self, _namespace, _state):
         return (pod(2),)
 
-    def scalers_of(self, _namespace, _name):
+    def listed(self, _path, _model, _what):
         return ()
 
     def deployment_available(self, _namespace, _name):
@@ -45,18 +47,54 @@ def seen(client, last=None):
     return look(Kube(), lambda: client, settings(3), NOW, last)
 
 
+class Blind(Kube):
+    """Kubernetes in which slurmrestd's Deployment serves nothing; ``there``: whether its RestApi is there."""
+
+    def __init__(self, *, there):
+        self.there, self.asked_for = there, []
+
+    def deployment_available(self, _namespace, _name):
+        return 0
+
+    def asked(self, path, kind, what, **_):
+        self.asked_for.append(path)
+        if not self.there:
+            raise KubeNotFound(what)
+        return msgspec.convert({"metadata": {"name": "slurm", "uid": "1"}}, kind)
+
+
+def silent():
+    raise SlurmrestUnreachable('services "hpc-restapi" not found')
+
+
+def test_a_restapi_that_somebody_deleted_ends_a_gate_and_one_that_starts_is_waited_for():
+    deleted = Blind(there=False)
+    with pytest.raises(DrainBlocked, match=r"restapis\S* \S+/hpc is .*Run `pulumi up --refresh`.*Nothing more was changed"):
+        look(deleted, silent, settings(3), NOW)
+    assert [path.rpartition("/")[2] for path in deleted.asked_for] == ["hpc"]
+    waited = look(Blind(there=True), silent, settings(3), NOW).observation
+    assert (waited.cluster, waited.restapi_ready) == (None, False)
+
+
+def test_where_slurm_answers_nothing_is_asked_about_the_restapi():
+    with FakeSlurm(changed=False).add(node("g-0")).client() as client:
+        assert look(kube := Blind(there=False), lambda: client, settings(3), NOW).observation.cluster is not None
+    assert kube.asked_for == []
+
+
 class Scaled(Kube):
     """Kubernetes with an autoscaler of this stack's, as KEDA makes it, and one of somebody else's."""
 
-    def scalers_of(self, _namespace, _name):
-        return ("HorizontalPodAutoscaler/keda-hpa-gpu", "HorizontalPodAutoscaler/theirs", "ScaledObject/gpu")
+    def listed(self, path, model, _what):
+        names = ("HorizontalPodAutoscaler/keda-hpa-gpu", "HorizontalPodAutoscaler/theirs", "ScaledObject/gpu")
+        return made_scalers.listed(path, model, *names)
 
 
 def test_an_autoscaler_that_goes_with_the_update_is_no_obstacle_and_anybody_elses_is():
     with FakeSlurm(changed=False).add(node("g-0")).client() as client:
         found = look(Scaled(), lambda: client, settings(3, leaving="gpu"), NOW)
-        assert found.observation.autoscalers == ("HorizontalPodAutoscaler/theirs",)
-        assert len(look(Scaled(), lambda: client, settings(3), NOW).observation.autoscalers) == 3
+        assert found.observation.writers == ("HorizontalPodAutoscaler/theirs",)
+        assert len(look(Scaled(), lambda: client, settings(3), NOW).observation.writers) == 3
 
 
 def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():

@@ -23,7 +23,7 @@ class Kube:
     def worker_pods(self, _namespace):
         return (pod(0),)
 
-    def scalers(self, _namespace):
+    def listed(self, _path, _model, _what):
         if self.forbidden:
             raise KubeForbidden("no list", status=403)
         return ()
@@ -60,8 +60,8 @@ def test_jobs_that_wait_are_in_a_plan():
 def test_autoscalers_that_can_t_be_seen_are_no_empty_list():
     found = looked(Kube(forbidden=True))
     with pytest.raises(KubeForbidden):
-        found.scalers_of(settings(1))
-    assert found.scalers_of(settings(1, scaler="autoscaler")) == ()
+        found.writers_of(settings(1))
+    assert found.writers_of(settings(1, scaler="autoscaler")) == ()
 
 
 def test_without_users_names_all_else_of_a_view_is_the_same():

@@ -28,13 +28,13 @@ from tests.unit.drain.made import NOW, OWNER, V110, codes, given_up, held, job, 
 NAME = "hpc-worker-gpu-{}".format
 
 
-def plan(pods, nodes, jobs=(), target=1, *, limits=None, reservations=(), autoscalers=(), state=None, now=NOW, version=V110):
+def plan(pods, nodes, jobs=(), target=1, *, limits=None, reservations=(), writers=(), state=None, now=NOW, version=V110):
     seen = Observation(
         now,
         version,
         tuple(pods),
         cluster=None if nodes is None else ClusterView.of(nodes, jobs, reservations),
-        autoscalers=autoscalers,
+        writers=writers,
         problem="connection refused" if nodes is None else "",
     )
     return plan_scale_in(seen, state or nodeset(len(pods)), target, DrainPolicy(limits=limits or Limits()), OWNER)
@@ -95,7 +95,7 @@ def test_what_forbids_a_scale_in_blocks_the_plan(state, pods, code):
 
 
 def test_an_autoscaler_of_the_nodeset_blocks_the_plan():
-    assert codes(workers(autoscalers=("ScaledObject/gpu",)).blocks) == ["autoscaler"]
+    assert codes(workers(writers=("ScaledObject/gpu",)).blocks) == ["autoscaler"]
 
 
 def test_rollout_blocks_also_when_slurm_is_away():

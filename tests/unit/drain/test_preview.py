@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from slinky_iac.drain import preview
-from slinky_iac.drain.gates import outputs, with_leaving
+from slinky_iac.drain.gates import outputs
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.errors import KubeUnreachable
+from tests.made import scalers as made_scalers
 from tests.unit.drain.model import OURS, world
 from tests.unit.drain.model_session import settings
 
@@ -143,9 +144,9 @@ class Watched:
     def scaler(self, _settings):
         assert self.open, "a closed connection answers nothing"
 
-    def scalers_of(self, *_names):
+    def listed(self, path, model, _what):
         assert self.open, "a closed connection answers nothing"
-        return ("ScaledObject/hpc-worker-gpu", "ScaledObject/rival")
+        return made_scalers.listed(path, model, "ScaledObject/hpc-worker-gpu", "ScaledObject/rival")
 
     def report(self, message, **_more):
         self.said.append(message)
@@ -176,6 +177,6 @@ def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection():
     ],
 )
 def test_only_a_stack_that_takes_the_number_over_is_asked_to_pause_the_former_autoscaler(before, after, leaving):
-    news = with_leaving(before, after)
+    news = preview.with_leaving(before, after)
     assert news.get("formerAutoscaler") == leaving
     assert "formerAutoscaler" not in outputs(news), "what only one update needs is not in the state's outputs"

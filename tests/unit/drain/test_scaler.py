@@ -13,7 +13,9 @@ from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, SetReplic
 from slinky_iac.drain.scaler import standing_still
 from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
 from slinky_iac.errors import DrainBlocked, DrainDeadline
-from slinky_iac.kube.scalers import rivals
+from slinky_iac.kube.objects import Listed
+from slinky_iac.kube.scalers import Scaler, writing
+from tests.made import scalers as made_scalers
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
 from tests.unit.drain.model_session import ModelSession, job_ends, nothing, with_job
@@ -183,8 +185,12 @@ def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pod
 
 
 def test_another_autoscaler_of_the_nodeset_is_a_rival_and_what_keda_makes_is_none():
-    found = ("ScaledObject/gpu", "HorizontalPodAutoscaler/keda-hpa-gpu", "ScaledObject/mine", "HorizontalPodAutoscaler/h")
-    assert rivals(found, "gpu") == ("ScaledObject/mine", "HorizontalPodAutoscaler/h")
+    names = ("ScaledObject/gpu", "HorizontalPodAutoscaler/keda-hpa-gpu", "ScaledObject/mine", "HorizontalPodAutoscaler/h")
+    found = [(each, made_scalers.listed(f"/{kind.lower()}s", Listed[Scaler], each)[0])
+             for each in names for kind in (each.partition("/")[0],)]  # fmt: skip
+    assert writing(found, "hpc-worker-gpu", "gpu") == ("ScaledObject/mine", "HorizontalPodAutoscaler/h")
+    assert writing(found, "hpc-worker-gpu") == names
+    assert writing(found, "hpc-worker-other") == ()
 
 
 def taken_over(replicas):

@@ -23,6 +23,7 @@ from slinky_iac.drain.protocol import (
 )
 from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeConflict, SlurmrestAuthError
+from slinky_iac.kube.scalers import KEDA_PAUSED
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.made import rows
@@ -162,7 +163,7 @@ def test_another_stacks_drain_is_not_lifted_by_name(hands):
 
 @pytest.mark.parametrize(("hpa", "stopped"), [(True, False), (False, True)])
 def test_an_autoscaler_has_not_stopped_while_its_hpa_may_write(hands, hpa, stopped):
-    hands.kube.scaled = {names.KEDA_PAUSED: "true"}
+    hands.kube.scaled = {KEDA_PAUSED: "true"}
     told = hands.kube.asked
 
     def paused(path, model, what, **more):

@@ -181,7 +181,7 @@ def test_every_field_of_a_look_that_a_write_rests_on_was_thought_of():
         "now": "time passes",
         "version": "of the settings",
         "cluster": "no condition holds Slurm: nodes stay drained, which was the look's to see",
-        "autoscalers": "they write spec.replicas, which is a generation",
+        "writers": "they write spec.replicas, which is a generation",
         "restapi_ready": "only what the operator sees next depends on it",
         "problem": "words",
         "cordoned": "derived of pods",

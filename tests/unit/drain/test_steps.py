@@ -231,7 +231,7 @@ def test_replicas_that_somebody_else_wrote_stop_the_run():
 
 
 def test_autoscaler_stops_the_run():
-    look = free_look(autoscalers=("HorizontalPodAutoscaler/gpu",))
+    look = free_look(writers=("HorizontalPodAutoscaler/gpu",))
     says("HorizontalPodAutoscaler/gpu", step(look), Stop)
 
 
@@ -454,7 +454,7 @@ def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_la
 
 
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
-    look = seen([given_up(0)], [held(0)], autoscalers=("ScaledObject/gpu",))
+    look = seen([given_up(0)], [held(0)], writers=("ScaledObject/gpu",))
     assert step(look, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
 
 

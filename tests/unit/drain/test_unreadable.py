@@ -19,7 +19,7 @@ from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
 from tests.unit.slurmrest import fake
 
-WHY = "job 17 can't be read: its node list has bytes that are no text"
+WHY = "job 17 can't be read: its node list has bytes that aren't text"
 
 
 def looked(jobs=(), nodes=(), *swaps):
@@ -89,7 +89,7 @@ def test_a_node_whose_record_cannot_be_read_is_never_free_and_its_pod_is_blocked
 
 @pytest.mark.parametrize("on_deadline", ["requeue", "cancel"])
 def test_a_job_that_cannot_be_read_is_never_acted_on(on_deadline):
-    foul = replace(job(17, 0, state="RUNNING", requeue=True), unreadable="its node list has bytes that are no text")
+    foul = replace(job(17, 0, state="RUNNING", requeue=True), unreadable="its node list has bytes that aren't text")
     policy = DrainPolicy(deadline_s=600, bound_s=900, on_deadline=on_deadline)
     seen = made.seen([pod(0)], [held(0)], [foul])
     late = goal(1, 0, policy=policy, teardown=True, deadline_at=NOW - 1)

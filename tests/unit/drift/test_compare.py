@@ -123,7 +123,7 @@ def test_the_public_set_that_the_last_update_wrote_is_no_drift() -> None:
 
 @pytest.mark.parametrize("held", [None, "", "{}", SET + "\n", public_set([token_key("old"), token_key("third")]).decode()])
 def test_another_public_set_is_told(held: str | None) -> None:
-    assert kinds(seen(token_set=held), WITH_SET) == [("token-set", "ConfigMap slurm/slurm-token-jwks")]
+    assert kinds(seen(token_set=held), WITH_SET) == [("public-set", "ConfigMap slurm/slurm-token-jwks")]
 
 
 def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:

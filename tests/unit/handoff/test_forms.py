@@ -132,7 +132,7 @@ def test_slurmctld_s_address_is_an_ip_address_in_every_form_or_nothing_is_render
         for form in FORMS.values():
             assert any(address in text for text in texts(form(handed, None)).values())
         return
-    with pytest.raises(HandoffError, match=r"no IP address.*--slurmctld-address") as refused:
+    with pytest.raises(HandoffError, match=r"not an IP address.*--slurmctld-address") as refused:
         made(EXAMPLES[0], known)
     assert str(refused.value).isprintable()
 
@@ -144,7 +144,7 @@ def test_no_hostile_address_passes_for_one(address: str) -> None:
 
 @pytest.mark.parametrize("name", ["login; id", "a b", "{{x}}", "$(id)", "a\nb", "-x", "", "a'b"])
 def test_a_line_of_etc_hosts_has_no_name_that_a_shell_or_jinja_reads(name: str) -> None:
-    with pytest.raises(HandoffError, match="no name of a host"):
+    with pytest.raises(HandoffError, match="not a valid host name"):
         HostLine((name,), "192.0.2.1")
 
 

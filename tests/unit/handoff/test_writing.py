@@ -163,7 +163,7 @@ def test_a_link_that_is_laid_between_any_two_steps_is_not_followed(tmp_path: Pat
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
-    with pytest.raises(HandoffError, match="holds files that are no hand-off"):
+    with pytest.raises(HandoffError, match="holds files that aren't a hand-off"):
         write(tmp_path, FILES, with_keys=False)
     assert tree(tmp_path) == {"precious": 0o644}
 
@@ -331,12 +331,12 @@ def test_an_address_that_is_none_is_refused_before_anything_is_asked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--slurmctld-address", "lb.example.org"]) == 1
-    assert "is no IP address" in capsys.readouterr().err
+    assert "is not an IP address" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_the_disk_refuses_is_told_with_what_to_think_of_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "hand", Path("/proc/no-such-folder")):
-        with pytest.raises(HandoffError, match=r"can't be written \(.+\)\. Nothing was written\. Name a folder"):
+        with pytest.raises(HandoffError, match=r"can't write .+ \(.+\)\. Nothing was written\. Name a folder"):
             write(out, FILES, with_keys=False)

@@ -220,7 +220,7 @@ def test_the_output_of_scontrol_is_enough_for_a_file_and_keys_come_by_hand(
 def test_what_is_no_output_of_scontrol_is_refused(text: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "conf.txt").write_text(text)
     assert main(["init", "prod", "--show-config", "conf.txt"]) == 1
-    assert "that is no output of `scontrol show config`" in capsys.readouterr().err
+    assert "that isn't the output of `scontrol show config`" in capsys.readouterr().err
     assert not (project / "Pulumi.prod.yaml").exists()
 
 

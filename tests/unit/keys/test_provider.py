@@ -43,10 +43,10 @@ def test_only_what_slurmctld_takes_is_kept_and_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        (None, "no key set"),
-        ([], "no key set"),
-        ({"keys": {}}, "no key set"),
-        ({"keys": ["x"]}, "no key set"),
+        (None, "isn't a key set"),
+        ([], "isn't a key set"),
+        ({"keys": {}}, "isn't a key set"),
+        ({"keys": ["x"]}, "isn't a key set"),
         (keys(), "no RSA key for RS256"),
         (keys({"kty": "EC", "kid": "a"}), "no RSA key for RS256"),
         (keys(jwk(d="c2VjcmV0")), "private or a symmetric key"),

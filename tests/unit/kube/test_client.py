@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from slinky_iac import names
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from slinky_iac.kube import scalers
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.objects import NodeSet, Pod
@@ -255,7 +256,7 @@ def test_who_else_scales_a_nodeset() -> None:
     def handle(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json={"items": [paused] if "keda.sh" in request.url.path else [*hpas, web]})
 
-    found = client_of(handle).scalers_of("slurm", "lab-worker-gpu")
+    found = scalers.writers(client_of(handle), "slurm", "lab-worker-gpu")
     assert found == ("HorizontalPodAutoscaler/mine", "HorizontalPodAutoscaler/default", "ScaledObject/keda")
 
 
@@ -267,9 +268,9 @@ def test_no_keda_is_no_scaler_but_not_being_allowed_to_look_is_an_error() -> Non
             else httpx.Response(200, json={"items": [], "gitVersion": "v1.35.0"})
         )
 
-    assert client_of(handle).scalers_of("slurm", "lab-worker-gpu") == ()
+    assert scalers.writers(client_of(handle), "slurm", "lab-worker-gpu") == ()
     with pytest.raises(KubeForbidden):
-        client_of(always(status(403, "no"))).scalers_of("slurm", "lab-worker-gpu")
+        scalers.writers(client_of(always(status(403, "no"))), "slurm", "lab-worker-gpu")
 
 
 def test_controllers_and_deployments() -> None:

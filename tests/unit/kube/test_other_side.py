@@ -10,11 +10,12 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube import scalers
 from slinky_iac.kube.client import controlled
 from slinky_iac.kube.objects import Pod, WrittenMeta
 from slinky_iac.kube.pods import hosts_of
 from slinky_iac.kube.resources import Controller, ControllerSpec
-from slinky_iac.kube.scalers import Autoscaler, ScaledObject
+from slinky_iac.kube.scalers import KEDA_PAUSED, Autoscaler, ScaledObject
 from tests.made.kubernetes import meta as made_meta
 from tests.made.scalers import target
 from tests.unit.kube.test_client import a_nodeset, a_pod, client_of, pod_body, scaler, status
@@ -22,7 +23,7 @@ from tests.unit.kube.test_client import a_nodeset, a_pod, client_of, pod_body, s
 
 @pytest.mark.parametrize(("text", "paused"), [("true", True), ("True", True), ("", True), ("yes", True), ("false", False)])
 def test_any_text_but_false_pauses_keda(text: str, *, paused: bool) -> None:
-    meta = made_meta("gpu", annotations={names.KEDA_PAUSED: text})
+    meta = made_meta("gpu", annotations={KEDA_PAUSED: text})
     spec = {"scaleTargetRef": target("hpc-worker-gpu")}
     assert msgspec.convert({"metadata": meta, "spec": spec}, ScaledObject).paused is paused
 
@@ -34,7 +35,7 @@ def test_an_api_server_without_autoscalers_is_an_error_and_one_without_keda_none
         return httpx.Response(200, json={"items": []})
 
     with pytest.raises(KubeNotFound):
-        client_of(handle).scalers_of("slurm", "lab-worker-gpu")
+        scalers.writers(client_of(handle), "slurm", "lab-worker-gpu")
 
 
 def test_hpas_count_where_keda_is_missing() -> None:
@@ -44,7 +45,7 @@ def test_hpas_count_where_keda_is_missing() -> None:
         own = scaler("HorizontalPodAutoscaler", "mine")
         return httpx.Response(200, json={"items": [own], "gitVersion": "v1.35.0"})
 
-    assert client_of(handle).scalers_of("slurm", "lab-worker-gpu") == ("HorizontalPodAutoscaler/mine",)
+    assert scalers.writers(client_of(handle), "slurm", "lab-worker-gpu") == ("HorizontalPodAutoscaler/mine",)
 
 
 def test_only_what_controls_a_pod_owns_it() -> None:

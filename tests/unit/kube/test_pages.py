@@ -61,7 +61,7 @@ LISTS: dict[str, Callable[[KubeClient], Collection[object]]] = {
     "pods without a label": lambda kube: kube.pods_without("slurm", "slurmd", "label"),
     "NodeSets": lambda kube: kube.nodesets("slurm"),
     "Controllers": lambda kube: kube.controllers(),
-    "autoscalers": lambda kube: kube.scalers("slurm"),
+    "autoscalers": lambda kube: scalers.all_scalers(kube, "slurm"),
     "HPAs of a NodeSet": lambda kube: scalers.autoscalers(kube, "slurm", "hpc-worker-g0"),
     "Kubernetes nodes": machines.machines,
     "hosts of a login set": lambda kube: pods.hosts_of(kube, "slurm", "a=b"),

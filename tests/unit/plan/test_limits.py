@@ -88,7 +88,7 @@ def test_exit_codes_are_those_that_the_help_promises(tmp_path: Path, capsys: pyt
     assert run(tmp_path, "--max-share", "25%") == 3
     assert run(tmp_path, text=digest(scale_in({}, before=4, after=2))) == 4
     assert run(tmp_path, text="nonsense") == 1
-    assert "no JSON event" in capsys.readouterr().err
+    assert "isn't a JSON event" in capsys.readouterr().err
     for wrong in (["--max-share", "0"], ["--max-share", "150%"], ["--max-jobs", "-1"], ["--max-job-age", "soon"]):
         with pytest.raises(SystemExit) as ended:
             run(tmp_path, *wrong)

@@ -27,8 +27,8 @@ def test_a_service_of_another_type_is_told_with_the_command_that_changes_it() ->
     (found,) = unchanged(stack(**PORTS), {"slurm-controller": ("LoadBalancer", 31234)})
     assert (found.level, found.path) == (Level.WARNING, "controller.service")
     assert (
-        "is NodePort with node port 30817, and Service slurm-controller is LoadBalancer with node port 31234"
-        in found.message
+        "asks for NodePort with node port 30817, but Service slurm-controller in Kubernetes is still LoadBalancer with node"
+        " port 31234: slurm-operator 1.2.1 never changes a Service that exists" in found.message
     )
     patch = '{"spec": {"type": "NodePort", "ports": [{"port": 6817, "nodePort": 30817}]}}'
     assert f"`kubectl patch service -n slurm slurm-controller -p '{patch}'`" in found.message

@@ -12,9 +12,9 @@ from slinky_iac.commands.preflight.pod import placements
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
-from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, KubeFacts

@@ -22,7 +22,7 @@ def test_pods_without_the_label_are_named_with_the_command_that_gives_it() -> No
     config = stack()
     (found,) = replaced(config, ["w-0", "w-1", "w-2", "w-3", "w-4"])
     assert (found.level, found.path) == (Level.WARNING, "operator.version")
-    assert "w-0, w-1, w-2 and 2 more were made by slurm-operator 1.0" in found.message
+    assert "slurm-operator 1.0 made the worker pods w-0, w-1, w-2 and 2 more without the label" in found.message
     assert f"`kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd " in found.message
     assert " nodeset.slinky.slurm.net/scaling-mode=StatefulSet`" in found.message
     assert [*replaced(config, [])] == []

@@ -57,7 +57,7 @@ def test_a_nodeset_without_limits_is_not_judged() -> None:
     [
         (STATIC, "2", [Verdict.FINE], "static"),
         (Kubelet("none", "none"), "2", [Verdict.WARNING], "move among all CPUs"),
-        (STATIC, "1500m", [Verdict.WARNING], "no whole number"),
+        (STATIC, "1500m", [Verdict.WARNING], "aren't a whole number"),
         (replace(STATIC, swap="LimitedSwap"), "2", [Verdict.FINE, Verdict.WARNING], "LimitedSwap"),
         (replace(STATIC, swap="NoSwap"), "2", [Verdict.FINE], "static"),
         (Kubelet(trouble="HTTP 403"), "2", [Verdict.UNKNOWN], "HTTP 403"),

@@ -273,7 +273,7 @@ def test_external_nodes_and_jobs_are_asked_for_as_slurmctld_wants_them() -> None
     ((_, _, body),) = [each for each in slurm.asked if each[1].endswith("new/node/")]
     text = "NodeName=fake-0,fake-1 NodeAddr=10.0.0.7,10.0.0.8 State=EXTERNAL CPUs=1 RealMemory=1000 Features=fake"
     assert body == {"node_conf": text}
-    with slurm.client() as client, pytest.raises(ValueError, match="no single node name"):
+    with slurm.client() as client, pytest.raises(ValueError, match="isn't a single node name"):
         client.create_external({"fake-0 State=DOWN": "10.0.0.7"}, "fake")
 
 

@@ -60,12 +60,12 @@ def test_nodes_that_no_step_reaches_are_named_with_what_happens_to_them() -> Non
     assert "metal-2, metal-3" in notes[0]
     assert "and 2 more" in notes[0]
     assert "external.slurmdHosts" in notes[0]
-    assert not [note for note in slurm.plan_of(CALM).notes if "no step reaches" in note]
+    assert not [note for note in slurm.plan_of(CALM).notes if "neither pods nor hosts" in note]
 
 
 def test_unknown_unmanaged_nodes_are_not_taken_for_none() -> None:
     (note, *_) = slurm.plan_of(replace(CALM, unmanaged_nodes=None)).notes
-    assert "unknown whether there are nodes that no step reaches" in note
+    assert "it isn't known whether it has nodes that are neither pods nor hosts of this stack" in note
 
 
 def test_a_jwt_key_is_no_business_of_slurmd_and_sackd_on_the_same_host() -> None:

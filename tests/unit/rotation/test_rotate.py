@@ -93,7 +93,7 @@ def test_pods_that_do_not_take_part_yet_stop_a_rotation_before_it_begins() -> No
 def test_no_rotation_begins_while_unmanaged_nodes_are_unknown() -> None:
     """Their jobs would be lost at the change, and nothing would have said so."""
     world = World(unmanaged=None)
-    with pytest.raises(RotationError, match=r"unknown whether.*Nothing was changed"):
+    with pytest.raises(RotationError, match=r"isn't known whether.*Nothing was changed"):
         world.runner(SLURM).run(start=True)
     assert (world.operations, world.set["slurmKey"]) == (0, OLD)
 

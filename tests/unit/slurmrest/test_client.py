@@ -193,7 +193,7 @@ def test_what_is_no_single_node_name_is_never_sent(name: str) -> None:
 def test_what_is_no_job_id_is_never_sent(name: str) -> None:
     slurm = FakeSlurm().add(job(17))
     for call in (slurm.client().cancel_jobs, slurm.client().requeue_jobs):
-        with pytest.raises(ValueError, match="no job id"):
+        with pytest.raises(ValueError, match="isn't a job id"):
             call([17, name])
     assert slurm.asked == []
 

@@ -135,5 +135,5 @@ def test_a_secret_is_read_as_the_settings_say_and_not_as_it_looks() -> None:
 
 
 def test_a_secret_that_holds_no_rsa_key_is_told_by_its_place() -> None:
-    with pytest.raises(KeyMaterialError, match=r"^Secret slurm/s: token\.pem: is no PEM"):
+    with pytest.raises(KeyMaterialError, match=r"^Secret slurm/s: token\.pem: isn't a PEM"):
         held(Secrets(token_pem=KEY), "slurm", "s", "token.pem", "rs256")  # type: ignore[arg-type]

@@ -131,8 +131,8 @@ def test_an_sssd_conf_with_which_sssd_ends_is_refused(text: str, words: str) -> 
     ("text", "words"),
     [
         (b"-----BEGIN PRIVATE KEY-----\n", "private key"),
-        (b"hello", "no PEM"),
-        (b"\xff\xfe", "no PEM"),
+        (b"hello", "isn't a PEM"),
+        (b"\xff\xfe", "isn't a PEM"),
     ],
 )
 def test_a_certificate_file_that_is_none_is_refused(tmp_path: Path, text: bytes, words: str) -> None:

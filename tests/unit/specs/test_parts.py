@@ -45,7 +45,7 @@ def test_memory_is_mebibytes_never_more_than_there_is(text: str, mib: int) -> No
 
 @pytest.mark.parametrize("text", ["", "x", "1 Gi", "-1"])
 def test_what_is_no_quantity_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="no Kubernetes quantity"):
+    with pytest.raises(ValueError, match="isn't a Kubernetes quantity"):
         whole_cpus(text)
 
 

@@ -123,3 +123,16 @@ def test_a_volume_at_two_places_is_one_volume_with_two_mounts() -> None:
     config = config_of("1.0.5", nodesets={"gpu": {"volumes": volumes}})
     assert refused(config) == ()
     assert [each for each in gpu(config)["volumes"] if each["name"] == "home"] == [{"name": "home", **source}]
+
+
+def names_of(config: StackConfig) -> list[str]:
+    return [each["name"] for each in gpu(config)["containers"][0]["env"]]
+
+
+@pytest.mark.parametrize("version", ["1.0.5", "1.2.1"])
+def test_a_variable_comes_after_those_of_ours_that_it_names(version: str) -> None:
+    over = {"resources": {"cpus": 4, "memory": "8Gi"}, "env": {"THREADS": "$(POD_CPUS)", "SITE": "north"}}
+    found = names_of(config_of(version, nodesets={"gpu": over}))
+    assert found.index("SITE") < found.index("POD_CPUS") < found.index("THREADS")
+    kept = names_of(config_of(version, nodesets={"gpu": {**over, "env": {"B": "$(A)", "A": "x"}}}))
+    assert kept.index("B") < kept.index("A") < kept.index("POD_CPUS"), "no pod gets another template for its other variables"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.load import load
-from slinky_iac.config.raw_merge import DAEMONS, beside, losses
+from slinky_iac.config.raw_merge import DAEMONS, beside, losses, read
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
@@ -82,6 +82,13 @@ def test_nothing_of_the_operators_is_said_where_no_piece_takes_its_place() -> No
 
 
 @pytest.mark.parametrize("version", ["1.0.0", "1.0.1", "1.0.6", "1.1.0", "1.1.2", "1.2.1", "1.3.0"])
-def test_releases_from_1_1_on_lose_nothing(version: str) -> None:
+def test_releases_from_1_1_on_lose_no_mapping_of_their_own(version: str) -> None:
     for section in PARTS:
-        assert bool(losses(OperatorVersion.parse(version), section)) == version.startswith("1.0.")
+        found = losses(OperatorVersion.parse(version), section)
+        assert any(each.own or each.name == "schedulerName" for each in found) == version.startswith("1.0.")
+
+
+@pytest.mark.parametrize(("version", "kept"), [("1.0.1", False), ("1.1.0", True), ("1.2.1", False), ("1.3.0", False)])
+def test_a_field_that_the_releases_library_lacks_is_unread(version: str, kept: bool) -> None:
+    given = {"workloadRef": {"name": "a", "podGroup": "b"}, "runtimeClassName": "kata"}
+    assert ("workloadRef" in read(OperatorVersion.parse(version), "nodesets", "pod", given)) == kept

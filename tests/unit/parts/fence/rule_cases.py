@@ -20,7 +20,7 @@ TOLD = [
         minimal(nodesets={"gpu": {"replicas": 1}}, operator={"version": "1.2.1", "install": False}),
         "warning",
         "operator.namespace",
-        ("the fence then knows slurm-operator by namespace slinky", "Set it to the operator's namespace"),
+        ("the fence takes the operator in namespace slinky", "set operator.namespace to that"),
         {"operator": {"namespace": "slinky"}},
     ),
 ]

@@ -6,14 +6,15 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from slinky_iac import safe_yaml
 from slinky_iac.config.chart import in_one_line
 from slinky_iac.config.paths import mapping
-from slinky_iac.config.reference import examples
 from slinky_iac.config.stack import PROJECT, StackConfig
 
 _DEEPEST: Final = 4
@@ -43,7 +44,13 @@ _ANYWHERE: Final = frozenset({"drain", "volumes", "raw"})
 """Of these the ones that are the same wherever they stand."""
 
 
-def example(location: Sequence[int | str]) -> str:
+def examples() -> dict[str, str]:
+    """A part of a stack's file for each section, by the section's path."""
+    text = Path(__file__).with_name("reference.yaml").read_text(encoding="utf-8")
+    return cast("dict[str, str]", safe_yaml.read(text))
+
+
+def such_as(location: Sequence[int | str]) -> str:
     """``name: VALUE`` in one line for the setting at a location, ``- VALUE`` for an entry of a list, ``NAME: VALUE`` for
     what has a name of the user's, which may be a secret; empty where none is short enough, or there is no such setting."""
     path = tuple("*" if isinstance(part, int) else str(part) for part in location)
@@ -80,9 +87,14 @@ def _annotation(path: Sequence[str]) -> Any:  # noqa: ANN401 - annotations are a
     return found
 
 
+def _whole(field: FieldInfo) -> Any:  # noqa: ANN401
+    """A field's type with its rules."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
 def _below(annotation: Any, part: str) -> Any:  # noqa: ANN401
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return next((f.annotation for n, f in annotation.model_fields.items() if part in (n, f.alias)), None)
+        return next((_whole(f) for n, f in annotation.model_fields.items() if part in (n, f.alias)), None)
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is dict:
         return args[1]
@@ -158,11 +170,11 @@ def _sections(model: type[BaseModel], depth: int) -> Iterator[dict[str, object]]
     """Sections with what they require, or with one field that isn't."""
     fields = {f.alias or n: f for n, f in model.model_fields.items()}
     if required := [name for name, f in fields.items() if f.is_required()]:
-        own = {name: _right(fields[name].annotation, depth + 1) for name in required}
+        own = {name: _right(_whole(fields[name]), depth + 1) for name in required}
         yield from [own] if all(each is not None for each in own.values()) else []
         return
     for name in sorted(fields, key=lambda each: each != "enabled"):
-        value = _right(fields[name].annotation, depth + 1)
+        value = _right(_whole(fields[name]), depth + 1)
         if value is not None:
             yield {name: value}
 
