@@ -166,7 +166,7 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(own))
     people = {each for rows in ("everybody", "inTexts", "ofUsers") for row in HARMLESS["people"][rows] for each in row[:2]}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(people))
-    commands = MADE["conf"]["scripts"]["commands"]["forms"].values()
+    commands = HARMLESS["scripts"]["commands"]["forms"].values()
     yield from ((form, (re.compile(form), "of a command")) for form in sorted(commands))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
