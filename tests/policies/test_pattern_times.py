@@ -21,7 +21,7 @@ import pytest
 import slurm_rules
 from slurm_rules import scripts, secret_text, slurm_conf, slurm_files
 from slurm_rules.charts import base_name
-from slurm_rules.made import HARMLESS, MADE
+from slurm_rules.made import HARMLESS
 from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
