@@ -212,7 +212,7 @@ LEAST: Final = {
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
 _SLURMD: Final = f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}"
-ALLOWED: Final[dict[object, str]] = {
+ALLOWED: Final[dict[str, str]] = {
     NUMBER: "a whole number, or UNLIMITED",
     SWITCH: "YES or NO",
     TIME: "a time as 30, 12:00:00 or 7-00:00:00, UNLIMITED or NONE",
@@ -220,7 +220,7 @@ ALLOWED: Final[dict[object, str]] = {
     rf"{PLUGIN}|\w{{1,60}}": "names of plugins",
     LEVEL: _DEBUG,
     QUIET: f"quiet, fatal, {_DEBUG}",
-    files.RUNTIME: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
+    files.RUNTIME[0]: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
     "accountingstorageparameters": "max_step_records=NUMBER",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",

@@ -21,7 +21,7 @@ import pytest
 import slurm_rules
 from slurm_rules import scripts, secret_text, slurm_conf, slurm_files
 from slurm_rules.charts import base_name
-from slurm_rules.made import HARMLESS, MADE
+from slurm_rules.made import HARMLESS
 from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
@@ -166,7 +166,7 @@ def _of_tables() -> Iterator[tuple[str, Use]]:
     yield from ((form, (re.compile(form, re.IGNORECASE), "fullmatch")) for form in sorted(own))
     people = {each for rows in ("everybody", "inTexts", "ofUsers") for row in HARMLESS["people"][rows] for each in row[:2]}
     yield from ((form, (re.compile(form), "fullmatch")) for form in sorted(people))
-    commands = MADE["conf"]["scripts"]["commands"]["forms"].values()
+    commands = HARMLESS["scripts"]["commands"]["forms"].values()
     yield from ((form, (re.compile(form), "of a command")) for form in sorted(commands))
     for file in sorted(FOLDER.glob("*.json")):
         todo: list[Any] = [json.loads(file.read_text(encoding="utf-8"))]
