@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.config.chart import Taken, is_empty, merged
 from slinky_iac.config.chart_release import read
-from slinky_iac.config.chart_said import UNSAID, Read
+from slinky_iac.config.chart_said import UNSAID, Read, account
 from tests.unit.chart.reading import found, taken
 from tests.unit.chart.test_table import KEYS
 
@@ -77,14 +77,9 @@ def test_each_key_of_the_chart_has_a_word_whatever_its_value(line: tuple[int, in
     assert lost == {}
 
 
-def test_what_no_rule_names_is_left_out_and_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slinky_iac.config.chart_release.translate", lambda _: _nothing())
-    made = read({"clusterName": "a"}, release="slurm", namespace="slurm", line=(1, 2))
+def test_what_no_rule_names_is_left_out_and_not_dropped() -> None:
+    made = account({"clusterName": "a"}, Read(Taken(settings={"cluster": {"name": "a"}})))
     assert dict(made.taken.left)["clusterName"] == UNSAID
-
-
-def _nothing() -> Taken:
-    return Taken(settings={"cluster": {"name": "a"}})
 
 
 def test_the_guide_s_slurmdbd_outside_is_named_where_accounting_is_off() -> None:
