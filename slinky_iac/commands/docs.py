@@ -24,6 +24,8 @@ _MOST: Final = 3
 _ROWS: Final = ("on-call", "troubleshooting")
 """Pages whose tables have a row for each thing that is seen or said."""
 _BAR: Final = re.compile(r"(?<!\\)\|")
+_RULE: Final = re.compile(r"\|[-| :]+\|$")
+"""The line below a table's titles."""
 _BAR_IN_A_CELL: Final = re.compile(r"\\(?=\|)")
 """The backslash that Markdown wants before a bar of a table's cell: in a command to paste it is too much."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([\w./-]*)(?:#([\w-]+))?\)")
@@ -113,9 +115,9 @@ def rows(page: str, text: str) -> Iterator[Row]:
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if line.startswith("|"):
             cells = tuple(_BAR_IN_A_CELL.sub("", each.strip()) for each in _BAR.split(line.strip())[1:-1])
-            if re.match(r"\|[-| :]+\|$", below):
+            if _RULE.match(below):
                 titles = cells
-            elif not re.match(r"\|[-| :]+\|$", line):
+            elif not _RULE.match(line):
                 heading = next(each[2] for each in reversed(heads) if each.start() <= at)
                 yield Row(page, heading, titles, cells)
         at += len(line)

@@ -38,22 +38,51 @@ def _number(conf: Conf, *names: str) -> int | None:
     return int(found[0]) if found else None
 
 
-def _sockets(conf: Conf) -> int | None:
-    """Sockets of all boards, where a line says them."""
-    each = _number(conf, "SocketsPerBoard")
-    return _number(conf, "Sockets") if each is None else each * (_number(conf, "Boards") or 1)
+@dataclass(frozen=True)
+class Host:
+    """What a line says of an outside host. Where it doesn't say them, CPUs and sockets are None, and cores of a socket and
+    threads of a core are 1."""
+
+    path: str
+    conf: Conf
+    parameters: Mapping[str, str]
+
+    @property
+    def cpus(self) -> int | None:
+        """All of them."""
+        return _number(self.conf, "CPUs", "Procs")
+
+    @property
+    def sockets(self) -> int | None:
+        """Of all boards."""
+        each = _number(self.conf, "SocketsPerBoard")
+        return _number(self.conf, "Sockets") if each is None else each * (_number(self.conf, "Boards") or 1)
+
+    @property
+    def cores(self) -> int:
+        """Of a socket."""
+        return _number(self.conf, "CoresPerSocket") or 1
+
+    @property
+    def threads(self) -> int:
+        """Of a core."""
+        return _number(self.conf, "ThreadsPerCore") or 1
+
+
+def _hosts(config: StackConfig) -> Iterator[Host]:
+    """A line each: hosts of one group share it."""
+    for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
+        yield Host(f"{path}.config", Conf(host.config), host.config)
 
 
 def _nodes(config: StackConfig) -> Iterator[Node]:
-    for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
-        conf = Conf(host.config)
-        cpus, sockets = _number(conf, "CPUs", "Procs"), _sockets(conf)
-        per_socket, threads = _number(conf, "CoresPerSocket") or 1, _number(conf, "ThreadsPerCore") or 1
+    for host in _hosts(config):
+        cpus, sockets = host.cpus, host.sockets
         if sockets is not None:
-            cores: int | None = sockets * per_socket
+            cores: int | None = sockets * host.cores
         else:
-            cores = None if cpus is None else cpus // threads
-        yield Node(f"{path}.config", host.config, cpus, cores, _number(conf, "RealMemory"))
+            cores = None if cpus is None else cpus // host.threads
+        yield Node(host.path, host.parameters, cpus, cores, _number(host.conf, "RealMemory"))
     for name, nodeset in config.nodesets.items():
         given = nodeset.resources
         cpus = None if given.cpus is None else whole_cpus(given.cpus)
@@ -65,16 +94,14 @@ def _shapes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """CPUs of outside hosts that are neither all sockets, nor all cores, nor all threads."""
     if not config.slurmctld.owns_conf:
         return
-    for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
-        conf = Conf(host.config)
-        cpus, sockets = _number(conf, "CPUs", "Procs"), _sockets(conf)
-        cores, threads = _number(conf, "CoresPerSocket") or 1, _number(conf, "ThreadsPerCore") or 1
+    for host in _hosts(config):
+        cpus, sockets, cores, threads = host.cpus, host.sockets, host.cores, host.threads
         if not cpus or not sockets:
             continue
         sizes = (sockets, sockets * cores, sockets * cores * threads)
         if cpus not in sizes:
-            key = spelt(host.config, "CPUs") or spelt(host.config, "Procs")
-            yield at(f"{path}.config.{key}").warning(
+            key = spelt(host.parameters, "CPUs") or spelt(host.parameters, "Procs")
+            yield at(f"{host.path}.{key}").warning(
                 f"is {cpus}, and {sockets} sockets with {cores} cores of {threads} threads make {sizes[2]}: slurmctld takes"
                 f" {sizes[2]}, and names it in its log. Give what `slurmd -C` prints on the host, or leave {key} out",
                 id="slurm-ignores",

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_amounts import amount
 from slinky_iac.config.kubernetes_names import is_device
 from slinky_iac.config.pieces import parts
 from slinky_iac.config.sections import PodSettings, Service
@@ -113,10 +112,6 @@ def _resources(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             place = below.removeprefix(".limits").replace("cpu", "cpus")
             yield at(f"{path}{place}").error(f"{why}. {_LATER}")
     for name, nodeset in config.nodesets.items():
-        if nodeset.resources.cpus is not None and amount(nodeset.resources.cpus) == 0:
-            yield at(f"nodesets.{name}.resources.cpus").error(
-                "is 0, which is no limit in Kubernetes, and one CPU in Slurm. Give the CPUs of a pod, or leave it out"
-            )
         for each in nodeset.resources.extended:
             if not is_device(each):
                 yield at(f"nodesets.{name}.resources.extended.{name_of(each)}").error(

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.protocol import Observation, Step, Stop, Wait
-from slinky_iac.drain.scaler_steps import ScalerView, pause_step, resume_step
+from slinky_iac.drain.scaler_steps import ScalerView, pausable, pause_step, resume_step
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.words import whose
@@ -124,7 +124,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 
 def _seen(session: Session, settings: GateSettings) -> ScalerView | None:
-    return session.scaler(settings) if settings.autoscaler or settings.leaving else None
+    return session.scaler(settings) if pausable(settings) else None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, Step, Wait
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.settings import GateSettings, Owner
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,11 @@ class ScalerView:
     def is_of(self, owner: Owner, run: str) -> bool:
         """Whether this very run has."""
         return self.mark == mark(owner, run)
+
+
+def pausable(settings: GateSettings) -> str:
+    """The autoscaler that is paused while the gate drains; ``""`` where there is none."""
+    return settings.autoscaler or settings.leaving
 
 
 def mark(owner: Owner, run: str) -> str:

@@ -23,7 +23,7 @@ from slinky_iac.drain.losses import named_by
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Replaced, Unmark
 from slinky_iac.drain.requester import actor
-from slinky_iac.drain.scaler_steps import ScalerView
+from slinky_iac.drain.scaler_steps import ScalerView, pausable
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.words import jobs_in_words
 from slinky_iac.engine import plugin_process
@@ -198,8 +198,7 @@ class Session(Connection):
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
         raise."""
         self._scaler = None
-        name = settings.autoscaler or settings.leaving
-        if not name:
+        if not (name := pausable(settings)):
             return None
         try:
             found = scalers.scaled_object(self.kube, self.reach.namespace, name)

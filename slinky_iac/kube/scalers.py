@@ -26,7 +26,7 @@ APIS: Final = {HPA: "/apis/autoscaling/v2", SCALED_OBJECT: "/apis/keda.sh/v1alph
 
 
 class ScaleTarget(Wire, frozen=True):
-    """Whose number of pods an autoscaler writes."""
+    """The object that an autoscaler scales."""
 
     name: str
     kind: str = "Deployment"

@@ -96,7 +96,11 @@ def served(folder: Path) -> Iterator[KubeApi]:
     finally:
         for each in reversed(running):
             each.terminate()
-            each.wait(30)
+            try:
+                each.wait(30)
+            except subprocess.TimeoutExpired:  # kube-apiserver waits a minute for the requests of an engine that was killed
+                each.kill()
+                each.wait(30)
 
 
 def _await(made: KubeApi) -> None:

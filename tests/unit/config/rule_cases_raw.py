@@ -428,14 +428,6 @@ RAW += [
         {"nodesets": {"gpu": {"volumes": []}}},
     ),
     Case(
-        "CPUs of 0",
-        nodeset(resources={"cpus": 0}),
-        "error",
-        "nodesets.gpu.resources.cpus",
-        ("is 0",),
-        {"nodesets": {"gpu": {"resources": {"cpus": 1}}}},
-    ),
-    Case(
         "two Services on one port of the nodes",
         minimal(
             operator={"version": "1.2.1"},
