@@ -31,7 +31,6 @@ from slurm_rules.model import (
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import (
     LARGEST,
-    TOKEN,
     Needle,
     arguments,
     forms,
@@ -73,7 +72,7 @@ def _plain(resource: Resource) -> Mapping[str, Any]:
 
 @rule(
     "no-secrets-in-clear",
-    lambda resource: resource.type != STACK,
+    _readable,
     scope="resource",
     options={
         "allowedEnv": words(("SLURM_JWT=daemon",), "NAME=value pairs that look like a secret and are none."),
@@ -101,12 +100,9 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
         return any(fnmatch(f"{resource.kind}/{resource.name}:{path}", pattern) for pattern in options["allowedPlaces"])
 
     plain = _plain(resource)
-    readable = _readable(resource)
     for path, what in _shown(plain):
-        if not allowed(path) and (readable or what == TOKEN):
+        if not allowed(path):
             yield f"{resource.label}: {path} holds {what} in plain text; refer to a Secret instead"
-    if not readable:
-        return  # values of other providers may be Pulumi's secrets; a token is another's there in any case
     for path, name, value in _named(resource, plain):
         if f"{name}={value}" not in options["allowedEnv"] and not allowed(path):
             yield f"{resource.label}: {path} sets {name} to a literal value; use a Secret and refer to it"

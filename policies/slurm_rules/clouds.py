@@ -13,6 +13,8 @@ from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, listed, marks, names
 from slurm_rules.people import people_faults
+from slurm_rules.secret_text import LARGEST, TOKEN, views
+from slurm_rules.secret_text import forms as shown_by
 from slurm_rules.spaces import elsewhere_named
 from slurm_rules.world import World
 
@@ -47,6 +49,8 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
         Fault(path, "leads to a port of Slurm's daemons") for path, text in texts(resource.props) if _TO.search(text)
     )
     yield from people_faults(resource.props, "")
+    given = [path for path, text in texts(resource.props) if len(text) <= LARGEST and TOKEN in shown_by(views(text))]
+    yield from (Fault(path, f"gives {TOKEN} to {package}") for path in given)
     if package in _LISTS["apart"]:
         return
     kind = f"{re.split('[/:]', rest)[0]}:{resource.kind}".lower()

@@ -20,8 +20,6 @@ DECIDES_NOTHING = {
     ("cluster-complete", "stringData"),
     ("no-secrets-in-clear", "data"),  # of a Secret: that is its place
     ("no-secrets-in-clear", "stringData"),
-    ("no-secrets-in-clear", "length"),  # of another provider's resource only a token is looked for, once the value is known
-    ("no-secrets-in-clear", "special"),
     ("no-secrets-in-outputs", "data"),  # what isn't made yet can only be in an output that isn't known either
     ("no-secrets-in-outputs", "stringData"),
 }

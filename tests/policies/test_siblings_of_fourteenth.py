@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from slurm_rules import scripts
-from slurm_rules.clear_text import keys_not_in_clear, no_secrets_in_clear, no_secrets_in_outputs
+from slurm_rules.clear_text import keys_not_in_clear, no_secrets_in_outputs
 from slurm_rules.closed import cluster_as_made
 from slurm_rules.model import REDACTED, UNKNOWN, Stack
 
@@ -243,8 +243,7 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdW4iOiJzbHVybSJ9abc.c2lnbmF0dXJlLW9mLWl0"
 
 def test_no_other_provider_is_given_a_token_or_a_rulers_name() -> None:
     kind = "datadog:index/syntheticsTest:SyntheticsTest"
-    found = {"resources": {"x": {"type": kind, "properties": {"requestHeaders": {"X-SLURM-USER-TOKEN": TOKEN}}}}}
-    assert messages(judged(no_secrets_in_clear, found)) != ""
+    assert cloud(kind, requestHeaders={"X-SLURM-USER-TOKEN": TOKEN}) != ""
     assert cloud(kind, requestHeaders={"X-SLURM-USER-NAME": "root"}) != ""
     assert cloud(kind, requestHeaders={"X-SLURM-USER-NAME": "probe"}) == ""
 
