@@ -6,12 +6,13 @@ validation, a quota, Pod Security, an admission webhook) is an event of the oper
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import Answer, Answers, Expect, fine, problem, unknown, warning
-from slinky_iac.preflight.facts import Facts, PodVerdict
+from slinky_iac.preflight.check import Answer, Answers, Check, Expect, fine, problem, unknown, warning
+from slinky_iac.preflight.facts import Facts, KubeFacts, PodVerdict
 
 _QUOTA: Final = "exceeded quota"
 _OF_NAMESPACE: Final = (_QUOTA, "PodSecurity")
@@ -50,4 +51,10 @@ def _answer(config: StackConfig, each: PodVerdict) -> Answer:
     )
 
 
-EXPECTED: Final = (Expect("pods-accepted", "pods of the stack", "the API server", _verdicts),)
+_ROW: Final = Expect("pods-accepted", "pods of the stack", "the API server", _verdicts)
+EXPECTED: Final = (_ROW,)
+
+
+def verdicts(config: StackConfig, pods: tuple[PodVerdict, ...]) -> Iterator[Check]:
+    """What the API server's answers come to, for a preview, which asks nothing else of Kubernetes in this way."""
+    return _ROW.checks(config, Facts(kube=KubeFacts(pods=pods)))

@@ -1,4 +1,5 @@
-"""What every preview looks at: connections from here, neighbours, and one quick look at Slurm, the way that the gates go.
+"""What every preview looks at: connections from here, neighbours, one quick look at Slurm, the way that the gates go, and
+whether the API server would make the stack's pods.
 
 It takes three seconds at the most, beside the registrations, and says only what is wrong: what could not be asked is the
 business of `slinky preflight`, and before the first `pulumi up` there is no slurmrestd to ask.
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -40,20 +42,37 @@ def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Chec
         return tuple(judged(Run.PREVIEW, config, ask_quickly(config, way, answer_s=_ANSWER_S)))
 
 
+def refused_pods(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
+    """Pods of the stack that the API server refuses now, in its own words. A full quota isn't one: pods that run fill it.
+    For an account that may create no pods there are none. Raises what asking raises."""
+    with kube_connection(config, env, home) as way:
+        _ = way.access
+        from slinky_iac.kube.pods import ShortPodClient  # noqa: PLC0415 - see above
+        from slinky_iac.kube.wire import Retry, Timeouts  # noqa: PLC0415 - see above
+        from slinky_iac.preflight.ask_verdicts import ask_verdicts  # noqa: PLC0415 - see above
+        from slinky_iac.preflight.check_pods import verdicts  # noqa: PLC0415 - see above
+
+        bounds = Timeouts(connect_s=_ANSWER_S, read_s=_ANSWER_S, write_s=_ANSWER_S)
+        kube = way.client(ShortPodClient, budget_s=_ANSWER_S, timeouts=bounds, retry=Retry(tries=1))
+        checks = verdicts(config, ask_verdicts(kube, config))
+    return tuple(each for each in checks if each.verdict is Verdict.PROBLEM)
+
+
 def notices(
     config: StackConfig,
     env: Mapping[str, str],
     home: Path,
-    look: Look = quick,
+    looks: Iterable[Look] = (quick, refused_pods),
     longest_s: float = TIMEOUT_S,
     *,
     unknown: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them. ``look`` is the one
-    at Slurm, waited for ``longest_s``. ``unknown``: placeholders for what another resource of the program will give. They
-    are not tried, and Slurm isn't compared with them."""
-    slurm = _Preflight(lambda: () if unknown else look(config, env, home))
-    slurm.start()
+    """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them. ``looks`` are made
+    beside each other and waited for ``longest_s``. ``unknown``: placeholders for what another resource of the program will
+    give. They are not tried, and the world isn't compared with them."""
+    threads = [_Preflight(partial(look, config, env, home)) for look in looks if not unknown]
+    for each in threads:
+        each.start()
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
         shut = kubernetes(way, env)
@@ -61,8 +80,9 @@ def notices(
         here = (notice for part in parts_of(config) for notice in part.notices(config, today))
         asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
         found = (*here, *shut, *unreachable(config, unknown), *asked)
-    slurm.join(max(0.0, began + longest_s - time.monotonic()))
-    return (*found, *findings(slurm.found))
+    for each in threads:
+        each.join(max(0.0, began + longest_s - time.monotonic()))
+    return (*found, *(told for each in threads for told in findings(each.found)))
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
@@ -78,7 +98,7 @@ def _sentence(check: Check) -> str:
 
 
 class _Preflight(threading.Thread):
-    """The look, in a thread that no exit waits for; finds nothing where an answer is missing."""
+    """A look, in a thread that no exit waits for; finds nothing where an answer is missing."""
 
     def __init__(self, look: Callable[[], tuple[Check, ...]]) -> None:
         super().__init__(daemon=True)

@@ -18,6 +18,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Retry, Timeouts
+from slinky_iac.preflight import notices
 from slinky_iac.preflight.ask_verdicts import ask_verdicts
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
@@ -103,15 +104,42 @@ def test_pod_security_speaks_its_own_words(client: ShortPodClient, kube: KubeApi
     assert "privileged" in refused[2]
 
 
-def test_a_quota_that_is_used_up_is_a_warning(client: ShortPodClient, kube: KubeApi) -> None:
-    make_namespace(kube, "full")
-    quota: dict[str, Any] = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "full"}}
+def full(kube: KubeApi, namespace: str) -> None:
+    """A namespace whose quota is used up."""
+    make_namespace(kube, namespace)
+    quota: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": namespace},
+    }
     kube.kubectl("create", "-f", "-", stdin=json.dumps({**quota, "spec": {"hard": {"pods": "0"}}}))
     counted = json.dumps({"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}})  # as the quota controller does
-    kube.kubectl("patch", "quota", "few", "-n", "full", "--subresource=status", "--type=merge", "-p", counted)
+    kube.kubectl("patch", "quota", "few", "-n", namespace, "--subresource=status", "--type=merge", "-p", counted)
+
+
+def test_a_quota_that_is_used_up_is_a_warning(client: ShortPodClient, kube: KubeApi) -> None:
+    full(kube, "full")
     found = said(client, of_namespace("full"))
     assert {verdict for verdict, *_ in found} == {Verdict.WARNING}
     assert "exceeded quota: few" in found[0][2]
+
+
+def noticed(kube: KubeApi, config: StackConfig) -> list[str]:
+    """What a preview says of the stack's pods."""
+    found = notices(config, {"KUBECONFIG": str(kube.kubeconfig)}, Path("/nowhere"), longest_s=20)
+    return [str(each) for each in found if each.id == "preflight.pods-accepted"]
+
+
+def test_a_preview_says_what_the_api_server_would_refuse(kube: KubeApi) -> None:
+    make_namespace(kube, "strict-in-preview", **{"pod-security.kubernetes.io/enforce": "baseline"})
+    (told,) = noticed(kube, of_namespace("strict-in-preview"))
+    assert told.startswith("preflight.pods-accepted: pods of nodesets.cpu: the API server refuses them: ")
+    assert 'violates PodSecurity "baseline:latest"' in told
+
+
+def test_a_preview_says_nothing_of_a_quota_that_the_running_pods_use_up(kube: KubeApi) -> None:
+    full(kube, "full-in-preview")
+    assert noticed(kube, of_namespace("full-in-preview")) == []
 
 
 def test_an_admission_policy_speaks_its_own_words(client: ShortPodClient, kube: KubeApi) -> None:

@@ -94,7 +94,7 @@ def test_before_the_first_up_there_is_no_secret_and_nothing_to_say() -> None:
     def absent(config: StackConfig, env: object, home: Path) -> tuple[Check, ...]:
         raise KubeNotFound("no such Secret")
 
-    found = preview.notices(load(minimal()), {}, Path("/nowhere"), absent)
+    found = preview.notices(load(minimal()), {}, Path("/nowhere"), (absent,))
     assert [each.path for each in found] == ["kubernetes"], "no kubeconfig is reported, and nothing else"
 
 
@@ -104,7 +104,7 @@ def test_a_look_that_takes_too_long_is_left_alone() -> None:
         return (BAD,)
 
     assert BAD.verdict is Verdict.PROBLEM
-    found = preview.notices(load(minimal()), {}, Path("/nowhere"), slow, longest_s=0.2)
+    found = preview.notices(load(minimal()), {}, Path("/nowhere"), (slow,), longest_s=0.2)
     assert "preflight.partitions" not in {each.path for each in found}
 
 
