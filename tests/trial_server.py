@@ -36,9 +36,11 @@ class TrialServer(ApiServer):
         return [path for path in self.objects if path.startswith(f"{PODS}/")]
 
     def _answer(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        path = url.partition("?")[0]
+        path, _, query = url.partition("?")
         if method == "POST" and path == PODS and self.forbids:
             return 403, json.dumps({"kind": "Status", "message": "pods is forbidden", "code": 403}).encode()
+        if method == "POST" and path == PODS and "dryRun=All" in query:
+            return 201, body
         if method == "POST" and path == PODS:
             self.made += 1
             pod = json.loads(body)
