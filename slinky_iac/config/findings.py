@@ -140,6 +140,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " The stack is refused until you remove it, or acknowledge it with the reason.",
     "slurm-writes": "A parameter of Slurm's has a daemon write outside the folders of logs, spools and scratch. The stack is"
     " refused until you change the place, or acknowledge it with the reason.",
+    "same-address": "Two outside slurmd hosts have one address and one port, so slurmctld reaches one slurmd for both."
+    " Correct one of them. Acknowledge it if a proxy on that address tells them apart.",
     "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"
     " one. Rename one of them.",
     "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
@@ -208,6 +210,8 @@ class Finding:
     instead: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
     """Settings that take the place of what is at the path, values included, for a file that is mended; never for a message.
     None: only a person can say what is meant."""
+    covers: bool = field(default=False, compare=False, repr=False)
+    """The setting isn't taken at all, so nothing is said of what is in it."""
 
     def __str__(self) -> str:
         where = f"{self.path}: " if self.path else ""
@@ -223,6 +227,10 @@ class Setting:
     def error(self, message: str, paste: str = "", instead: Mapping[str, Any] | None = None) -> Finding:
         """A finding that stops."""
         return Finding(Level.ERROR, self.path, message, paste, instead=instead)
+
+    def not_taken(self, message: str) -> Finding:
+        """A finding that stops, of a setting that can't be here: the only one of it and of all below it."""
+        return Finding(Level.ERROR, self.path, message, covers=True)
 
     def refused(self, message: str, *, id: str) -> Finding:
         """A finding that stops, until the stack's file acknowledges it with a reason."""
@@ -254,6 +262,14 @@ def use(instead: str, words: str) -> str:
     """``words`` with the setting ``instead`` at their ``{}``; where it is :data:`NOTHING`, its reason."""
     _, nothing, why = instead.partition(NOTHING)
     return f"{why}. Leave it out" if nothing else words.format(instead)
+
+
+def without_covered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same, without what is said of a setting that isn't taken, or of what is below it."""
+    every = tuple(found)
+    places = tuple(each.path for each in every if each.covers)
+    within = tuple(f"{place}{mark}" for place in places for mark in ".[")
+    return tuple(each for each in every if each.covers or (each.path not in places and not each.path.startswith(within)))
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ from slinky_iac.config import (
     rules_clients,
     rules_daemonset,
     rules_gres_nodes,
+    rules_hosts,
     rules_identity,
     rules_keys,
     rules_kubernetes,
@@ -35,7 +36,7 @@ from slinky_iac.config import (
     rules_yaml_files,
 )
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at
+from slinky_iac.config.findings import NOT_OF_RULES, Finding, Level, acknowledged, at, without_covered
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import KINDS, StackConfig
@@ -232,27 +233,6 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    if config.cluster.name != config.cluster.name.lower():
-        yield at("cluster.name").warning(
-            "has capital letters; on some systems slurmdbd would then not find its tables",
-            id="capital-letters",
-        )
-    seen: dict[str, str] = {}
-    logins = ((f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts))
-    for path, name in [*((host.path, host.name) for host in config.external.slurmd_hosts), *logins]:
-        if name in seen:
-            yield at(f"{path}.name").error(f"{name_of(name)} is also {seen[name]}; Slurm knows a host by its name")
-        seen.setdefault(name, path)
-    for nodeset in config.nodesets:
-        for host, path in seen.items():
-            taken = "the name of a pod of" if names.is_node_of(host, nodeset) else ""
-            if host == nodeset and path.startswith("external.slurmdHosts"):
-                taken = "also a NodeSet of slurm.conf, over which slurmctld refuses its whole file:"
-            if taken:
-                yield at(f"{path}.name").error(f"{name_of(host)} is {taken} nodesets.{nodeset}; rename the host")
-
-
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.slurm_numbers < MINIMUM_SLURM:
         yield at("cluster.slurmVersion").error(too_old(config.slurm_release))
@@ -334,7 +314,7 @@ RULES: tuple[Rule, ...] = (
     *rules_pods.RULES,
     *rules_daemonset.RULES,
     *rules_raw.RULES,
-    _names,
+    *rules_hosts.RULES,
     _versions,
     _operator,
     _mixed,
@@ -371,7 +351,7 @@ OF_DAEMONS: frozenset[Rule] = frozenset(
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
     passed_over = frozenset() if config.auth.makes_daemons else OF_DAEMONS
-    found = [each for rule in RULES if rule not in passed_over for each in rule(config, secrets)]
+    found = without_covered(each for rule in RULES if rule not in passed_over for each in rule(config, secrets))
     of_a_look = (api.missing.id for part in PARTS for api in part.apis(config))
     possible = {key for each in found for key in (each.id, f"{each.id}@{each.path}")}
     return acknowledged((*found, *_without_cause(config, {*possible, *of_a_look})), config.acknowledged)

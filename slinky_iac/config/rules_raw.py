@@ -97,7 +97,7 @@ def _owned(path: str, piece: Mapping[str, Any], owned: Mapping[str, str]) -> Ite
         outer, _, inner = field.partition(".")
         held = piece.get(outer)
         if outer in piece and (not inner or (isinstance(held, Mapping) and inner in held)):
-            yield at(f"{path}.{field}").error(f"isn't taken here: {use(setting, 'use {}')}")
+            yield at(f"{path}.{field}").not_taken(f"isn't taken here: {use(setting, 'use {}')}")
 
 
 def _raw(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

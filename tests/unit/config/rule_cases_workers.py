@@ -238,6 +238,21 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "two outside hosts with one address and one port",
+        outside(external={"slurmdHosts": [{"name": name, "address": "192.0.2.7"} for name in ("m1", "m2")]}),
+        "warning",
+        "external.slurmdHosts.1.address",
+        ("192.0.2.7 is also the address of m1", "`Port`"),
+        {
+            "external": {
+                "slurmdHosts": [
+                    {"name": "m1", "address": "192.0.2.7", "config": {"Port": 6819}},
+                    {"name": "m2", "address": "192.0.2.7"},
+                ]
+            }
+        },
+    ),
+    Case(
         "a namespace for trials that no stack asks for",
         minimal(controller={"trial": {"namespace": "trials"}}),
         "warning",

@@ -123,3 +123,15 @@ def test_an_unknown_id_and_an_empty_reason_are_errors(given: dict[str, str], wor
 
 def test_a_check_of_preflight_can_be_accepted() -> None:
     assert load(minimal(acknowledged={"preflight.max-node-count": REASON})).acknowledged
+
+
+def test_nothing_is_said_of_what_is_in_a_setting_that_is_not_taken() -> None:
+    down = ["scontrol", "update", "nodename=$HOSTNAME", "state=down", "reason=x"]
+    hook = {"container": {"lifecycle": {"preStop": {"exec": {"command": down}}}}}
+    sizes = {"resources": {"cpus": 4, "memory": "8Gi"}}
+    (only,) = [
+        each
+        for each in findings(load(minimal(nodesets={"cpu": {"replicas": 1, **sizes, "raw": hook}})))
+        if each.level is Level.ERROR
+    ]
+    assert "isn't taken here" in only.message
