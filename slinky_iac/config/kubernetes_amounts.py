@@ -5,30 +5,17 @@ Source: ``pkg/apis/core/validation/validation.go`` of :data:`.kubernetes_types.R
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Final
 
 from slinky_iac.config import kubernetes_names as names
 from slinky_iac.config.kubernetes_pieces import Faults, Piece, mapped
+from slinky_iac.config.quantities import amount
 from slinky_iac.config.shown import name_of
 
-_PARTS: Final = re.compile(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([A-Za-z]*))")
-_DECIMAL: Final = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY: Final = {unit: number for number, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _PLAIN: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _PAGES: Final = "hugepages-"
 _UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
-
-
-def amount(value: object) -> Fraction | None:
-    """A quantity as a number; None of what is none, which its type says."""
-    if not names.is_quantity(value) or (found := _PARTS.fullmatch(str(value))) is None:
-        return None
-    digits, power, unit = found[1].rstrip("."), int(found[2] or 0), found[3] or ""
-    scale = Fraction(1024) ** _BINARY[unit] if unit in _BINARY else Fraction(10) ** (power + _DECIMAL[unit])
-    return Fraction(digits) * scale
 
 
 def resources(value: Piece) -> Faults:

@@ -18,7 +18,8 @@ _VARIABLE: Final = re.compile(r"[!-<>-~ ]+")
 _DURATION: Final = re.compile(r"0|(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?", re.ASCII)
 _PORT: Final = re.compile(r"(?=.{1,15}$)(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SYSCTL: Final = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
-_QUANTITY: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+_QUANTITY: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?")
+_LONGEST_QUANTITY: Final = 64
 _HOST: Final = (
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9a-fA-F:]+\])"
 )
@@ -78,10 +79,12 @@ def is_device(text: str) -> bool:
 
 
 def is_quantity(value: object) -> bool:
-    """``resource.ParseQuantity``."""
-    return not isinstance(value, bool) and (
-        isinstance(value, int | float) or (isinstance(value, str) and _QUANTITY.fullmatch(value) is not None)
-    )
+    """``resource.ParseQuantity``, but for numbers of so many digits that Kubernetes cuts them to 2**63 - 1: these are
+    refused, since reading one takes a machine's whole memory."""
+    if isinstance(value, bool) or (isinstance(value, int) and value.bit_length() > _LONGEST_QUANTITY):
+        return False
+    text = str(value) if isinstance(value, str | int | float) else ""
+    return len(text) <= _LONGEST_QUANTITY and _QUANTITY.fullmatch(text) is not None
 
 
 def is_image(text: str) -> bool:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Final
 
+from slinky_iac.config.kubernetes_names import is_quantity
 from slinky_iac.config.shown import Refused
 
 _QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
-_UNITS: Final = {
-    **{"": 1.0, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15},
-    **{"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50},
-}
+_PARTS: Final = re.compile(r"([+-]?[0-9.]+)(?:[eE]([+-]?[0-9]+)|([A-Za-z]*))")
+_DECIMAL: Final = {"": 0, "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY: Final = {unit: number for number, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _LEAST: Final = 64 << 20  # bytes
 _BYTES: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGTP])i?[Bb]", re.IGNORECASE)
+
+
+def amount(value: object) -> Fraction | None:
+    """A quantity as a number; None of what is none, which its type says."""
+    if not is_quantity(value) or (found := _PARTS.fullmatch(str(value))) is None:
+        return None
+    digits, power, unit = found[1].rstrip("."), int(found[2] or 0), found[3] or ""
+    scale = Fraction(1024) ** _BINARY[unit] if unit in _BINARY else Fraction(10) ** (power + _DECIMAL[unit])
+    return Fraction(digits) * scale
 
 
 def quantity(value: str) -> str:
@@ -64,8 +74,7 @@ def mebibytes(quantity: str) -> int:
     return int(_number(quantity) // 2**20)
 
 
-def _number(quantity: str) -> float:
-    if _QUANTITY.fullmatch(quantity) is None:
+def _number(quantity: str) -> Fraction:
+    if (found := amount(quantity)) is None or found < 0:
         raise ValueError(f"{quantity!r} isn't a Kubernetes quantity")
-    digits = quantity.rstrip("mkKMGTPi")
-    return float(digits) * _UNITS[quantity[len(digits) :]]
+    return found

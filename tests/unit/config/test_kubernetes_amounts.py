@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.kubernetes_amounts import amount, resources
+from slinky_iac.config.kubernetes_amounts import resources
+from slinky_iac.config.kubernetes_types import faults
+from slinky_iac.config.quantities import amount
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,11 @@ def test_a_quantity_is_one_number(given: object, number: Fraction | None) -> Non
 )
 def test_requests_are_judged_beside_their_limits(value: dict[str, Any], places: list[str]) -> None:
     assert [path for path, _ in resources(value)] == places
+
+
+@pytest.mark.parametrize("huge", ["1e999999999", "9" * 100_000, "1e-999999999"])
+def test_an_amount_that_would_fill_the_memory_is_no_amount(huge: str) -> None:
+    assert amount(huge) is None
+    assert [path for path, _ in resources({"limits": {"cpu": huge}})] == []
+    (fault,) = faults("Container", {"name": "a", "image": "b", "resources": {"limits": {"cpu": huge}}})
+    assert "takes a number with a unit" in fault[1]
