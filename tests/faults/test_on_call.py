@@ -17,6 +17,7 @@ from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import ready
 
 STANDS_ON = "gated"
+OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
 
 
 def kubernetes_node(gated: Gated, node: str) -> str:
@@ -106,6 +107,12 @@ def test_a_scale_out_while_slurmctld_is_down_changes_nothing_and_is_repeated_whe
     assert drains.returncode == 1
     assert "nothing is drained" not in drains.stdout
     assert gated.pods() == list(NODES[:2])
+    gated.write(3)
+    again = gated.try_up()
+    if again.returncode != 0:  # an operator of 1.2 that has kept slurmctld's refusal: docs/releases.md
+        assert "the operator has not yet seen the newest NodeSet" in again.stdout
+        gated.world.kubectl("rollout", "restart", *OPERATOR)
+        gated.world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
     gated.up(3)
     slurm.await_registered(*NODES)
 
