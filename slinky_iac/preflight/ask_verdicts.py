@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.errors import KubeError, KubeForbidden
+from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.preflight.facts import PodVerdict
 from slinky_iac.preflight.short_pods import ELSEWHERE
 from slinky_iac.specs.pods import pod_of, resources
 from slinky_iac.specs.shared import Spec
+from slinky_iac.specs.workers import template_digest
 
 
-def ask_verdicts(kube: ShortPodClient, config: StackConfig, *, namespace: str | None = None) -> tuple[PodVerdict, ...]:
+def ask_verdicts(
+    kube: ShortPodClient, config: StackConfig, *, namespace: str | None = None, passed_over: Collection[str] = ()
+) -> tuple[PodVerdict, ...]:
     """One for each custom resource with pods. What Kubernetes can't be asked is in the verdicts, not raised. They are asked
     for in the cluster's namespace; until it is there in another, where quotas and Pod Security are others. ``namespace``:
-    one that is asked where this user may make no pod in the cluster's own."""
+    one that is asked where this user may make no pod in the cluster's own. ``passed_over``: paths that aren't asked."""
     own = config.cluster.namespace
     try:
         first = own if kube.namespace_exists(own) else ELSEWHERE
@@ -26,6 +29,21 @@ def ask_verdicts(kube: ShortPodClient, config: StackConfig, *, namespace: str | 
     return tuple(
         _verdict(kube, path, body, [first, *([namespace] if namespace not in (None, first) else [])])
         for path, body in _bodies(config)
+        if path not in passed_over
+    )
+
+
+def unchanged(kube: ShortPodClient, config: StackConfig) -> frozenset[str]:
+    """Paths of the NodeSets whose pods are made already from what the settings say now; none where this user may not list
+    them, or no operator is there yet. Raises :class:`KubeError` where the API server gives no answer."""
+    try:
+        there = {each.metadata.name: each.template for each in kube.nodesets(config.cluster.namespace)}
+    except (KubeForbidden, KubeNotFound):
+        return frozenset()
+    return frozenset(
+        each.path
+        for each in resources(config)
+        if each.kind == "NodeSet" and there.get(each.name) == template_digest(each.spec)
     )
 
 

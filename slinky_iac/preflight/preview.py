@@ -43,18 +43,18 @@ def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Chec
 
 
 def refused_pods(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
-    """Pods of the stack that the API server refuses now, in its own words. A full quota isn't one: pods that run fill it.
-    For an account that may create no pods there are none. Raises what asking raises."""
+    """Pods of daemons, and of NodeSets that change, that the API server refuses now, in its own words. A full quota isn't
+    one: pods that run fill it. For an account that may create no pods there are none. Raises what asking raises."""
     with kube_connection(config, env, home) as way:
         _ = way.access
         from slinky_iac.kube.pods import ShortPodClient  # noqa: PLC0415 - see above
         from slinky_iac.kube.wire import Retry, Timeouts  # noqa: PLC0415 - see above
-        from slinky_iac.preflight.ask_verdicts import ask_verdicts  # noqa: PLC0415 - see above
+        from slinky_iac.preflight.ask_verdicts import ask_verdicts, unchanged  # noqa: PLC0415 - see above
         from slinky_iac.preflight.check_pods import verdicts  # noqa: PLC0415 - see above
 
         bounds = Timeouts(connect_s=_ANSWER_S, read_s=_ANSWER_S, write_s=_ANSWER_S)
         kube = way.client(ShortPodClient, budget_s=_ANSWER_S, timeouts=bounds, retry=Retry(tries=1))
-        checks = verdicts(config, ask_verdicts(kube, config))
+        checks = verdicts(config, ask_verdicts(kube, config, passed_over=unchanged(kube, config)))
     return tuple(each for each in checks if each.verdict is Verdict.PROBLEM)
 
 

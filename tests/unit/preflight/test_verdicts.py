@@ -14,10 +14,12 @@ from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Retry
-from slinky_iac.preflight.ask_verdicts import ask_verdicts
+from slinky_iac.names import ANNOTATION_TEMPLATE, nodeset_resource
+from slinky_iac.preflight.ask_verdicts import ask_verdicts, unchanged
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, KubeFacts, PodVerdict
+from slinky_iac.specs.workers import nodeset_spec, template_digest
 from tests.stacks import minimal
 
 CONFIG = load(minimal(nodesets={"gpu": {"replicas": 1}}))
@@ -62,6 +64,45 @@ def test_each_pod_is_asked_for_without_being_made() -> None:
     assert {each.url.params["dryRun"] for each in posts} == {"All"}
     names: list[Any] = [json.loads(each.content)["metadata"]["name"] for each in posts]
     assert len(set(names)) == len(names)
+
+
+class Standing(Fake):
+    """The same with one NodeSet, which notes this template."""
+
+    def __init__(self, template: str, code: int = 200) -> None:
+        super().__init__()
+        self.template, self.listed = template, code
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/nodesets"):
+            return super().__call__(request)
+        metadata: dict[str, Any] = {
+            "name": nodeset_resource(CONFIG.cluster.resource_name, "gpu"),
+            "uid": "u",
+            "resourceVersion": "1",
+        }
+        metadata |= {"creationTimestamp": "2026-11-01T00:00:00Z", "generation": 1}
+        metadata |= {"annotations": {ANNOTATION_TEMPLATE: self.template}}
+        said = {"items": [{"metadata": metadata, "spec": {"replicas": 1}}], "kind": "NodeSetList", "metadata": {}}
+        if self.listed != 200:
+            said = {"kind": "Status", "message": "no", "code": self.listed}
+        return httpx.Response(self.listed, json=said)
+
+
+@pytest.mark.parametrize(
+    ("standing", "asked"),
+    [
+        (Standing(template_digest(nodeset_spec(CONFIG, "gpu", CONFIG.nodesets["gpu"]))), False),
+        (Standing("of-another-template"), True),
+        (Standing("", 403), True),
+        (Standing("", 404), True),
+    ],
+)
+def test_a_nodeset_is_asked_for_where_its_pods_change(standing: Standing, asked: bool) -> None:
+    kube = standing.client()
+    found = ask_verdicts(kube, CONFIG, passed_over=unchanged(kube, CONFIG))
+    assert ("nodesets.gpu" in {each.path for each in found}) is asked
+    assert "restapi" in {each.path for each in found}
 
 
 @pytest.mark.parametrize("code", [400, 403, 422])
