@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import tokenize
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
@@ -56,19 +58,21 @@ def modules() -> Iterator[Path]:
     yield from sorted(p for folder in ("slinky_iac", "components") for p in (ROOT / folder).rglob("*.py"))
 
 
-def code(path: Path) -> list[str]:
-    """A module's lines with docstrings and comments blank."""
-    lines = path.read_text().splitlines()
-    for node in tree.nodes(path):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return [re.sub(r"(^|\s)# .*$", "", each) for each in lines]
-
-
 def asked(path: Path) -> list[str]:
-    """The same without words in texts for people: a text that has a space in it."""
-    return [re.sub(r"""f?"[^"]* [^"]*"|f?"(controller|accounting)\.external[^"]*\"""", '""', each) for each in code(path)]
+    """A module's lines without comments, docstrings and texts for people, which are texts that have a space in them; what is
+    filled into one stays."""
+    lines = path.read_text().splitlines()
+    tokens = tokenize.generate_tokens(StringIO("\n".join(lines)).readline)
+    for token in reversed([each for each in tokens if each.type in (tokenize.COMMENT, tokenize.STRING)]):
+        (first, start), (last, end) = token.start, token.end
+        if token.type == tokenize.STRING and " " not in token.string:
+            continue
+        filled = re.findall(r"\{([^{}]*)\}", token.string) if token.string[0] == "f" else ()
+        lines[first - 1 : last] = [
+            f"{lines[first - 1][:start]}{' '.join(filled)}{lines[last - 1][end:]}",
+            *[""] * (last - first),
+        ]
+    return lines
 
 
 def room(path: Path) -> str:
