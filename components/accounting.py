@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from slinky_iac import names, ownership
+from slinky_iac import ownership
 from slinky_iac.blueprint import objects
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY
@@ -20,7 +20,7 @@ from .resources import HIDDEN, child, custom_resource, register_object
 @dataclass(frozen=True, kw_only=True)
 class AccountingArgs:
     """``database_password``: the secret of an in-cluster slurmdbd's database. ``token_set``: jwks.json, whose hash is noted
-    on the Accounting, so that another set restarts slurmdbd's pod (names.ANNOTATION_TOKEN_KEYS)."""
+    on the Accounting, so that another set restarts slurmdbd's pod."""
 
     config: ClusterConfig
     database_password: pulumi.Output[str] | None = None
@@ -42,7 +42,7 @@ class Accounting(Component):
             secret = register_object(name, config, each, child(self, **HIDDEN), string_data=data)
         noted: dict[str, pulumi.Input[str]] = {}
         if args.token_set is not None and config.slurmdbd.pods:
-            noted[names.ANNOTATION_TOKEN_KEYS] = pulumi.Output.from_input(args.token_set).apply(_digest)
+            noted |= {key.annotation: pulumi.Output.from_input(args.token_set).apply(_digest) for key in config.own_keys}
         options = child(self, secret, hooks=first_look("accountings", config, ownership.custom(config, "accountings")))
         self.resource = custom_resource(config, objects.accounting(config), options, noted)
         (address,) = config.slurmdbd.addresses

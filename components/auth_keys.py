@@ -16,7 +16,7 @@ from slinky_iac.blueprint import objects
 from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, TOKENS, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
 from .connection import Component
@@ -76,14 +76,18 @@ class AuthKeys(Component):
         config = args.config
         self.secrets: list[Secret] = []
         self._values: dict[str, pulumi.Output[str]] = {}
-        self._jwks_used = config.keys.jwks
+        self._client_file = config.auth.client_file
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
-        if config.bundle_of(SLURM) is not None and args.keys.slurm_jwks is not None:
-            data = {SLURM.bundle: args.keys.slurm_jwks}
-            self.secrets.append(register_object(name, config, objects.slurm_jwks(config), child(self, **HIDDEN), data=data))
-        if TOKENS.config in args.keys.values and args.keys.token_set is not None:
-            self._tokens(name, config, args.keys.values[TOKENS.config], args.keys.token_set)
+        for key in config.signing.own_keys:
+            if (value := args.keys.values.get(key.config)) is not None:
+                options = child(self, protect=config.keys.protect, **HIDDEN)
+                data = {config.secret_of(key).entry: value}
+                register_object(name, config, objects.key_secret(config, key), options, data=data)
+        for key in config.bundled:
+            if (made := args.keys.bundles.get(key.bundle)) is not None:
+                hidden = HIDDEN if key.bundle_kind == "Secret" else {}
+                register_object(name, config, objects.bundle(config, key), child(self, **hidden), data={key.bundle: made})
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints[SLURM.name], prints[JWT.name]
         self.secret_names = pulumi.Output.from_input([config.secret_of(key).name for key in DAEMON_KEYS])
         self.register_outputs(
@@ -97,7 +101,8 @@ class AuthKeys(Component):
     def client_file(self, keys: KeyOutputs) -> pulumi.Output[str] | None:
         """What clients in other namespaces get: slurm.jwks where daemons have it, else slurm.key; None where others make
         the Secrets."""
-        return keys.slurm_jwks if self._jwks_used and keys.slurm_jwks is not None else self._values.get(SLURM.name)
+        found = keys.bundles.get(self._client_file)
+        return self._values.get(SLURM.name) if found is None else pulumi.Output.from_input(found)
 
     def _key(self, name: str, key: Key, args: AuthKeysArgs) -> pulumi.Output[str]:
         """Make the key's Secret, unless others do; returns its fingerprint."""
@@ -130,11 +135,6 @@ class AuthKeys(Component):
             opts=child(self, protect=config.keys.protect),
         )
         return random.result.apply(lambda text: to_secret_data(text.encode()))
-
-    def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: pulumi.Input[str]) -> None:
-        options = child(self, protect=config.keys.protect, **HIDDEN)
-        register_object(name, config, objects.token_key(config), options, data={config.secret_of(TOKENS).entry: key})
-        register_object(name, config, objects.token_key_set(config), child(self), data={TOKENS.bundle: public})
 
 
 def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain inputs in a preview

@@ -26,12 +26,9 @@ class Blueprint(pulumi.ComponentResource):
         self.register_outputs({"document": document})
 
 
-def cluster_document(config: StackConfig, name: str, token_set: pulumi.Input[str] | None) -> dict[str, Any]:
+def cluster_document(config: StackConfig, name: str, public: pulumi.Input[str] | None) -> dict[str, Any]:
     """The document of a cluster that the program makes, with how it is reached."""
-    found = {**document(config, name), **_way(config)}
-    if token_set is not None and "tokenSet" in found:
-        found["tokenSet"] = {**found["tokenSet"], "text": token_set}
-    return found
+    return {**document(config, name, public), **_way(config)}
 
 
 def joined_document(config: ClusterConfig) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class HybridCluster(Joinable):
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", self._identity(config, args.trial), child(self))
-        about = cluster_document(config, name, settings.keys.token_set)
+        about = cluster_document(config, name, settings.keys.public)
         Blueprint(f"{name}-blueprint", args.filled(about), child(self, identity))
         self._kube = ClusterProvider(f"{name}-kubernetes", config, child(self, identity))
         share(self._kube, config)
@@ -187,7 +187,7 @@ class HybridCluster(Joinable):
         accounting = None
         if config.accounting.enabled:
             of_slurmdbd = AccountingArgs(
-                config=config, database_password=settings.database_password, token_set=settings.keys.token_set
+                config=config, database_password=settings.database_password, token_set=settings.keys.public
             )
             accounting = Accounting(f"{name}-accounting", of_slurmdbd, self._child(*first))
         of_slurmctld = ControllerArgs(
@@ -196,7 +196,7 @@ class HybridCluster(Joinable):
         controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
-        document = partial(watched, config, prints, keys.since, settings.keys.token_set, args.numbers)
+        document = partial(watched, config, prints, keys.since, settings.keys.public, args.numbers)
         self._parts(name, config, first, document=document)
         table = None
         if config.nodes.table:
@@ -342,7 +342,7 @@ class HybridCluster(Joinable):
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = self.munge_key_fingerprint = self.slurmrestd_url
         self.munge_client_pod = self.keys_since = by_name({})
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
-        self.token_key_set = pulumi.Output.from_input("" if settings.keys.token_set is None else settings.keys.token_set)
+        self.token_key_set = pulumi.Output.from_input(settings.keys.public or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
 
 

@@ -19,7 +19,7 @@ from slinky_iac.cluster_access import reach
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import reach_props
 from slinky_iac.keys.catalogue import DAEMON_KEYS
-from slinky_iac.keys.jwks import kids
+from slinky_iac.keys.public import kids
 
 from .gates import counts, gate_props, outside_props
 
@@ -28,7 +28,7 @@ def watched(
     config: StackConfig,
     fingerprints: Mapping[str, pulumi.Input[str]],
     since: Mapping[str, pulumi.Input[str]],
-    token_set: pulumi.Input[str] | None,
+    public: pulumi.Input[str] | None,
     numbers: Mapping[str, pulumi.Input[int]],
 ) -> pulumi.Output[str]:
     """The document. ``fingerprints`` and ``since`` are those of the daemons' keys, by their names in the configuration.
@@ -51,7 +51,7 @@ def watched(
         gate_props(config, name, each) | reach_props(way) | counts(each, numbers.get(name))
         for name, each in config.nodesets.items()
     ]
-    given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), tokens={"set": token_set}, gates=gates)
+    given = pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since), public={"text": public}, gates=gates)
     return given.apply(
         lambda found: json.dumps(
             document | {"gates": found["gates"], "keys": _keys(config, found)}, indent=1, sort_keys=True
@@ -69,10 +69,10 @@ def _keys(config: StackConfig, outputs: Mapping[str, Any]) -> list[dict[str, Any
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs and not others}
         row |= {"fingerprint": outputs["fingerprints"].get(key.config, ""), "since": outputs["since"].get(key.config, "")}
         rows.append(row)
-    token_set = outputs["tokens"].get("set")
+    text = outputs["public"].get("text")
     for key in config.signing.own_keys:
         place = config.secret_of(key)
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
-        public = sorted(kids(token_set.encode())) if token_set else []
+        public = sorted(kids(text.encode())) if text else []
         rows.append(row | {"beside": key.bundle_at(config.cluster.resource_name).name, "public": public})
     return rows

@@ -19,7 +19,7 @@ def reach(config: ClusterConfig) -> Reach:
         restapi_service=names.restapi_service(config.cluster.resource_name),
         jwt_secret=place.name,
         jwt_entry=place.entry,
-        tokens=config.signing.algorithm,
+        algorithm=config.signing.key.algorithm,
         kubeconfig=config.kubernetes.kubeconfig,
         context=config.kubernetes.context,
         url=config.slurmrest.url,

@@ -89,13 +89,6 @@ ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
 key as it is then. Without the change, the operator would look only after 12 minutes (slurmclient_sync.go)."""
 
-ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
-"""Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so restarts when the
-set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
-
-ANNOTATION_SLURM_JWKS = "slinky-iac/slurm-jwks"
-"""Set by us on slurmd's pods: kubelet looks at a pod's volumes when the pod changes, else once a minute or so."""
-
 ANNOTATION_SSSD = "slinky-iac/sssd"
 """On pods that read sssd.conf: its revision, by which a new one replaces them."""
 ANNOTATION_FILES = "slinky-iac/files"
@@ -151,18 +144,6 @@ CLIENT_GROUP: Final = 65030
 
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
-TOKEN_KEY_ENTRY = "token.pem"
-"""Entry of the Secret with the RSA key that signs this program's tokens; no daemon ever has it."""
-JWKS_FILE = "jwks.json"
-"""The public halves, as daemons have them (auth/jwt). The operator mounts it under this name (common/const.go)."""
-SLURM_JWKS_FILE = "slurm.jwks"
-SLURM_JWKS_FOLDER = "/etc/slurm-jwks"
-"""Where slurmd's pods have slurm.jwks: a folder of its own, since the operator's volume fills /etc/slurm."""
-
-Tokens = Literal["hs256", "rs256"]
-"""How this program signs its tokens: with the cluster's JWT key, or with an RSA key of its own."""
-HS256: Final[Tokens] = "hs256"
-RS256: Final[Tokens] = "rs256"
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_LABEL = 63
@@ -202,12 +183,6 @@ slurm_key_secret: Final = ending("-auth-slurm")
 """Secret that holds slurm.key."""
 jwt_key_secret: Final = ending("-auth-jwths256")
 """Secret that holds the JWT HS256 key."""
-slurm_jwks_secret: Final = ending("-slurm-jwks")
-"""Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
-token_key_secret: Final = ending("-token-key")
-"""Secret that holds the RSA key of this program's tokens."""
-token_key_set: Final = ending("-token-jwks")
-"""ConfigMap that holds its public half, beside those that come or go: jwks.json."""
 client_conf: Final = ending("-client-conf")
 """ConfigMap with the slurm.conf of clients."""
 users: Final = ending("-users")

@@ -28,9 +28,9 @@ _IN_ORDER: Final = ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet"
 """Custom resources whose pods read keys; those that all others depend on first."""
 
 
-def document(config: StackConfig, name: str) -> Json:
-    """The whole but for the public half of the token keys. ``name``: the cluster component's, with which logical names
-    begin."""
+def document(config: StackConfig, name: str, public: object = None) -> Json:
+    """The whole. ``name``: the cluster component's, with which logical names begin. ``public``: the text of the keys' public
+    halves, where the stack has some, or what will be it."""
     found = {
         **joined(config),
         "outsideConf": outside_slurm_conf(config),
@@ -42,7 +42,7 @@ def document(config: StackConfig, name: str) -> Json:
     made = objects.objects(config)
     return found | {
         "keys": [*_keys(config, name)],
-        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": ""},
+        "tokenSet": {"name": TOKENS.bundle_at(config.cluster.resource_name).name, "text": "" if public is None else public},
         "daemons": [[custom(kind), each.logical] for kind in _IN_ORDER for each in made if each.kind == kind],
         "images": sorted({image for each in made for image in _images_of(each.body.get("spec"))}),
         "extraConf": str(objects.controller(config).body["spec"].get("extraConf") or ""),
@@ -113,7 +113,7 @@ def _keys(config: ClusterConfig, name: str = "") -> Iterator[Json]:
             "secret": place.name,
             "entry": place.entry,
             "beside": "" if bundle is None else bundle.name,
-            "holders": [] if key.is_pair or not name else [*_holders(f"{name}-keys-{key.logical}")],
+            "holders": [] if key not in DAEMON_KEYS or not name else [*_holders(f"{name}-keys-{key.logical}")],
         }
 
 

@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
-from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS, Key
+from slinky_iac.keys.catalogue import DAEMON_KEYS, Key
 from slinky_iac.parts.registry import beside, parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
 from slinky_iac.specs.daemons import (
@@ -42,12 +42,9 @@ def objects(config: StackConfig) -> tuple[Object, ...]:
 
 def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from quota(config)
-    yield from (key_secret(config, key) for key in (() if config.keys.of_others else DAEMON_KEYS))
-    if config.bundle_of(SLURM) is not None:
-        yield slurm_jwks(config)
-    if config.public_set is not None:
-        yield token_key(config)
-        yield token_key_set(config)
+    for keys in (DAEMON_KEYS, config.signing.own_keys):
+        yield from (key_secret(config, key) for key in keys if key in config.made_keys)
+        yield from (bundle(config, key) for key in keys if key in config.bundled)
     yield from users(config)
     yield from sssd(config)
     yield from (each for endpoint in endpoints(config) for each in endpoint_objects(endpoint))
@@ -101,25 +98,15 @@ def quota(config: ClusterConfig) -> Iterator[Object]:
 
 
 def key_secret(config: ClusterConfig, key: Key) -> Object:
-    """The Secret with a key that the daemons share."""
-    return _core("Secret", config.secret_of(key).name, f"{key.logical}-secret", {"immutable": True})
+    """The Secret with a key; its component adds that."""
+    body = {"immutable": True} if key.is_immutable else {}
+    return _core("Secret", config.secret_of(key).name, f"{key.logical}-secret", body)
 
 
-def slurm_jwks(config: ClusterConfig) -> Object:
-    """The Secret with slurm.jwks: neither immutable nor protected, for pods follow its changes while they run, and it can be
-    made again from the keys."""
-    return _core("Secret", SLURM.bundle_at(config.cluster.resource_name).name, "slurm-jwks-secret", {})
-
-
-def token_key(config: ClusterConfig) -> Object:
-    """The Secret with the key of the stack's own tokens. Not immutable, unlike the daemons' keys: nothing begins with it and
-    keeps it. Replaced it would be gone for a moment, in which a gate that starts could sign nothing."""
-    return _core("Secret", config.secret_of(TOKENS).name, f"{TOKENS.logical}-secret", {})
-
-
-def token_key_set(config: ClusterConfig) -> Object:
-    """The ConfigMap with its public half; its component adds that."""
-    return _core("ConfigMap", TOKENS.bundle_at(config.cluster.resource_name).name, "token-jwks", {})
+def bundle(config: ClusterConfig, key: Key) -> Object:
+    """The object with several keys of a kind: neither immutable nor protected, for pods follow its changes while they run,
+    and it can be made again from the keys."""
+    return _core(key.bundle_kind, key.bundle_at(config.cluster.resource_name).name, key.bundle_logical, {})
 
 
 def users(config: ClusterConfig) -> Iterator[Object]:

@@ -49,9 +49,9 @@ class Blueprint:
     reach: Mapping[str, str] = field(default_factory=dict)
     """Props that say how Kubernetes and slurmrestd are reached; none where the stack makes no daemons."""
     keys: tuple[KeyRow, ...] = ()
-    token_set: str = ""
-    """The public half of the token keys, and the ConfigMap with it."""
-    token_set_name: str = ""
+    public: str = ""
+    """The public half of keys that sign tokens, and the ConfigMap with it."""
+    public_name: str = ""
     daemons: tuple[Named, ...] = ()
     """Custom resources whose pods read keys, those that all others depend on first."""
     images: tuple[str, ...] = ()
@@ -105,8 +105,8 @@ def blueprint(state: State) -> Blueprint:
         slurmdbd=str(first["slurmdbd"]),
         reach={str(key): str(value) for key, value in first["reach"].items()},
         keys=tuple(_key(each) for each in first["keys"]),
-        token_set=str(first["tokenSet"]["text"]),
-        token_set_name=str(first["tokenSet"]["name"]),
+        public=str(first["tokenSet"]["text"]),
+        public_name=str(first["tokenSet"]["name"]),
         daemons=_named(first["daemons"]),
         images=tuple(images),
         outside_conf=str(first["outsideConf"]),

@@ -109,7 +109,7 @@ class Connection:
     def signing_keys(self) -> list[SigningKey]:
         """The keys that the Secret holds now."""
         reach = self.reach
-        return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)
+        return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.algorithm)
 
     def nodeset(self, name: str) -> NodeSet | None:
         """The NodeSet; None where there is none (any more)."""

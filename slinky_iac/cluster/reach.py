@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slinky_iac.names import HS256, SLURM_USER, Tokens
+from slinky_iac.keys.catalogue import JWT
+from slinky_iac.names import SLURM_USER
 
 
 @dataclass(frozen=True)
@@ -15,9 +16,10 @@ class Reach:
     restapi_service: str
     """Service of slurmrestd, asked through the API server's service proxy unless there is a ``url``."""
     jwt_secret: str
-    """Secret with the key that signs tokens, and its entry: the JWT key, or with RS256 the token key."""
+    """Secret with the key that signs tokens, and its entry."""
     jwt_entry: str
-    tokens: Tokens = HS256
+    algorithm: str = JWT.algorithm
+    """How that key signs: one of :data:`slinky_iac.keys.catalogue.SIGNING`."""
     kubeconfig: str | None = None
     context: str | None = None
     url: str | None = None

@@ -31,9 +31,10 @@ from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
-from slinky_iac.drain.settings import REACH_PROPS, reach_props
+from slinky_iac.drain.settings import REACH, REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import SIGNING
 from slinky_iac.text import plain
 
 Json = Mapping[str, Any]
@@ -316,7 +317,7 @@ def _given(config: StackConfig) -> dict[str, frozenset[str]]:
     is both there, where neither leads elsewhere."""
     base, keys = config.cluster.resource_name, config.key_entries
     found = {prop: {value, ""} for prop, value in reach_props(reach(config)).items()}
-    found["tokens"] |= {names.HS256, names.RS256}
+    found[REACH["algorithm"]] |= SIGNING.keys()
     found["restapiScheme"] |= {"https"}
     found["slurmUser"] |= {names.SLURM_USER}
     secrets, entries = {each.name for each in keys}, {each.entry for each in keys}

@@ -89,7 +89,7 @@ def provider_keys(config: StackConfig, own: KeyMaterial) -> tuple[Jwk, ...]:
     Raises :class:`ConfigError` for a set that can't be read or used, and for one that has a key of ``own``.
     """
     given = config.identity.oidc
-    if given is None or config.public_set is None:
+    if given is None or not config.own_keys:
         return ()
     path = "identity.oidc.jwks" if given.jwks is not None else "identity.oidc.jwksFile"
     try:

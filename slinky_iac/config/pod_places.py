@@ -10,6 +10,8 @@ import re
 from posixpath import normpath
 from typing import Final
 
+from slinky_iac.keys.catalogue import VARIABLES
+
 _WHOLE: Final = frozenset(
     {
         "/",
@@ -42,7 +44,7 @@ _RUNS_CODE: Final = re.compile(  # of slurmrestd's variables only levels of its 
     r"|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN",
     re.IGNORECASE,
 )
-_OWN_VARIABLES: Final = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SACKD_OPTIONS", "SLURMD_OPTIONS", "SLURM_SACK_JWKS")
+_OWN_VARIABLES: Final = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SACKD_OPTIONS", "SLURMD_OPTIONS", *VARIABLES)
 """Variables that this program or the operator sets, or that the image's start script takes for the daemon's arguments."""
 _OWN_OF: Final = {"restapi": ("MALLOC_ARENA_MAX",)}
 """More of them, by section."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from slinky_iac.config import kubernetes_types
 from slinky_iac.config.chart_reasons import BACKUP
 from slinky_iac.config.stack import sections
+from slinky_iac.keys.catalogue import REFERENCES
 
 
 class Way(Enum):
@@ -54,7 +55,7 @@ _ROWS: Final[Mapping[str, tuple[Way, str]]] = {
     "slurmKeyRef": (_SET, "keys.slurmKeyFrom"),
     "jwtHs256KeyRef": (_SET, "keys.jwtKeyFrom"),
     "jwtKeyRef": (_SET, "keys.jwtKeyFrom"),
-    "jwksKeyRef": (_SET, "keys.tokens"),
+    **{field: (_SET, key.setting) for field, key in REFERENCES.items()},
     "external": (_SET, "external"),
     "externalConfig": (_SET, "external"),
     "extraConf": (_SET, "extraConf"),

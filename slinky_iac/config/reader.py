@@ -15,7 +15,7 @@ from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, SSSD_CONF, StackConfig
 from slinky_iac.config.values import Values, material_of, own_names, used, values_of, words_in
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
+from slinky_iac.keys.catalogue import JWT, PUBLIC_FILES, ROTATING, SLURM
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import to_secret_data
 
@@ -42,10 +42,14 @@ class KeyOutputs:
 
     values: Mapping[str, pulumi.Output[str]] = field(default_factory=dict)
     """By the names of their configuration values; the daemons' keys with ``keys.source: imported`` only."""
-    slurm_jwks: pulumi.Output[str] | None = None
-    """slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
-    token_set: pulumi.Input[str] | None = None
-    """jwks.json, which is public; an Output where the program gives the token key by one."""
+    bundles: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    """Files with all keys of a kind that are in use, by name. Of public halves it is the text, and an Output only where the
+    program gives a key by one."""
+
+    @property
+    def public(self) -> pulumi.Input[str] | None:
+        """The file with public halves; None where there is none."""
+        return next((made for name, made in self.bundles.items() if name in PUBLIC_FILES), None)
 
 
 @dataclass(frozen=True)
@@ -120,11 +124,11 @@ def _settings(values: Values, own: dict[str, str], given: Given) -> StackSetting
     }
     material = values.keys
     pems = {name: key.pem for name, key in material.rsa.items()}
-    jwks, public = material.slurm_jwks(), material.token_set()
     keys = KeyOutputs(
         values={name: _hidden(found) for name, found in (*material.raw.items(), *pems.items())},
-        slurm_jwks=None if jwks is None else _hidden(jwks),
-        token_set=None if public is None else public.decode(),
+        bundles={
+            name: text if name in PUBLIC_FILES else pulumi.Output.secret(text) for name, text in _texts(material).items()
+        },
     )
     found = {name: pulumi.Output.secret(own[name]) for name in (_PASSWORD, SSSD_CONF) if name in own}
     if later:
@@ -153,15 +157,14 @@ class _Later:
     def keys(self, known: KeyOutputs) -> KeyOutputs:
         """The keys with those that are known now."""
         mine = [name for name in used(self.config) if name in self.given]
-        values, jwks, public = dict(known.values), known.slurm_jwks, known.token_set
+        values, bundles = dict(known.values), dict(known.bundles)
         for name in mine:
             beside = [SLURM.config] if name == JWT.config and SLURM.config in mine else []
             values[name] = self._of(partial(self._of_key, name), name, *beside)
-        if SLURM.config in mine:
-            jwks = self._of(_of_jwks, SLURM.config)
-        if TOKENS.config in mine:
-            public = pulumi.Output.unsecret(self._of(_of_set, TOKENS.config))
-        return KeyOutputs(values, jwks, public)
+        for key in (each for each in ROTATING if each.bundle and each.config in mine):
+            made = self._of(lambda material, _, file=key.bundle: _texts(material).get(file, ""), key.config)  # type: ignore[misc]
+            bundles[key.bundle] = pulumi.Output.unsecret(made) if key.bundle in PUBLIC_FILES else made
+        return KeyOutputs(values, bundles)
 
     def _of(self, made: Callable[[KeyMaterial, str], str], name: str, *beside: str) -> pulumi.Output[str]:
         """What is made of the secret, once it and those ``beside`` it are known and judged."""
@@ -202,12 +205,9 @@ def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
         )
 
 
-def _of_jwks(material: KeyMaterial, _: str) -> str:
-    return to_secret_data(material.slurm_jwks() or b"")
-
-
-def _of_set(material: KeyMaterial, _: str) -> str:
-    return (material.token_set() or b"").decode()
+def _texts(material: KeyMaterial) -> dict[str, str]:
+    """The files of several keys as their objects have them: base64 in a Secret."""
+    return {name: made.decode() if name in PUBLIC_FILES else to_secret_data(made) for name, made in material.bundles.items()}
 
 
 def _hidden(raw: bytes) -> pulumi.Output[str]:

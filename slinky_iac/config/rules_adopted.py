@@ -9,10 +9,11 @@ from slinky_iac import names
 from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import REFERENCES
 
 _PROMISED: Final = frozenset(
     {"replicas", "updateStrategy", "controllerRef", "accountingRef", "external", "externalConfig", "clusterName"}
-    | {"slurmKeyRef", "jwtKeyRef", "jwtHs256KeyRef", "jwksKeyRef", "workloadDisruptionProtection"}
+    | {"slurmKeyRef", "jwtKeyRef", "jwtHs256KeyRef", *REFERENCES, "workloadDisruptionProtection"}
 )
 """Fields of a spec that gates, keys and names rely on."""
 

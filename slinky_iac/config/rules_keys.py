@@ -101,7 +101,7 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
     if config.keys.source != "imported":
         return
     for key in DAEMON_KEYS:
-        stops = config.slurmctld.reads_one_key or (key is SLURM and not config.keys.jwks)
+        stops = config.slurmctld.reads_one_key or (key is SLURM and key not in config.bundled)
         mark = next((name for name in key.rotation_secrets if name in secrets), None)
         if mark is None:
             continue

@@ -20,6 +20,7 @@ from slinky_iac.config.pieces import parts
 from slinky_iac.config.pod_places import covers
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import SLURM
 
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
@@ -35,13 +36,13 @@ _OPERATOR_VOLUMES = frozenset(
         "slurm-config",
         "slurm-logfile",
         "slurm-authsocket",
-        "slurm-jwks",
+        SLURM.volume,
         "ssh-config",
         "ssh-host-keys",
         "sssd-conf",
     }
 )
-_OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", names.SLURM_JWKS_FOLDER})
+_OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", SLURM.folder})
 
 
 def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:

@@ -15,20 +15,20 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
+from slinky_iac.keys.catalogue import ROTATING, SLURM
 
 TAKEN_FILES: Final[Mapping[str, str]] = {
-    "jwks.json": "keys.tokens",
+    **{key.bundle: key.setting for key in ROTATING if key.bundle},
     "jwt.key": "keys",
     "jwt_hs256.key": "keys",
     "slurm.conf": "controller.extraConf",
-    "slurm.jwks": "keys",
     "slurm.key": "keys",
     "slurmdbd.conf": "accounting.extraConf",
 }
 """Files of /etc/slurm that the operator (1.0.1 to 1.3.0-rc1, ``controllerVolumes``, ``accountingVolumes``) or this program
 writes, and the setting to use instead. One projected volume has them all, ConfigMaps of the settings come after the
 operator's own sources, and kubelet lets the later one win: the operator's file would be replaced without a word."""
-TAKEN_ENDINGS: Final = (".jwks", ".key")
+TAKEN_ENDINGS: Final = (PurePosixPath(SLURM.bundle).suffix, ".key")
 """Endings of names that are keys': keys are Secrets and never files of settings."""
 SLURM_FILES: Final = frozenset(
     {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}

@@ -30,7 +30,7 @@ from slinky_iac.config.workers import (
     Partitions,
     SlurmrestdAddress,
 )
-from slinky_iac.keys.catalogue import JWT, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS, Key, SecretEntry
+from slinky_iac.keys.catalogue import JWT, ROTATING, SECRETS, SLURM, Key, SecretEntry
 from slinky_iac.parts.jobs.settings import Jobs, Smoke, UserTokens
 from slinky_iac.parts.monitoring.settings import Monitoring
 from slinky_iac.parts.munge.auth import Auth, auth_of
@@ -52,7 +52,7 @@ KEYS: Final = (*ROTATING, MUNGE)
 """All keys that a stack can have."""
 KEY_FIELDS: Final = {"keys.slurmKeyFrom": SLURM, "keys.jwtKeyFrom": JWT, "munge.keyFrom": MUNGE}
 """Settings that say where a key is."""
-SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTATION_SECRETS, *TOKEN_SECRETS, SSSD_CONF)
+SECRET_KEYS = (*SECRETS[:2], "databasePassword", MUNGE.config, *SECRETS[2:], SSSD_CONF)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
 """Secrets that a stack may need from its first `pulumi up` on."""
@@ -159,16 +159,25 @@ class ClusterConfig(Section):
         return self.operator.install and self.auth.makes_daemons
 
     @property
-    def public_set(self) -> SecretEntry | None:
-        """The ConfigMap and its entry with the public keys by which daemons check tokens (jwks.json); None where the stack
-        makes none."""
-        return self.bundle_of(TOKENS)
+    def bundled(self) -> tuple[Key, ...]:
+        """Keys of which daemons get several at once, so that one is replaced under running jobs."""
+        return (*self.auth.bundled, *self.own_keys)
+
+    @property
+    def made_keys(self) -> tuple[Key, ...]:
+        """Keys whose Secrets the stack makes."""
+        return (*(() if self.keys.of_others else self.auth.keys), *self.own_keys)
+
+    @property
+    def own_keys(self) -> tuple[Key, ...]:
+        """Keys of this program alone, which sign tokens and which no daemon has."""
+        return self.signing.own_keys if self.auth.makes_daemons else ()
 
     @property
     def in_configuration(self) -> tuple[Key, ...]:
         """Keys whose values are the stack's secret configuration values."""
         shared = self.auth.keys if self.keys.source == "imported" else ()
-        return (*shared, *(self.signing.own_keys if self.auth.makes_daemons else ()))
+        return (*shared, *self.own_keys)
 
     @property
     def key_entries(self) -> tuple[SecretEntry, ...]:
@@ -199,8 +208,7 @@ class ClusterConfig(Section):
     def bundle_of(self, key: Key) -> SecretEntry | None:
         """Where daemons get several keys of this kind at once, so that one is replaced under running jobs; None where they
         get one."""
-        given = self.signing.own_keys if key.is_pair else (SLURM,) if self.keys.jwks else ()
-        return key.bundle_at(self.cluster.resource_name) if key in given and self.auth.makes_daemons else None
+        return key.bundle_at(self.cluster.resource_name) if key in self.bundled else None
 
     def drain_for(self, nodeset: NodeSet) -> Drain:
         """Drain settings that hold for a NodeSet: its own, else the cluster's, else the defaults."""

@@ -19,12 +19,10 @@ from slinky_iac.config.shown import place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.stack_file import other_prefix
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM, TOKEN_SECRETS
+from slinky_iac.keys.catalogue import JWT, ROTATION_SECRETS, SECRETS, SLURM
 from slinky_iac.keys.material import KeyMaterial, decoded
 from slinky_iac.keys.raw import is_like_a_passphrase
 
-_EVERY = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, *TOKEN_SECRETS)
-"""Configuration values that hold a key."""
 _PASSWORD = re.compile(r'(?!")[^\s#\\]+')
 
 
@@ -45,7 +43,7 @@ class Values:
     @property
     def has_two_slurm_keys(self) -> bool:
         """Daemons know two keys of auth/slurm now, since one is being replaced under running jobs. Who joins needs both."""
-        return self.config.keys.jwks and not self.rotation_secrets.isdisjoint(SLURM.rotation_secrets)
+        return bool(self.config.bundled) and not self.rotation_secrets.isdisjoint(SLURM.rotation_secrets)
 
 
 def own_names(keys: Iterable[str]) -> dict[str, str]:
@@ -103,7 +101,7 @@ def values_as_they_are(own: Mapping[str, str]) -> Values:
     """The same without the rules, with every key that is set: a rotation that was cut short between two settings leaves the
     configuration as no program may run it. Raises :class:`ConfigError` for a section or a key that can't be read."""
     config = settings_of(own)
-    material = decoded(own, _EVERY, allow_trailing_newline=config.keys.allow_trailing_newline)
+    material = decoded(own, SECRETS, allow_trailing_newline=config.keys.allow_trailing_newline)
     return Values(config, (), replace(material, provider=provider_keys(config, material)))
 
 
@@ -112,14 +110,14 @@ def values_to_import(own: Mapping[str, str], secret: frozenset[str]) -> Values:
     :class:`ConfigError` for a section that can't be read."""
     config = settings_of(own)
     unreadable: dict[str, str] = {}
-    for name in _EVERY:
+    for name in SECRETS:
         try:
             decoded(own, (name,), allow_trailing_newline=config.keys.allow_trailing_newline)
         except ConfigError as wrong:
             unreadable[name] = "; ".join(wrong.faults)
-    readable = [name for name in _EVERY if name not in unreadable]
+    readable = [name for name in SECRETS if name not in unreadable]
     material = decoded(own, readable, allow_trailing_newline=config.keys.allow_trailing_newline)
-    plain = frozenset(name for name in _EVERY if name in own and name not in secret)
+    plain = frozenset(name for name in SECRETS if name in own and name not in secret)
     return Values(config, (), material, plain=plain, unreadable=unreadable)
 
 

@@ -18,7 +18,8 @@ from msgspec import Meta
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.names import HS256, RS256, SLURM_USER
+from slinky_iac.keys.catalogue import JWT, SIGNING
+from slinky_iac.names import SLURM_USER
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.selection import DAEMON, Selection
 from slinky_iac.text import printable
@@ -359,12 +360,12 @@ def known_schema(props: Mapping[str, Any]) -> None:
         raise ValueError(f"the gate's state has schema {schema} and this program reads {SCHEMA}; {_OTHER_RELEASE}")
 
 
-_REACH: Final = {
+REACH: Final = {
     "namespace": "namespace",
     "restapi_service": "restapiService",
     "jwt_secret": "jwtSecret",
     "jwt_entry": "jwtEntry",
-    "tokens": "tokens",
+    "algorithm": "tokens",
     "kubeconfig": "kubeconfig",
     "context": "context",
     "url": "url",
@@ -375,7 +376,7 @@ _REACH: Final = {
     "restapi_scheme": "restapiScheme",
     "user": "slurmUser",
 }
-REACH_PROPS: Final = tuple(_REACH.values())
+REACH_PROPS: Final = tuple(REACH.values())
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:
@@ -383,18 +384,17 @@ def reach_from(props: Mapping[str, Any]) -> Reach:
 
     :raises ValueError: it names a way to sign that this program doesn't know.
     """
-    found = {field.name: props.get(_REACH[field.name]) or None for field in fields(Reach)}
-    tokens = found.pop("tokens") or HS256
-    if tokens not in (HS256, RS256):
-        raise ValueError(
-            f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; {_OTHER_RELEASE}"
-        )
+    found = {field.name: props.get(REACH[field.name]) or None for field in fields(Reach)}
+    algorithm = found.pop("algorithm") or JWT.algorithm
+    if algorithm not in SIGNING:
+        known = " and ".join(SIGNING)
+        raise ValueError(f"the gate's state signs tokens by {algorithm!r}, and this program knows {known}; {_OTHER_RELEASE}")
     user = found.pop("user") or SLURM_USER
     found["plain_http"] = found["plain_http"] == "true"
-    return Reach(**found, tokens=tokens, user=user)  # type: ignore[arg-type]
+    return Reach(**found, algorithm=algorithm, user=user)  # type: ignore[arg-type]
 
 
 def reach_props(reach: Reach) -> dict[str, str]:
     """The same as props; what is not set is an empty text, so that a later value is a change and not a new property."""
-    texts = {prop: getattr(reach, name) or "" for name, prop in _REACH.items()}
-    return texts | {_REACH["plain_http"]: "true" if reach.plain_http else ""}
+    texts = {prop: getattr(reach, name) or "" for name, prop in REACH.items()}
+    return texts | {REACH["plain_http"]: "true" if reach.plain_http else ""}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from slinky_iac import names
 
@@ -53,12 +53,43 @@ class Key:
     """How the logical names of its resources continue behind the component's."""
     second: str = ""
     """Where a second one shows while this one is being replaced, as `status` says it."""
+    algorithm: str = ""
+    """How it signs tokens, as gates' props and `keys.tokens` call it; empty for a key that signs none."""
+    is_pair: bool = False
+    """RSA: the stack signs with the private half, and daemons have the public one. Else raw bytes, which both have."""
     bundle: str = ""
     """File in which daemons get several keys of this kind at once; empty where there is none."""
     bundled_in: Callable[[str], str] | None = None
     """Name of the object with that file, of the cluster's resource name."""
-    is_pair: bool = False
-    """RSA: the stack signs with the private half, and daemons have the public one. Else raw bytes, which both have."""
+    bundle_logical: str = ""
+    """How the logical name of that object continues behind the component's."""
+    setting: str = "keys"
+    """Setting by which the stack has it."""
+    reference: str = ""
+    """Field of a Controller and an Accounting that names the object to the operator."""
+    output: str = ""
+    """Stack output with the file, where that is no secret."""
+    volume: str = ""
+    """Volume of slurmd's pods with that file, and its folder: one of its own, since the operator's fills /etc/slurm."""
+    folder: str = ""
+    variable: str = ""
+    """Variable that tells slurmd and sackd where the file is (auth/slurm)."""
+
+    @property
+    def bundle_kind(self) -> Literal["ConfigMap", "Secret"]:
+        """Kind of the object with :attr:`bundle`: public halves are no secret."""
+        return "ConfigMap" if self.output else "Secret"
+
+    @property
+    def bundle_path(self) -> str:
+        """Where slurmd's pods have :attr:`bundle`."""
+        return f"{self.folder}/{self.bundle}"
+
+    @property
+    def is_immutable(self) -> bool:
+        """Whether its Secret is: daemons begin with a key and keep it. Nothing begins with a token key, and while its Secret
+        was replaced a gate that starts could sign nothing."""
+        return not self.is_pair
 
     @property
     def rotation_secrets(self) -> tuple[str, ...]:
@@ -66,7 +97,7 @@ class Key:
         return tuple(name for name in (self.next, self.previous) if name)
 
     def bundle_at(self, resource_name: str) -> SecretEntry:
-        """The object with :attr:`bundle`: of slurm.key a Secret, of the token key a ConfigMap with public halves."""
+        """The object with :attr:`bundle`."""
         assert self.bundled_in is not None, f"{self.label} has no bundle"
         return SecretEntry(self.bundled_in(resource_name), self.bundle)
 
@@ -103,13 +134,18 @@ SLURM: Final = Key(
     secret=names.slurm_key_secret,
     next="slurmKeyNext",
     previous="slurmKeyPrevious",
-    annotation=names.ANNOTATION_SLURM_JWKS,
+    annotation="slinky-iac/slurm-jwks",
     logical="slurm-key",
     second="slurm.jwks of the pods has another key",
-    bundle=names.SLURM_JWKS_FILE,
-    bundled_in=names.slurm_jwks_secret,
+    bundle="slurm.jwks",
+    bundled_in=names.ending("-slurm-jwks"),
+    bundle_logical="slurm-jwks-secret",
+    volume="slurm-jwks",
+    folder="/etc/slurm-jwks",
+    variable="SLURM_SACK_JWKS",
 )
-"""auth/slurm: all daemons prove themselves with it."""
+"""auth/slurm: all daemons prove themselves with it. The annotation is on slurmd's pods: kubelet looks at a pod's volumes
+when the pod changes, else once a minute or so."""
 JWT: Final = Key(
     "jwt",
     "JWT key",
@@ -121,31 +157,50 @@ JWT: Final = Key(
     annotation=names.ANNOTATION_JWT_KEY,
     logical="jwt-key",
     second="its Secret holds another key",
+    algorithm="hs256",
 )
 """HS256: the operator signs its tokens with it always, gates and commands unless ``keys.tokens`` is rs256."""
 TOKENS: Final = Key(
     "tokens",
     "token key",
     config="tokenKey",
-    file=names.TOKEN_KEY_ENTRY,
-    secret=names.token_key_secret,
+    file="token.pem",
+    secret=names.ending("-token-key"),
     readers=TOKEN_CHECKERS,
     next="tokenKeyNext",
     previous="tokenKeyPrevious",
-    annotation=names.ANNOTATION_TOKEN_KEYS,
+    annotation="slinky-iac/token-keys",
     logical="token-key",
     second="the public set has another key",
-    bundle=names.JWKS_FILE,
-    bundled_in=names.token_key_set,
+    algorithm="rs256",
     is_pair=True,
+    bundle="jwks.json",
+    bundled_in=names.ending("-token-jwks"),
+    bundle_logical="token-jwks",
+    setting="keys.tokens",
+    reference="jwksKeyRef",
+    output="tokenKeySet",
 )
-"""RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json)."""
+"""RSA, of gates and commands. The private half never leaves the stack; its readers hold the public set (jwks.json), which
+the operator mounts under this name (common/const.go). The annotation is on the Accounting: the operator gives it to
+slurmdbd's pod, which so restarts when the set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
 DAEMON_KEYS: Final = (SLURM, JWT)
 """Raw bytes that daemons of a cluster with auth/slurm share; the stack makes them, or others do (`keys.source`)."""
 ROTATING: Final = (SLURM, JWT, TOKENS)
 """Keys that `keys rotate` replaces."""
 BY_NAME: Final = {key.name: key for key in ROTATING}
+BY_LABEL: Final = {key.label: key for key in ROTATING}
 ROTATION_SECRETS: Final = tuple(name for key in DAEMON_KEYS for name in key.rotation_secrets)
 """Configuration values beside the daemons' keys while one is being rotated."""
-TOKEN_SECRETS: Final = (TOKENS.config, *TOKENS.rotation_secrets)
-"""Configuration values with RSA keys."""
+SECRETS: Final = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, TOKENS.config, *TOKENS.rotation_secrets)
+"""All configuration values that hold one of these keys, in their order in a stack's reference."""
+PAIRS: Final = frozenset(name for key in ROTATING if key.is_pair for name in (key.config, *key.rotation_secrets))
+"""Those of them that hold an RSA key."""
+SIGNING: Final = {key.algorithm: key for key in ROTATING if key.algorithm}
+"""Keys that sign tokens, by their algorithms."""
+PUBLIC_FILES: Final = {key.bundle: key.output for key in ROTATING if key.output}
+"""Files of several keys that are no secret, and the stack's outputs with them."""
+REFERENCES: Final = {key.reference: key for key in ROTATING if key.reference}
+"""Keys by the fields of custom resources that name their bundles' objects."""
+VARIABLES: Final = tuple(key.variable for key in ROTATING if key.variable)
+"""Variables by which daemons find keys."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from slinky_iac.errors import ConfigError, KeyMaterialError
-from slinky_iac.keys import jwks, raw
-from slinky_iac.keys.catalogue import SLURM, TOKEN_SECRETS, Key
+from slinky_iac.keys import public, raw
+from slinky_iac.keys.catalogue import PAIRS, PUBLIC_FILES, ROTATING, Key
 
 if TYPE_CHECKING:
     from slinky_iac.keys.rsa import TokenKey
@@ -47,16 +47,24 @@ class KeyMaterial:
         found = self.raw.get(name)
         return None if found is None else raw.fingerprint(found)
 
-    def slurm_jwks(self) -> bytes | None:
-        """slurm.jwks as these keys make it: it signs with slurmKey, and takes the next and the previous one; None where
-        slurmKey isn't set."""
-        own = self.of(SLURM)
-        return None if own is None else jwks.slurm_jwks(own, *(self.raw[n] for n in SLURM.rotation_secrets if n in self.raw))
+    def bundle(self, key: Key) -> bytes | None:
+        """The file in which daemons get all keys of this kind that are set; None where none is. slurm.jwks signs with
+        slurmKey, and takes the next and the previous one; jwks.json has public halves, and the provider's keys."""
+        if key.is_pair:
+            return public.public_set(self.rsa.values(), self.provider) if self.rsa else None
+        own = self.of(key)
+        return None if own is None else raw.several_keys(own, *(self.raw[n] for n in key.rotation_secrets if n in self.raw))
 
-    def token_set(self) -> bytes | None:
-        """jwks.json: the public halves of all token keys that are set, and the provider's keys; None where no token key is
-        set."""
-        return jwks.public_set(self.rsa.values(), self.provider) if self.rsa else None
+    @property
+    def bundles(self) -> dict[str, bytes]:
+        """All such files that these keys make, by name."""
+        found = {key.bundle: self.bundle(key) for key in ROTATING if key.bundle}
+        return {name: document for name, document in found.items() if document is not None}
+
+    @property
+    def public(self) -> dict[str, bytes]:
+        """Those of them that are no secret."""
+        return {name: document for name, document in self.bundles.items() if name in PUBLIC_FILES}
 
 
 def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_newline: bool) -> KeyMaterial:
@@ -86,7 +94,7 @@ def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_ne
     plain: dict[str, bytes] = {}
     rsa: dict[str, TokenKey] = {}
     for name in wanted:
-        if name in TOKEN_SECRETS:
+        if name in PAIRS:
             rsa |= read(name, as_rsa)
         else:
             plain |= read(name, as_raw)

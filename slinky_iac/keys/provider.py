@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slinky_iac.keys.jwks import base64url, once
+from slinky_iac.keys.public import base64url, once
 
 PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 """Members that only a private or a symmetric key has (RFC 7518, sections 6.3.2 and 6.4)."""

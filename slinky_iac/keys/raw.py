@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 import re
 import string
 import zlib
@@ -108,3 +109,37 @@ def fingerprint(raw: bytes) -> str:
 def to_secret_data(raw: bytes) -> str:
     """The value of a Kubernetes Secret's ``data`` entry."""
     return base64.b64encode(raw).decode()
+
+
+def kid(raw: bytes) -> str:
+    """The name under which both halves of a cluster know a key (RFC 7517, ``kid``): made of its hash, so that no list of
+    names has to be kept. It is in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
+    return f"sha256-{hashlib.sha256(raw).hexdigest()[:16]}"
+
+
+def several_keys(default: bytes, *others: bytes) -> bytes:
+    """The bytes of a slurm.jwks that signs with ``default`` and takes tokens of all. Slurm 24.05 or newer (auth/slurm
+    ``internal.c``, ``_build_key_list``).
+
+    A host that has only slurm.key sends tokens without ``kid``, which are checked with the default key: so a key becomes
+    the default only when every host has a slurm.jwks.
+    """
+    found = [
+        {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}
+        for raw in dict.fromkeys((default, *others))
+    ]
+    found[0]["use"] = "default"
+    return document(found)
+
+
+def keys_in(document: bytes) -> list[bytes]:
+    """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes nothing."""
+    try:
+        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError("slurm.jwks: isn't a set of keys that this program made") from None
+
+
+def document(entries: list[dict[str, str]]) -> bytes:
+    """A JWK Set (RFC 7517)."""
+    return (json.dumps({"keys": entries}, sort_keys=True, separators=(",", ":")) + "\n").encode()

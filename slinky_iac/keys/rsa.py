@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.jwks import base64url, thumbprint
+from slinky_iac.keys.public import base64url, thumbprint
 
 MINIMUM_BITS: Final = 2048
 """RFC 7518 section 3.3 asks for as many for RS256."""

@@ -27,7 +27,7 @@ from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.names import HS256, RS256, SLURM_USER
+from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import IN_SECRET, TOKEN_IN_SECRET, SlurmFacts, Token
 from slinky_iac.slurmrest.auth import SigningKey, held
@@ -179,10 +179,10 @@ def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) ->
     for key in config.signing.own_keys:
         own = config.secret_of(key)
         with suppress(KubeNotFound):  # the setting is new: this very update makes it
-            rsa = held(kube, namespace, own.name, own.entry, RS256)
+            rsa = held(kube, namespace, own.name, own.entry, key.algorithm)
             keys[TOKEN_IN_SECRET] = tuple(rsa)
     if not keys or JWT in config.signing.at_hand:  # else who runs this needs no right to read the JWT key
-        keys[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
+        keys[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, JWT.algorithm))
 
     connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
     seen = ask_slurm([endpoint_of_drains(config)], keys, clock=way.clock, quick=True, connect=connect)

@@ -140,10 +140,10 @@ class KubeFacts:
     """What the API server says of the pods that the stack's custom resources describe."""
     serves: Mapping[str, bool | None] = field(default_factory=dict)
     """Whether the API server has the kinds of a part, by its name; None where that isn't known."""
-    token_set: bytes | None = None
-    """The ConfigMap with the public set (jwks.json); None where there is none."""
-    token_set_trouble: str = ""
-    """Why it isn't known."""
+    public: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of public keys that are there, by name."""
+    public_trouble: str = ""
+    """Why these aren't known."""
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,8 @@ class Facts:
     """Fingerprints of the imported keys, under the keys' labels."""
     keys_trouble: str = ""
     """Why imported keys could not be read."""
-    token_set: bytes | None = None
-    """The public set that the configuration's token keys make; None where it has none, or they could not be read."""
+    public: Mapping[str, bytes] = field(default_factory=dict)
+    """Files of public keys that the configuration's keys make, by name; none where these could not be read."""
     certificates: tuple[CertificateFacts, ...] = ()
     """Of each slurmrestd at an https address."""
     trial: TrialFacts | None = None

@@ -17,10 +17,9 @@ import jwt
 from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
 
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
-from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.catalogue import NEXT_SUFFIX, SIGNING
 from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.names import RS256, Tokens
 from slinky_iac.slurmrest.answers import is_auth_refusal
 
 HEADER = "X-SLURM-USER-TOKEN"
@@ -63,14 +62,14 @@ def checked(keys: object) -> tuple[SigningKey, ...]:
     return found
 
 
-def held(kube: KubeClient, namespace: str, secret: str, entry: str, tokens: Tokens) -> list[SigningKey]:
+def held(kube: KubeClient, namespace: str, secret: str, entry: str, algorithm: str) -> list[SigningKey]:
     """The keys that a Secret holds for signing, the likeliest first.
 
     For HS256 these may be two, while one is being replaced: slurmctld knows one of them. For RS256 it is one, since
     slurmctld knows the old and the new meanwhile. Raises KubeNotFound where it isn't there, KeyMaterialError where it is
     no key.
     """
-    if tokens == RS256:
+    if SIGNING[algorithm].is_pair:
         (raw,) = kube.secret_entries(namespace, secret, entry)
         return [parse(f"Secret {namespace}/{secret}: {entry}", raw)]
     return [*kube.secret_entries(namespace, secret, entry, entry + NEXT_SUFFIX)]

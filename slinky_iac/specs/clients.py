@@ -192,7 +192,7 @@ def _slurm_pod(config: ClusterConfig, client: Client, place: SecretEntry) -> Spe
 
 
 def _sackd(config: ClusterConfig, client: Client) -> Spec:
-    option = "--jwks-file" if config.keys.jwks else "--key-file"
+    option = config.auth.client_option
     given = {
         "@FROM@": f"{KEY_FOLDER}/{config.auth.client_file}",
         "@OWN@": own_copy(config),

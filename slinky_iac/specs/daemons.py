@@ -28,6 +28,7 @@ from slinky_iac.specs.shared import (
     image_of,
     key_references,
     mount,
+    public_references,
     reference,
     reference_namespace,
     secret_files,
@@ -35,7 +36,6 @@ from slinky_iac.specs.shared import (
     sidecar,
     sized,
     template,
-    token_set_reference,
 )
 from slinky_iac.specs.slurm_conf import controller_extra_conf, pair
 
@@ -59,7 +59,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     controller = config.controller
     slurmctld = image_of(config, "slurmctld")
     spec: Spec = {
-        **token_set_reference(config),
+        **public_references(config),
         "slurmctld": container(config, slurmctld, _users(config) | sized(config, "slurmctld", controller.resources)),
         "reconfigure": container(config, slurmctld, sized(config, "sidecar", config.cluster.sidecar_resources)),
         "logfile": sidecar(config),
@@ -131,7 +131,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         raise ValueError("an Accounting needs external or database; rules.findings says so before this is called")
     spec: Spec = {
         **key_references(config),
-        **token_set_reference(config),
+        **public_references(config),
         "slurmdbd": container(
             config,
             image_of(config, "slurmdbd"),

@@ -14,6 +14,7 @@ from slinky_iac import names
 from slinky_iac.config import raw_merge
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import REFERENCES
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.shared import Spec, mount
@@ -80,9 +81,9 @@ def _keys(config: StackConfig, spec: Mapping[str, Any]) -> list[Spec]:
     return [_key(spec["slurmKeyRef"], "slurm.key"), _key(spec[field], file)]
 
 
-def _public_set(spec: Mapping[str, Any]) -> list[Spec]:
-    found = spec.get("jwksKeyRef")
-    return [{"configMap": {"name": found["name"], "items": [_item(found["key"], "jwks.json")]}}] if found else []
+def _public_files(spec: Mapping[str, Any]) -> list[Spec]:
+    named = ((spec[field], key.bundle) for field, key in REFERENCES.items() if field in spec)
+    return [{"configMap": {"name": found["name"], "items": [_item(found["key"], file)]}} for found, file in named]
 
 
 def _logfile(name: str) -> Spec:
@@ -122,7 +123,7 @@ def _controller(config: StackConfig, each: Resource) -> Spec:
         "initContainers": [*([] if restarts else [_reconfigure()]), _logfile("slurmctld")],
         **raw_merge.own("controller", "pod"),
         "volumes": [
-            _files(_ETC, *etc, *_public_set(spec), mode=0o610),
+            _files(_ETC, *etc, *_public_files(spec), mode=0o610),
             _memory("slurm-logfile"),
             _memory("run"),
             {"name": "slurm-authsocket", "emptyDir": {}},
@@ -154,7 +155,7 @@ def _accounting(config: StackConfig, each: Resource) -> Spec:
             own | {"readinessProbe": {"tcpSocket": {"port": 6819}}} | raw_merge.own("accounting", "container"),
         ],
         **raw_merge.own("accounting", "pod"),
-        "volumes": [_files(_ETC, conf, *_keys(config, each.spec), *_public_set(each.spec)), _memory("run")],
+        "volumes": [_files(_ETC, conf, *_keys(config, each.spec), *_public_files(each.spec)), _memory("run")],
     }
 
 

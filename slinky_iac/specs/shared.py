@@ -59,9 +59,10 @@ def key_references(config: ClusterConfig) -> Spec:
     }
 
 
-def token_set_reference(config: ClusterConfig) -> Spec:
-    """``jwksKeyRef``: the set of public keys of a daemon in Kubernetes; nothing where the stack has none."""
-    return {} if config.public_set is None else {"jwksKeyRef": config.public_set.reference}
+def public_references(config: ClusterConfig) -> Spec:
+    """Where slurmctld or slurmdbd in Kubernetes finds public keys by which it judges; nothing where the stack has none."""
+    found = ((key.reference, config.bundle_of(key)) for key in config.own_keys)
+    return {field: place.reference for field, place in found if place is not None}
 
 
 def image_of(config: ClusterConfig, daemon: Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"]) -> str:

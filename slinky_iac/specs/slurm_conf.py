@@ -5,7 +5,7 @@ Source: slurm.conf(5), the hybrid guide (Slurm Configuration), slurm-operator ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -17,7 +17,7 @@ from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import reads_metrics
-from slinky_iac.parts.tokens.conf import auth_alt_parameters, inside_auth_alt_parameters
+from slinky_iac.parts.tokens.conf import auth_alt_parameters, file_checks, inside_auth_alt_parameters
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 
@@ -145,6 +145,9 @@ class Parameter:
     """A line above it, for the admin."""
     over_rest: str = ""
     """How slurmrestd writes the value, where that differs."""
+    calls: Callable[[str, str, Mapping[str, str]], Iterator[tuple[str, ...]]] | None = None
+    """Calls of the hand-off's check.sh for a value that names files, of the configuration file, the value and the files that
+    are public; None for a value that is compared."""
 
     @property
     def adds(self) -> bool:
@@ -185,6 +188,7 @@ REQUIRED: Final = (
         Compared.LIST,
         slurmdbd=True,
         comment="your file may name another path in jwt_key=: keep that one, and have it once; add the rest with a comma",
+        calls=file_checks,
     ),
     Parameter(
         "SlurmctldParameters",

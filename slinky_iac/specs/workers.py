@@ -13,7 +13,7 @@ from slinky_iac.config.quantities import mebibytes, whole_cpus
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
-from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.keys.catalogue import SLURM, VARIABLES
 from slinky_iac.specs.directory import CONF, conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.endpoints import conf_server_env
 from slinky_iac.specs.identity import users_mounts, users_pod
@@ -32,8 +32,7 @@ from slinky_iac.specs.shared import (
 )
 from slinky_iac.specs.slurm_conf import pairs
 
-JWKS_VOLUME = "slurm-jwks"
-_OURS = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_CONF_SERVER", "SLURM_SACK_JWKS")
+_OURS = ("POD_CPUS", "POD_MEMORY", "POD_TOPOLOGY", "SLURM_CONF_SERVER", *VARIABLES)
 """Variables that a value of `env` may name as $(NAME): Kubernetes puts in those alone that come before it."""
 
 
@@ -42,7 +41,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     and which Kubernetes nodes fit (docs/adr/0032)."""
     volumes = _volumes(nodeset)
     if (bundle := config.bundle_of(SLURM)) is not None:
-        volumes.append({"name": JWKS_VOLUME, "secret": {"secretName": bundle.name, "defaultMode": 0o600}})
+        volumes.append({"name": SLURM.volume, "secret": {"secretName": bundle.name, "defaultMode": 0o600}})
     image = nodeset.image or image_of(config, "slurmd")
     pod = {"hostname": names.nodeset_hostname(name), **users_pod(config, image)}
     pod["volumes"] = volumes + pod.get("volumes", []) + conf_volume(config)
@@ -112,11 +111,11 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
         env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
     if bundle is not None:
         # slurmd looks beside slurm.key, in the operator's volume, unless this names another place (auth/slurm).
-        env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{bundle.entry}"})
+        env.append({"name": SLURM.variable, "value": SLURM.bundle_path})
     env += later
     mounts = _mounts(nodeset)
     if bundle is not None:  # the folder, not the file: only then does kubelet follow the Secret
-        mounts.append(mount(JWKS_VOLUME, names.SLURM_JWKS_FOLDER))
+        mounts.append(mount(SLURM.volume, SLURM.folder))
     return filled(
         {
             "resources": {"requests": dict(limits), "limits": dict(limits)} if limits else None,

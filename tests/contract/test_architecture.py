@@ -103,7 +103,7 @@ _PARTS = {
     "parts.settings": "addresses config.base hostlist keys names",
     "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml selection",
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
-    "cluster": "causes errors kube names slurmrest selection",
+    "cluster": "causes errors keys kube names slurmrest selection",
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
@@ -111,7 +111,7 @@ _PARTS = {
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection",
-    "drain": "cluster node_demand engine errors hostlist kube names releases slurmrest text selection",
+    "drain": "cluster node_demand engine errors hostlist keys kube names releases slurmrest text selection",
     "identity": "cluster config errors kube names",
     "cluster_access": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",
@@ -210,7 +210,7 @@ small, and a destroy works with no program at hand."""
 NARROW = {
     "slinky_iac/cluster/pulumi_command.py": {"errors"},
     "slinky_iac/cluster/pulumi_state.py": {"causes", "errors", "names"},
-    "slinky_iac/cluster/reach.py": {"names"},
+    "slinky_iac/cluster/reach.py": {"keys", "names"},
     "slinky_iac/commands/children.py": set(),
     "slinky_iac/commands/command_page.py": set(),
     "slinky_iac/commands/host_shell.py": set(),
@@ -441,7 +441,7 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
     pure += [f"slinky_iac/{name}.py" for name in ("auth_alt", "names", "hostlist", "releases", "errors")]
-    pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
+    pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "public", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare", "trial")]
     pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report")]

@@ -11,11 +11,10 @@ import pytest
 from slinky_iac import names
 from slinky_iac.commands.output import FOUND, WAITS
 from slinky_iac.commands.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
-from slinky_iac.commands.rotation.cluster import FILE
 from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.keys.catalogue import JWT, SLURM, Role
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Role
 from slinky_iac.parts.munge.settings import MUNGE
 from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
@@ -32,21 +31,21 @@ def test_the_secret_configuration_values_have_these_names_in_this_order() -> Non
 
 
 def test_names_of_secrets_entries_files_and_annotations() -> None:
-    assert [names.slurm_key_secret("x"), names.jwt_key_secret("x"), names.slurm_jwks_secret("x")] == [
+    assert [names.slurm_key_secret("x"), names.jwt_key_secret("x"), SLURM.bundle_at("x").name] == [
         "x-auth-slurm",
         "x-auth-jwths256",
         "x-slurm-jwks",
     ]
-    assert [names.token_key_secret("x"), names.token_key_set("x"), MUNGE.secret("x")] == [
+    assert [TOKENS.secret("x"), TOKENS.bundle_at("x").name, MUNGE.secret("x")] == [
         "x-token-key",
         "x-token-jwks",
         "x-auth-munge",
     ]
     config = load(outside())
     assert (config.secret_of(SLURM).entry, config.secret_of(JWT).entry) == ("slurm.key", "jwt_hs256.key")
-    assert (names.TOKEN_KEY_ENTRY, names.JWKS_FILE, names.SLURM_JWKS_FILE) == ("token.pem", "jwks.json", "slurm.jwks")
+    assert (TOKENS.file, TOKENS.bundle, SLURM.bundle) == ("token.pem", "jwks.json", "slurm.jwks")
     assert (SLURM.annotation, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
-    assert (names.ANNOTATION_TOKEN_KEYS, FILE) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
+    assert (TOKENS.annotation, SLURM.bundle_path) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
 
 
 class Kube:

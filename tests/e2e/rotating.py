@@ -20,7 +20,7 @@ from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError
-from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.keys.raw import several_keys as jwks
 from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct

@@ -18,7 +18,7 @@ from lab.slurm import blank
 from lab.slurm.cluster import LAB as CLUSTER
 from lab.slurm.hosts import LAB as HOSTS
 from lab.stacks import imported_keys
-from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.keys.raw import several_keys as jwks
 from tests.e2e.joining import Joining
 from tests.e2e.rotating import NODES, STEPS, Rotated, joins, lived
 from tests.e2e.slurm import Slurm, await_true

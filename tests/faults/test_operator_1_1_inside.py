@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import hostlist, names
+from slinky_iac import hostlist
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.keys.jwks import kids
-from slinky_iac.keys.jwks import public_set as jwks
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.keys.public import kids
+from slinky_iac.keys.public import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -99,9 +100,9 @@ def preflight(inside: Inside) -> dict[str, set[str]]:
 
 def published(inside: Inside) -> frozenset[str]:
     """Keys in the set that the operator gives to daemons."""
-    name = names.token_key_set("inside")
+    name = TOKENS.bundle_at("inside").name
     found = json.loads(inside.world.kubectl("get", "configmap", "-n", INSIDE, name, "-o", "json").stdout)
-    return kids(found["data"][names.JWKS_FILE].encode())
+    return kids(found["data"][TOKENS.bundle].encode())
 
 
 def test_it_takes_every_spec_and_a_job_runs_and_is_accounted(inside: Inside) -> None:

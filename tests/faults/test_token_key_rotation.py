@@ -23,8 +23,8 @@ from slinky_iac.config.load import load
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.keys.jwks import kids
-from slinky_iac.keys.jwks import public_set as jwks
+from slinky_iac.keys.public import kids
+from slinky_iac.keys.public import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.slurmrest.auth import held
 from tests.e2e.rotating import NAMESPACE, NODES, Rotated, accepted
@@ -77,7 +77,7 @@ class Calls(threading.Thread):
         try:
             with open_session(self.reach, "", budget_s=ANSWER_S, report=console_report()) as fresh:
                 place = self.reach
-                found = held(fresh.kube, place.namespace, place.jwt_secret, place.jwt_entry, place.tokens)
+                found = held(fresh.kube, place.namespace, place.jwt_secret, place.jwt_entry, place.algorithm)
                 self.names |= {key.kid for key in found if isinstance(key, TokenKey)}
                 with fresh.slurm_with(found) as client:
                     until_answered(client.diag)

@@ -7,8 +7,8 @@ import base64
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.status.facts import public_kids
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.jwks import difference, of_slurm_jwks, public_set, slurm_jwks
-from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase
+from slinky_iac.keys.public import difference, public_set
+from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase, keys_in, several_keys
 from slinky_iac.keys.rsa import decode as decode_rsa
 from tests.fuzz.target import SECRET, Target
 from tests.raw_keys import raw_key, text_key
@@ -61,8 +61,8 @@ TARGETS = (
     Target("key-as-base64", tuple(base64.b64encode(each) for each in RAW), _coded, (KeyMaterialError,)),
     Target(
         "slurm-jwks",
-        (slurm_jwks(raw_key("a"), raw_key("b")), slurm_jwks(SECRET.encode())),
-        lambda data: of_slurm_jwks(data) and None,
+        (several_keys(raw_key("a"), raw_key("b")), several_keys(SECRET.encode())),
+        lambda data: keys_in(data) and None,
         (ValueError,),
     ),
     Target("token-key", (PEM, CUT, base64.b64encode(PEM), pem("small", 1024)), _token, (KeyMaterialError,), hang_s=20),

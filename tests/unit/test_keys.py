@@ -15,8 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.jwks import kid, of_slurm_jwks, slurm_jwks
-from slinky_iac.keys.raw import MINIMUM_BYTES, check, decode, fingerprint, is_like_a_passphrase, to_secret_data
+from slinky_iac.keys.raw import (
+    MINIMUM_BYTES,
+    check,
+    decode,
+    fingerprint,
+    is_like_a_passphrase,
+    keys_in,
+    kid,
+    several_keys,
+    to_secret_data,
+)
 from tests.raw_keys import raw_key, text_key
 from tests.rsa_keys import pem
 from tests.unit.examples import examples
@@ -102,7 +111,7 @@ def test_fingerprints_tell_keys_apart_and_show_nothing_of_them(one: bytes, other
 
 def test_a_jwks_signs_with_one_key_and_takes_tokens_of_all() -> None:
     old, new = b"o" * 32, b"n" * 32
-    shown = json.loads(slurm_jwks(new, old))["keys"]
+    shown = json.loads(several_keys(new, old))["keys"]
     assert [(key["kid"], key.get("use")) for key in shown] == [(kid(new), "default"), (kid(old), None)]
     assert [base64.b64decode(key["k"]) for key in shown] == [new, old]
     assert {(key["alg"], key["kty"]) for key in shown} == {("HS256", "oct")}, "slurmctld is fatal on anything else"
@@ -110,10 +119,10 @@ def test_a_jwks_signs_with_one_key_and_takes_tokens_of_all() -> None:
 
 @given(one=RAW, other=RAW)
 def test_the_same_keys_make_the_same_file_so_that_hashes_can_be_compared(one: bytes, other: bytes) -> None:
-    assert slurm_jwks(one, other) == slurm_jwks(one, other, one)
-    assert (slurm_jwks(one, other) == slurm_jwks(other, one)) == (one == other)
-    assert sorted(of_slurm_jwks(slurm_jwks(one, other))) == sorted({one, other})
-    assert len(json.loads(slurm_jwks(one, other))["keys"]) == (1 if one == other else 2), "kids must be unique"
+    assert several_keys(one, other) == several_keys(one, other, one)
+    assert (several_keys(one, other) == several_keys(other, one)) == (one == other)
+    assert sorted(keys_in(several_keys(one, other))) == sorted({one, other})
+    assert len(json.loads(several_keys(one, other))["keys"]) == (1 if one == other else 2), "kids must be unique"
 
 
 @given(raw=RAW)
@@ -129,7 +138,7 @@ def test_a_kid_shows_nothing_of_the_key(raw: bytes) -> None:
 )
 def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) -> None:
     with pytest.raises(ValueError, match="isn't a set of keys") as error:
-        of_slurm_jwks(document)
+        keys_in(document)
     assert "secret" not in str(error.value)
 
 

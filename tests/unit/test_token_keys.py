@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys.jwks import difference, kids, public_set
+from slinky_iac.keys.public import difference, kids, public_set
 from slinky_iac.keys.rsa import TokenKey, decode, generate, parse
 from tests.rsa_keys import pem, private, token_key
 

@@ -15,7 +15,7 @@ from slinky_iac.blueprint.flows import End, Flow, between
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.hostlist import compress
-from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
+from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
 Place = Literal["desk", "control plane", "kubernetes", "outside"]
@@ -254,8 +254,7 @@ def _outside(config: StackConfig) -> Iterator[Box]:
 
 def _judges(config: StackConfig) -> tuple[str, ...]:
     """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
-    own = ("public",) if config.public_set is not None else ()
-    return (*_held(config), *own)
+    return (*_held(config), *("public" for _ in config.own_keys))
 
 
 def _held(config: StackConfig) -> tuple[str, ...]:
@@ -353,13 +352,12 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     of_operator = config.signing.key is not JWT
     signs = "the operator's tokens for slurmrestd" if of_operator else "the tokens for slurmrestd"
     yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt.name}, {how}: signs {signs}")
-    if config.public_set is None:
-        return
     what = "signs this stack's own tokens" if of_operator else "will sign this stack's own tokens, and signs nothing yet"
-    yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
-    where = f"ConfigMap {namespace}/{config.public_set.name}"
-    text = f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
-    yield Key("public", config.public_set.entry, text)
+    for key in config.own_keys:
+        place, public = config.secret_of(key).name, key.bundle_at(config.cluster.resource_name)
+        yield Key(key.name, key.label, f"Secret {namespace}/{place}, RSA, no daemon has it: {what}")
+        where = f"ConfigMap {namespace}/{public.name}, outside by the hand-off"
+        yield Key("public", public.entry, f"{where}: {key.the}'s public half, which signs nothing")
 
 
 def _description(config: StackConfig) -> str:

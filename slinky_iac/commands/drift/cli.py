@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.blueprint import blueprint
 from slinky_iac.cluster.connection import Connection, connected
@@ -19,13 +18,14 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.cluster.spec_drift import Desired, faults
 from slinky_iac.commands import output
-from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
+from slinky_iac.commands.drift.compare import Expected, Finding, PublicFile, Seen, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
 from slinky_iac.commands.output import waiting_line
 from slinky_iac.commands.status.facts import reach_of
 from slinky_iac.drain.losses import Change, losers
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
+from slinky_iac.keys.catalogue import PUBLIC_FILES
 from slinky_iac.kube.machines import machines
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.preflight.check_resources import promised
@@ -56,10 +56,10 @@ def check(stack: str | None) -> tuple[Finding, ...]:
                 seen = replace(seen, conf=session.slurm.running_conf().slurm_conf)
         if wanted.labelled.nodes:
             seen = replace(seen, machines=machines(session.kube))
-        if wanted.token_set is not None:
+        if wanted.public is not None:
             with suppress(KubeNotFound):
-                data = session.kube.config_map_data(wanted.token_set.namespace, wanted.token_set.name)
-                seen = replace(seen, token_set=data.get(names.JWKS_FILE, ""))
+                data = session.kube.config_map_data(wanted.public.namespace, wanted.public.name)
+                seen = replace(seen, public="".join(data.get(file, "") for file in PUBLIC_FILES))
         return drift(wanted, seen)
 
 
@@ -86,7 +86,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         required={key: value for key, value in _PARAMETER.findall(stack.outside_conf) if key in required},
         promised={name: promised(spec) for name, spec in specs.items()},
         labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
-        token_set=TokenSet(stack.namespace, stack.token_set_name, stack.token_set) if stack.token_set else None,
+        public=PublicFile(stack.namespace, stack.public_name, stack.public) if stack.public else None,
     )
 
 

@@ -51,8 +51,8 @@ class Expected:
     nodeset_places: Mapping[str, str] = field(default_factory=dict)
     """Topology= that each NodeSet's slurmd registers with."""
     partitions: tuple[str, ...] = ()
-    token_set: TokenSet | None = None
-    """The public set (jwks.json) of the stack's token keys; None where it has none."""
+    public: PublicFile | None = None
+    """The public halves of keys that sign the stack's tokens; None where it has none."""
     required: Mapping[str, str] = field(default_factory=dict)
     """Parameters of an external slurm.conf, as the last update wrote them out."""
     promised: Mapping[str, Promised] = field(default_factory=dict)
@@ -64,8 +64,8 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class TokenSet:
-    """The ConfigMap with the public set, as the last update wrote it."""
+class PublicFile:
+    """The ConfigMap with public keys, as the last update wrote it."""
 
     namespace: str
     name: str
@@ -89,8 +89,8 @@ class Seen:
     """Partitions over NodeSets of the stack that the stack hasn't, with the number of jobs that name each."""
     guards: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What is gone or changed of each guard in the API server, in words."""
-    token_set: str | None = None
-    """The public set as the cluster has it; None: there is none."""
+    public: str | None = None
+    """The same as the cluster has it; None: there is none."""
     conf: SlurmConf | None = None
     """slurm.conf as slurmctld runs with it; None where that isn't known (before Slurm 26.05), or wasn't asked."""
 
@@ -266,17 +266,17 @@ def _hosts_not_held(expected: Expected, seen: Seen) -> Found:
             yield host, f"{host} is to be drained, and takes jobs: somebody returned it. {advice}"
 
 
-def _token_set(expected: Expected, seen: Seen) -> Found:
-    wanted = expected.token_set
-    if wanted is None or seen.token_set == wanted.document:
+def _public(expected: Expected, seen: Seen) -> Found:
+    wanted = expected.public
+    if wanted is None or seen.public == wanted.document:
         return
     subject, write = f"ConfigMap {wanted.namespace}/{wanted.name}", "`pulumi up --refresh` writes the stack's own"
-    if seen.token_set is None:
+    if seen.public is None:
         yield subject, f"the public set of the stack's tokens is gone: {write}"
         return
-    from slinky_iac.keys.jwks import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+    from slinky_iac.keys.public import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
-    found = difference(seen.token_set.encode(), wanted.document.encode())
+    found = difference(seen.public.encode(), wanted.document.encode())
     words = "differs" if found is None else found.words
     text = (
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
@@ -330,7 +330,7 @@ CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
     "cluster": _cluster,
     "version": _versions,
     **{name: partial(_guard, name) for name in GUARDS},
-    "public-set": _token_set,
+    "public-set": _public,
     "node-label": lambda expected, seen: label_differences(expected.labelled, seen.machines),
     "node-topology": _places,
 }

@@ -28,7 +28,7 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, PUBLIC_FILES, SLURM
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.text import printable
 
@@ -54,24 +54,25 @@ def known(
     full, trouble = _decrypted(stack, values, held, run)
     if full is not None:
         held = held or _named(full)
-    if trouble and not {"slurmKeyFingerprint", "tokenKeySet"} & outputs.keys():
+    if trouble and not {"slurmKeyFingerprint", *PUBLIC_FILES.values()} & outputs.keys():
         how = ("" if "PULUMI_CONFIG_PASSPHRASE" in trouble else _PASSPHRASE) + _ADVICE
         raise HandoffError(f"the stack's keys are set and can't be decrypted: {trouble}. Nothing was written. {how}")
     if held is not None:
         prints = {file: fingerprint(raw) for file, raw in held.items()}
-        slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))
+        slurm, jwt = prints.get(SLURM.file), prints.get(JWT.file)
+        bundles = {file: each for file, each in prints.items() if file == SLURM.bundle}
     else:
         fingerprints = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
         slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in fingerprints)
-        jwks = "" if values.has_two_slurm_keys else None
+        bundles = {SLURM.bundle: ""} if values.has_two_slurm_keys else {}
     return Known(
         slurm,
         jwt,
         address or _balancer_address(config),
         node_port=_node_port(config),
-        slurm_jwks=jwks,
+        bundles=tuple(bundles.items()),
         jwt_comes=JWT.next in values.rotation_secrets,
-        token_set=_token_set(config, full, outputs),
+        public=_public(config, full, outputs),
     )
 
 
@@ -86,15 +87,13 @@ def _decrypted(stack: str | None, values: Values, held: Keys | None, run: Runner
         return None, str(error)
 
 
-def _token_set(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> str | None:
-    """jwks.json: of the keys that are set, else as the last `pulumi up` exported it."""
-    if config.public_set is None:
-        return None
-    if full is None:
-        said = outputs.get("tokenKeySet")
-        return said if isinstance(said, str) and said else None
-    document = full.keys.token_set()
-    return None if document is None else document.decode()
+def _public(config: StackConfig, full: Values | None, outputs: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Files of public keys: of the keys that are set, else as the last `pulumi up` exported them."""
+    said = {file: outputs.get(output) for file, output in PUBLIC_FILES.items()}
+    if full is not None:
+        said = {file: made.decode() for file, made in full.keys.public.items()}
+    texts = ((key.bundle, said.get(key.bundle)) for key in config.own_keys)
+    return tuple((file, text) for file, text in texts if isinstance(text, str) and text)
 
 
 def _balancer_address(config: StackConfig) -> str | None:
@@ -125,8 +124,8 @@ def _named(values: Values) -> Keys | None:
     keys = {key.file: raw for key in DAEMON_KEYS if (raw := values.keys.of(key)) is not None}
     if not keys:
         return None
-    jwks = values.keys.slurm_jwks() if values.has_two_slurm_keys else None
-    return keys if jwks is None else keys | {names.SLURM_JWKS_FILE: jwks}
+    bundle = values.keys.bundle(SLURM) if values.has_two_slurm_keys else None
+    return keys if bundle is None else keys | {SLURM.bundle: bundle}
 
 
 def held_keys(values: Values) -> Keys:

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -20,7 +19,6 @@ from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
-from slinky_iac.keys.jwks import kids
 from slinky_iac.specs.slurm_conf import Parameter
 
 _FROM: Final[dict[End, tuple[str, ...]]] = {
@@ -91,9 +89,7 @@ def network_page(config: StackConfig) -> str:
 
 
 SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
-SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
 JWT_KEY: Final = f"{SLURM_FOLDER}/{names.JWT_KEY_FILE}"
-TOKEN_SET: Final = f"{SLURM_FOLDER}/{names.JWKS_FILE}"
 Check = tuple[str, ...]
 LIBRARY = Path(__file__).with_name("check.sh")
 
@@ -109,20 +105,20 @@ class Known:
     slurm_key: str | None = None
     jwt_key: str | None = None
     slurmctld_address: str | None = None
-    slurm_jwks: str | None = None
-    """Fingerprint of slurm.jwks, which a host needs while slurm.key is being replaced under running jobs: with slurm.key
-    alone it would be cut off at the change. Empty: not known; None: no such time."""
+    bundles: tuple[tuple[str, str], ...] = ()
+    """Names and fingerprints of files with several keys, which a host needs while one is being replaced under running jobs:
+    with slurm.key alone it would be cut off at the change. Empty: not known."""
     jwt_comes: bool = False
     """The JWT key is being replaced: which of the two the daemons have now isn't known from here."""
     node_port: int | None = None
     """Port of Kubernetes' nodes that leads to slurmctld, where hosts outside come in by one; None where it isn't known."""
-    token_set: str | None = None
-    """jwks.json with the public halves of the stack's token keys; None where it has none, or it couldn't be read."""
+    public: tuple[tuple[str, str], ...] = ()
+    """Names and texts of files with public keys that slurmctld and slurmdbd judge by, those that could be read."""
 
 
-def token_files(known: Known) -> tuple[Placed, ...]:
-    """The set of public keys as a daemon's host has it. It is no secret."""
-    return () if known.token_set is None else (Placed(TOKEN_SET, known.token_set, owner="slurm"),)
+def public_files(known: Known) -> tuple[Placed, ...]:
+    """Files of public keys as a daemon's host has them. They are no secret."""
+    return tuple(Placed(f"{SLURM_FOLDER}/{file}", text, owner="slurm") for file, text in known.public)
 
 
 def finished(sheet: Sheet, config: StackConfig, known: Known) -> Sheet:
@@ -161,20 +157,10 @@ def resolved(config: StackConfig) -> tuple[Check, ...]:
 def parameters(conf: str, wanted: Iterable[tuple[Parameter, str]], known: Known) -> Iterable[Check]:
     """Checks of a configuration file's parameters."""
     for each, value in wanted:
-        if each.key != "AuthAltParameters":
+        if each.calls is None:
             yield ("check_parameter", conf, each.key, value, *filter(None, [each.compared]))
-        elif TOKEN_SET in value:
-            yield ("check_jwt_key", conf, JWT_KEY, value)
-            yield ("check_jwks", conf, TOKEN_SET, *_set_words(known.token_set))
         else:
-            yield ("check_jwt_key", conf, JWT_KEY)
-
-
-def _set_words(token_set: str | None) -> tuple[str, ...]:
-    """Digest of the set, without line breaks at its end, and the names of its keys."""
-    if not token_set:
-        return ("",)
-    return (sha256(token_set.rstrip("\n").encode()).hexdigest(), *sorted(kids(token_set.encode())))
+            yield from each.calls(conf, value, dict(known.public))
 
 
 def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check, ...]:
@@ -182,17 +168,16 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
 
     ``runs_as_root``: the daemon, so that the files may be root's; the others run as slurm and couldn't read them.
     """
-    files = {SLURM_KEY: known.slurm_key or "", SLURM_JWKS: known.slurm_jwks}
+    prints = ((SLURM.file, known.slurm_key or ""), *known.bundles)
     owner = () if runs_as_root else ("slurm",)
-    return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
+    return tuple(("check_key", f"{SLURM_FOLDER}/{file}", wanted, *owner) for file, wanted in prints)
 
 
 def keys(config: StackConfig, known: Known, *, jwt: bool, at: Sequence[str] = ()) -> tuple[KeyPlace, ...]:
     """Places of slurm.key and, with ``jwt``, of the JWT key, on the hosts ``at`` where the sheet is for these alone."""
     slurm = config.secret_of(SLURM)
     places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.slurm_key)]
-    if known.slurm_jwks is not None:
-        places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, slurm, known.slurm_jwks or None))
+    places += [(file, f"{SLURM_FOLDER}/{file}", slurm, wanted or None) for file, wanted in known.bundles]
     if jwt:
         places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
     holder = next((each.host for each in config.slurmctld.hosts if config.keys.source == "imported"), "")
@@ -227,13 +212,13 @@ def _fetch(config: StackConfig, place: SecretEntry, path: str, holder: str) -> s
     )
 
 
-def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:
-    """Lines of a unit's [Service] by which its daemon finds a slurm.jwks that comes later, at any reconfiguration.
+def looks_for_keys(config: StackConfig) -> tuple[str, ...]:
+    """Lines of a unit's [Service] by which its daemon finds a file of several keys that comes later, at any reconfiguration.
 
     Without them one that began with slurm.key continues with it (``fetch_config.c``), so its first rotation of slurm.key has
     to restart it. As long as the file isn't there, slurm.key is read as ever (auth/slurm ``internal.c``, 26.05).
     """
-    return (f"Environment=SLURM_SACK_JWKS={SLURM_JWKS}",) if config.keys.jwks else ()
+    return tuple(f"Environment={key.variable}={SLURM_FOLDER}/{key.bundle}" for key in config.auth.bundled)
 
 
 def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify", more: Sequence[str] = ()) -> Placed:

@@ -75,12 +75,12 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
         }
         yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
-    if config.public_set is not None and known.token_set is None:
+    if any(key.bundle not in dict(known.public) for key in config.own_keys):
         yield (
             "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"
             " after `pulumi up`"
         )
-    if known.slurm_jwks is not None:
+    if known.bundles:
         yield (
             "How long these keys hold: slurm.key is being replaced under running jobs, so hosts need slurm.jwks beside it"
             " until that has ended. Name hosts that join now in the configuration before the next step of `keys rotate"
@@ -140,7 +140,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         role=Role.SLURMCTLD,
         service="slurmctld",
         hosts=tuple(Host(each, each) for each in hosts),
-        files=(*common.token_files(known), *((topology,) if topology else ())),
+        files=(*common.public_files(known), *((topology,) if topology else ())),
         keys=common.keys(config, known, jwt=True, at=hosts),
         checks=tuple(checks),
         edits=conf,
@@ -189,7 +189,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         role=Role.SLURMDBD,
         service="slurmdbd",
         hosts=(Host(external.host, external.host),),
-        files=common.token_files(known),
+        files=common.public_files(known),
         keys=common.keys(config, known, jwt=True, at=(external.host,)),
         checks=tuple(checks),
         edits=conf,
@@ -315,7 +315,7 @@ def _configless(
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
     server = f"--conf-server {listed(config.slurmctld.joins)}"
     command = f"/usr/sbin/{daemon} --systemd {server}"
-    more = (*in_unit, *common.looks_for_jwks(config))
+    more = (*in_unit, *common.looks_for_keys(config))
     unit = common.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
     checks = [
         *common.common(config, f"/usr/sbin/{daemon}", *telling_release),

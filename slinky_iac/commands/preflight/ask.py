@@ -90,7 +90,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         here=attempts(external, TRY_S),
         keys_trouble=keys_trouble,
         keys={label: fingerprint(raw) for label, raw in held if raw is not None},
-        token_set=values.keys.token_set(),
+        public=values.keys.public,
         certificates=ask_certificates(config, TRY_S, now=clock.wall),
     )
     with kube_connection(config, env, Path.home()) as way:
@@ -155,13 +155,13 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
             continue
         except KubeError as error:
             troubles[key.label] = str(error)
-    token_set, token_set_trouble = _token_set(kube, config)
+    public, public_trouble = _public(kube, config)
     workers = _workers(kube, config)
     return KubeFacts(
         server=server,
         release=release,
-        token_set=token_set,
-        token_set_trouble=token_set_trouble,
+        public=public,
+        public_trouble=public_trouble,
         namespace=_or_none(lambda: kube.namespace_exists(namespace)),
         restapi=_or_none(partial(_there, kube, namespace, names.restapi_service(base))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
@@ -176,16 +176,18 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
     )
 
 
-def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None, str]:
-    """The public set as the cluster has it, and why it isn't known."""
-    if (place := config.public_set) is None:
-        return None, ""
-    try:
-        return kube.config_map_data(config.cluster.namespace, place.name).get(place.entry, "").encode(), ""
-    except KubeNotFound:
-        return None, ""
-    except KubeError as error:
-        return None, str(error)
+def _public(kube: ShortPodClient, config: StackConfig) -> tuple[dict[str, bytes], str]:
+    """Files of public keys as the cluster has them, and why they aren't known."""
+    found: dict[str, bytes] = {}
+    for place in (each for each in map(config.bundle_of, config.own_keys) if each is not None):
+        try:
+            data = kube.config_map_data(config.cluster.namespace, place.name)
+        except KubeNotFound:
+            continue
+        except KubeError as error:
+            return {}, str(error)
+        found[place.entry] = data.get(place.entry, "").encode()
+    return found, ""
 
 
 def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:

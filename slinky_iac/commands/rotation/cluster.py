@@ -47,7 +47,6 @@ from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node
 from slinky_iac.specs.clients import SIDECAR, client_secret, own_copy
 
-FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
 ASK_S: Final = 25.0
 """Seconds for one question to slurmrestd; it waits 10 s for a slurmctld that is being reconfigured."""
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -112,7 +111,7 @@ class Cluster:
         """SHA-256 of slurm.jwks in each slurmd pod, and in each client pod (``namespace/pod``) of what its sackd reads; None
         where it isn't there or the pod can't be asked."""
         own = self.config.cluster.namespace
-        found = {pod.name: self._digest(own, pod.name, "slurmd", FILE) for pod in self._slurmd_pods()}
+        found = {pod.name: self._digest(own, pod.name, "slurmd", SLURM.bundle_path) for pod in self._slurmd_pods()}
         read = own_copy(self.config)
         clients = ((space, pod.name) for space, pod in self._client_pods())
         return found | {f"{space}/{name}": self._digest(space, name, SIDECAR, read) for space, name in clients}
@@ -138,7 +137,7 @@ class Cluster:
 
     def _client_pods(self) -> Iterator[tuple[str, Pod]]:
         """Running pods that mount a client's Secret, with their namespaces, those of pods that others created too."""
-        if self.config.keys.of_others or not self.config.keys.jwks:
+        if self.config.keys.of_others or SLURM not in self.config.bundled:
             return
         for name, client in self.config.clients.items():
             secret = client_secret(self.config, name, client).name

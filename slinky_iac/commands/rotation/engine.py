@@ -25,13 +25,13 @@ from slinky_iac.cluster.pulumi_state import (
 )
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import RotationError, StateError
-from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.keys.catalogue import SIGNING
 
 UP_S: Final = 3600
 _MADE: Final = frozenset({SECRET, CONFIG_MAP})
 _NOTED: Final = frozenset(custom(kind) for kind in ("Controller", "Accounting"))
 """Types of which an update of a rotation changes :data:`_NOTES` and nothing else."""
-_NOTES: Final = frozenset({JWT.annotation, TOKENS.annotation})
+_NOTES: Final = frozenset(key.annotation for key in SIGNING.values())
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -45,7 +45,7 @@ def reason(config: StackConfig, key: Key) -> str | None:
             "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the planned stop"
             " that it needs"
         )
-    if key is SLURM and not config.keys.jwks:
+    if key is SLURM and key not in config.bundled:
         return (
             "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
             " every NodeSet are replaced, drained), then run this again. Where that can't be, `--plan` shows the planned"

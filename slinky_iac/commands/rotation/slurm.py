@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
@@ -21,8 +20,7 @@ from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged, start
 from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
-from slinky_iac.keys.jwks import slurm_jwks
-from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.raw import fingerprint, several_keys
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES
 
 LEARN_PODS: Final = "learn-pods"
@@ -179,8 +177,8 @@ def facts_of(snapshot: Snapshot) -> SlurmFacts:
         wanted=wanted(snapshot),
         held=_held_jwks(snapshot),
         key_held=None if key is None else fingerprint(key),
-        pods=cluster.pod_files() if config.keys.jwks else {},
-        unmanaged_nodes=cluster.unmanaged_nodes() if config.keys.jwks else (),
+        pods=cluster.pod_files() if SLURM in config.bundled else {},
+        unmanaged_nodes=cluster.unmanaged_nodes() if SLURM in config.bundled else (),
         confirmed=_confirmed(snapshot),
         hosts=snapshot.hosts,
     )
@@ -188,7 +186,7 @@ def facts_of(snapshot: Snapshot) -> SlurmFacts:
 
 def wanted(snapshot: Snapshot) -> str:
     """SHA-256 of slurm.jwks as the configuration makes it."""
-    return sha256(snapshot.keys.slurm_jwks() or b"").hexdigest()
+    return sha256(snapshot.keys.bundle(SLURM) or b"").hexdigest()
 
 
 def _held_jwks(snapshot: Snapshot) -> str | None:
@@ -204,16 +202,16 @@ def _confirmed(snapshot: Snapshot) -> dict[str, str | None]:
     own = snapshot.keys.of(SLURM)
     if own is None:
         return {}
-    alone = wanted(snapshot) if slurm_jwks(own) == snapshot.keys.slurm_jwks() else None
+    alone = wanted(snapshot) if several_keys(own) == snapshot.keys.bundle(SLURM) else None
     plain = sha256(own).hexdigest()
 
     def read(seen: Mapping[str, host_scripts.KeyReport]) -> str | None:
-        file, key = seen.get(names.SLURM_JWKS_FILE), seen.get(SLURM.file)
+        file, key = seen.get(SLURM.bundle), seen.get(SLURM.file)
         if file is not None:
             return file.digest if file.read else None
         return alone if key is not None and key.digest == plain else None
 
-    found = snapshot.host_files(snapshot.hosts, names.SLURM_JWKS_FILE, SLURM.file)
+    found = snapshot.host_files(snapshot.hosts, SLURM.bundle, SLURM.file)
     return {host: read(seen) for host, seen in found.items()}
 
 
@@ -268,7 +266,7 @@ class SlurmRotation(KeyRotation):
             if found:
                 snapshot.cluster.trigger_sync(files, file)
             else:
-                self.context.say(f"{len(files)} pods have the new {names.SLURM_JWKS_FILE}")
+                self.context.say(f"{len(files)} pods have the new {SLURM.bundle}")
             return ", ".join(found[:8])
 
         self.context.wait_until(
@@ -283,7 +281,7 @@ class SlurmRotation(KeyRotation):
 
     def files(self, snapshot: Snapshot, step: str) -> list[File]:
         keys = snapshot.keys
-        found = [File(names.SLURM_JWKS_FILE, keys.slurm_jwks() or b"")]
+        found = [File(SLURM.bundle, keys.bundle(SLURM) or b"")]
         # The plain key too: a host that is set up from its neighbour's, or has lost its slurm.jwks, starts with it.
         return [*found, File(SLURM.file, keys.raw[SLURM.config])] if step == CHANGE_HOSTS else found
 

@@ -13,7 +13,6 @@ from hashlib import sha256
 from itertools import combinations
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
@@ -21,7 +20,7 @@ from slinky_iac.commands.rotation.model import BOTH, START, Plan, Step, TokenVer
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.jwks import SetDifference, difference, kids, public_set, thumbprint
+from slinky_iac.keys.public import SetDifference, difference, kids, public_set, thumbprint
 from slinky_iac.keys.rsa import parse
 
 PUBLISH: Final = "publish"
@@ -181,8 +180,8 @@ def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
     whole = sha256(public_set(keys, provider)).hexdigest()
     chosen = (some for size in range(1, len(keys)) for some in combinations(keys, size))
     parts = {sha256(public_set(some, provider)).hexdigest() for some in chosen}
-    found = snapshot.host_files(readers(TOKENS, snapshot.hosts), names.JWKS_FILE)
-    sets = ((host, files.get(names.JWKS_FILE)) for host, files in found.items())
+    found = snapshot.host_files(readers(TOKENS, snapshot.hosts), TOKENS.bundle)
+    sets = ((host, files.get(TOKENS.bundle)) for host, files in found.items())
     return tuple(
         SetOnHost(host, None if seen is None else seen.digest == whole, seen is not None and seen.digest in parts)
         for host, seen in sets
@@ -236,7 +235,7 @@ class TokenRotation(KeyRotation):
         """jwks.json: of the new key alone at the end, of all before."""
         found = snapshot.keys.rsa
         wanted = [found[TOKENS.config]] if step == FORGET else found.values()
-        return [File(names.JWKS_FILE, public_set(wanted, snapshot.keys.provider))]
+        return [File(TOKENS.bundle, public_set(wanted, snapshot.keys.provider))]
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         super().on_hosts(snapshot, step)

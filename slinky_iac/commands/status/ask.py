@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from slinky_iac import causes, names
+from slinky_iac import causes
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
@@ -25,9 +25,8 @@ from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
-from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING
-from slinky_iac.keys.jwks import of_slurm_jwks
-from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.catalogue import BY_LABEL, NEXT_SUFFIX, ROTATING
+from slinky_iac.keys.raw import fingerprint, keys_in
 from slinky_iac.kube.resources import Secret
 from slinky_iac.kube.scalers import scaling
 from slinky_iac.parts.registry import GUARDS
@@ -182,7 +181,7 @@ def _key(session: Connection, place: KeyPlace) -> SeenKey:
     if raw is None:
         return SeenKey("", None)
     if place.public is not None:
-        return _token_key(session, place, raw, secret.written(place.entry))
+        return _pair(session, place, raw, secret.written(place.entry))
     if place.record is not None:
         return _external(secret, place, raw, place.record)
     own = fingerprint(raw)
@@ -202,20 +201,20 @@ def _external(secret: Secret, place: KeyPlace, raw: bytes, record: Mapping[str, 
 
 
 def _of_pods(session: Connection, place: KeyPlace) -> list[bytes]:
-    """The keys in slurm.jwks, as slurmd's pods have it."""
+    """All keys of this kind that slurmd's pods have."""
     try:
-        document = session.kube.secret_entry(place.namespace, place.beside, names.SLURM_JWKS_FILE)
+        document = session.kube.secret_entry(place.namespace, place.beside, BY_LABEL[place.name].bundle)
     except KubeNotFound:
         return []
-    return of_slurm_jwks(document)
+    return keys_in(document)
 
 
-def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
+def _pair(session: Connection, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
     from slinky_iac.keys.rsa import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid
     try:
-        document = session.kube.config_map_data(place.namespace, place.beside).get(names.JWKS_FILE, "")
+        document = session.kube.config_map_data(place.namespace, place.beside).get(BY_LABEL[place.name].bundle, "")
     except KubeNotFound:
         document = ""
     public = public_kids(document)

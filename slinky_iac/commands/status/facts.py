@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac import names
 from slinky_iac.cluster.blueprint import Blueprint, KeyRow, blueprint, standing
 from slinky_iac.cluster.pulumi_state import SECRET, Resource, State, as_written, custom, dynamic
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.spec_drift import Desired
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts, reach_from
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, TOKENS
-from slinky_iac.keys.jwks import kids
+from slinky_iac.keys.catalogue import BY_LABEL, DAEMON_KEYS, JWT, SIGNING, SLURM
+from slinky_iac.keys.public import kids
 from slinky_iac.text import moment
 
 EXTERNAL_KEY: Final = dynamic("ExternalKey")
@@ -49,11 +48,11 @@ def key_places(stack: Blueprint, state: State) -> Iterable[KeyPlace]:
     prints = next(iter(state.components("AuthKeys")), {})
     for row in stack.keys:
         secret = state.object(SECRET, stack.namespace, row.secret)
-        if row.name == TOKENS.label:
+        if BY_LABEL[row.name] not in DAEMON_KEYS:
             # Its Secret is changed in place, so the key is as old as that at least.
             since = moment(secret.modified or secret.created)
             if secret:
-                yield _place(stack, row, made=since, beside=row.beside, public=public_kids(stack.token_set))
+                yield _place(stack, row, made=since, beside=row.beside, public=public_kids(stack.public))
         elif stack.stands(state, custom("Controller")):
             said = prints.get(_PRINTS[row.name])
             kept = (each.outputs for each in state.all(EXTERNAL_KEY))
@@ -83,7 +82,7 @@ def signing(reach: Reach | None, keys: tuple[KeyPlace, ...]) -> str:
     """Name of the key that signs the stack's tokens, by what its gates say; ``reach`` None: it has no gate, and then two
     keys leave it open (empty)."""
     if reach is not None:
-        return TOKENS.label if reach.tokens == names.RS256 else JWT.label
+        return SIGNING[reach.algorithm].label
     return "" if any(place.public is not None for place in keys) else JWT.label
 
 

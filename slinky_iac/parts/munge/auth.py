@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from slinky_iac.config.sections import Keys
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, Key
-from slinky_iac.names import SLURM_JWKS_FILE
 from slinky_iac.parts.munge.settings import MUNGE, Munge
 
 
@@ -41,7 +40,17 @@ class SlurmAuth:
     @property
     def client_file(self) -> str:
         """The file in which a client has its key."""
-        return SLURM_JWKS_FILE if self.section.jwks else SLURM.file
+        return next((key.bundle for key in self.bundled), SLURM.file)
+
+    @property
+    def client_option(self) -> str:
+        """The daemon's option that names it."""
+        return "--jwks-file" if self.bundled else "--key-file"
+
+    @property
+    def bundled(self) -> tuple[Key, ...]:
+        """Keys of which the daemons get several at once."""
+        return (SLURM,) if self.section.jwks else ()
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,8 @@ class MungeAuth:
     makes_daemons: ClassVar[bool] = False
     keys: ClassVar[tuple[Key, ...]] = (MUNGE,)
     client_key: ClassVar[Key] = MUNGE
+    bundled: ClassVar[tuple[Key, ...]] = ()
+    client_option: ClassVar[str] = "--key-file"
     client_daemon: ClassVar[str] = "munged"
     client_file: ClassVar[str] = MUNGE.file
     in_clear: ClassVar[str] = "munge encrypts only its own credential"

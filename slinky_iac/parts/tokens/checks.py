@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.auth_alt import completed
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import TOKENS
-from slinky_iac.keys.jwks import difference
+from slinky_iac.keys.public import difference
 from slinky_iac.parts.tokens.conf import auth_alt_parameters, user_claim
 from slinky_iac.preflight.check import Answer, Answers, At, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import TOKEN_IN_CONFIG, TOKEN_IN_SECRET, Facts, Token
@@ -76,7 +75,7 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
         return
     what = {
         "jwt_key=": "the JWT key, so the operator's tokens are refused",
-        "jwks=": f"no {names.JWKS_FILE}, so RS256 tokens are",
+        "jwks=": f"no {TOKENS.bundle}, so RS256 tokens are",
         "userclaimfield=": f"{claim}, so the provider's tokens name no user",
     }
     said = " and ".join(("names " if word == "jwks=" else "lacks ") + what[word] for word in lacking)
@@ -87,14 +86,14 @@ def _named(config: StackConfig, facts: Facts) -> Answers:
 def _public_set(config: StackConfig, facts: Facts) -> Answers:
     """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
     any user."""
-    if (place := config.public_set) is not None:
-        yield from of(_set_held(facts), about=f"ConfigMap {place.name}")
+    if (place := config.bundle_of(TOKENS)) is not None:
+        yield from of(_set_held(facts, place.entry), about=f"ConfigMap {place.name}")
 
 
-def _set_held(facts: Facts) -> Answers:
-    held, wanted = facts.kube.token_set, facts.token_set
-    if facts.kube.token_set_trouble:
-        yield unknown(f"not known: {facts.kube.token_set_trouble}")
+def _set_held(facts: Facts, file: str) -> Answers:
+    held, wanted = facts.kube.public.get(file), facts.public.get(file)
+    if facts.kube.public_trouble:
+        yield unknown(f"not known: {facts.kube.public_trouble}")
         return
     if held is None:
         return  # before the first `pulumi up`

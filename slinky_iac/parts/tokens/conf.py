@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from slinky_iac import names
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Final
+
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.keys.public import kids
+
+JWT_PATH: Final = f"/etc/slurm/{JWT.file}"
 
 
 def auth_alt_parameters(config: ClusterConfig) -> str:
@@ -11,10 +19,27 @@ def auth_alt_parameters(config: ClusterConfig) -> str:
 
     ``jwks=`` alone would switch HS256 off, and with it the operator's tokens.
     """
-    items = [f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"]
-    if config.public_set is not None:
-        items.append(f"jwks=/etc/slurm/{config.public_set.entry}")
+    items = [f"jwt_key={JWT_PATH}"]
+    items += [f"jwks=/etc/slurm/{key.bundle}" for key in config.own_keys]
     return ",".join([*items, *user_claim(config)])
+
+
+def file_checks(conf: str, parameters: str, public: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Calls of check.sh about the files that a daemon's AuthAltParameters names: the JWT key, and the set, of which
+    ``public`` has the text."""
+    named = next((item.partition("=")[2] for item in parameters.split(",") if item.startswith("jwks=")), "")
+    if not named:
+        yield ("check_jwt_key", conf, JWT_PATH)
+        return
+    yield ("check_jwt_key", conf, JWT_PATH, parameters)
+    yield ("check_jwks", conf, named, *_set_words(public.get(PurePosixPath(named).name, "")))
+
+
+def _set_words(text: str) -> tuple[str, ...]:
+    """Digest of the set, without line breaks at its end, and the names of its keys."""
+    if not text:
+        return ("",)
+    return (sha256(text.rstrip("\n").encode()).hexdigest(), *sorted(kids(text.encode())))
 
 
 def user_claim(config: ClusterConfig) -> tuple[str, ...]:
@@ -28,5 +53,5 @@ def inside_auth_alt_parameters(config: ClusterConfig) -> dict[str, str]:
     none. From 1.2 on the operator adds them to its own; earlier ones write the line before, and of two the last holds."""
     items = user_claim(config)
     if items and not config.operator_version.prunes_slurm_conf:
-        items = ("jwt_key=/etc/slurm/jwt.key", f"jwks=/etc/slurm/{names.JWKS_FILE}", *items)
+        items = ("jwt_key=/etc/slurm/jwt.key", f"jwks=/etc/slurm/{TOKENS.bundle}", *items)
     return {"AuthAltParameters": ",".join(items)} if items else {}

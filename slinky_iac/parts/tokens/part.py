@@ -22,7 +22,7 @@ class Tokens(Part):
 
     def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
         """The public set is compared with the stack's; a status in a pod compares the one of the key that signs."""
-        namespace, place = config.cluster.namespace, config.public_set
+        namespace, place = config.cluster.namespace, config.bundle_of(TOKENS)
         if place is not None and (use is not Use.STATUS or config.signing.key is TOKENS):
             why = "the public set of token keys is the stack's"
             yield Right(CORE, "configmaps", ("get",), why, (place.name,), namespace)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import TOKEN_SECRETS, TOKENS
+from slinky_iac.keys.catalogue import TOKENS
 
 
 def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.tokens` and the secrets that go with it."""
-    chosen, given = config.signing.setting, [name for name in TOKEN_SECRETS if name in secrets]
+    chosen, given = config.signing.setting, [name for name in (TOKENS.config, *TOKENS.rotation_secrets) if name in secrets]
     if not config.signing.own_keys:
         if given:
             yield at("keys.tokens").warning(

@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 
 from slinky_iac.config.sections import Keys
 from slinky_iac.keys.catalogue import JWT, TOKENS, Key
-from slinky_iac.names import HS256, RS256, Tokens
 
 
 class JwtKeySigns:
@@ -17,8 +16,6 @@ class JwtKeySigns:
     """Its name in `keys.tokens`."""
     key: ClassVar[Key] = JWT
     """The key that signs."""
-    algorithm: ClassVar[Tokens] = HS256
-    """How it signs."""
     own_keys: ClassVar[tuple[Key, ...]] = ()
     """RSA keys of the stack, of which daemons read the public half (jwks.json)."""
     at_hand: ClassVar[tuple[Key, ...]] = (JWT,)
@@ -30,7 +27,6 @@ class Prepared:
 
     setting: ClassVar[str] = "prepared"
     key: ClassVar[Key] = JWT
-    algorithm: ClassVar[Tokens] = HS256
     own_keys: ClassVar[tuple[Key, ...]] = (TOKENS,)
     at_hand: ClassVar[tuple[Key, ...]] = (JWT, TOKENS)
 
@@ -40,7 +36,6 @@ class TokenKeySigns:
 
     setting: ClassVar[str] = "rs256"
     key: ClassVar[Key] = TOKENS
-    algorithm: ClassVar[Tokens] = RS256
     own_keys: ClassVar[tuple[Key, ...]] = (TOKENS,)
     at_hand: ClassVar[tuple[Key, ...]] = (TOKENS,)
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from components import Operator, OperatorArgs
-from slinky_iac.keys.jwks import slurm_jwks as jwks
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+from slinky_iac.keys.raw import several_keys as jwks
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import PASSWORD, RAW_KEYS, SECRETS, recorded

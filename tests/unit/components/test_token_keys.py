@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.keys.jwks import kids, public_set
+from slinky_iac.keys.public import kids, public_set
 from tests.clusters import recorded
 from tests.program import Recording, Registered, Secret
 from tests.rsa_keys import pem, token_key

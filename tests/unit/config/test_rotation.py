@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import names
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.jwks import kid, slurm_jwks
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.keys.raw import kid, several_keys
 from slinky_iac.specs.workers import nodeset_spec
 from tests.raw_keys import raw_key
 from tests.stacks import minimal, outside
@@ -33,7 +33,7 @@ def values(data: dict[str, Any], **secrets: bytes) -> bytes | None:
     given = {"slurmKey": OLD, "jwtKey": JWT, **secrets}
     own = {name: json.dumps(section) for name, section in data.items()}
     own |= {name: base64.b64encode(raw).decode() for name, raw in given.items()}
-    return values_of(own, frozenset(given)).keys.slurm_jwks()
+    return values_of(own, frozenset(given)).keys.bundle(SLURM)
 
 
 @pytest.mark.parametrize("coming", ["slurmKeyNext", "slurmKeyPrevious"])
@@ -99,9 +99,9 @@ def test_a_key_that_comes_is_checked_like_the_one_that_goes() -> None:
 
 
 def test_the_file_of_the_pods_follows_the_secrets_that_are_set() -> None:
-    assert values(outside(**JWKS)) == slurm_jwks(OLD)
-    assert values(outside(**JWKS), slurmKeyNext=NEW) == slurm_jwks(OLD, NEW)
-    assert values(outside(**JWKS), slurmKey=NEW, slurmKeyPrevious=OLD) == slurm_jwks(NEW, OLD)
+    assert values(outside(**JWKS)) == several_keys(OLD)
+    assert values(outside(**JWKS), slurmKeyNext=NEW) == several_keys(OLD, NEW)
+    assert values(outside(**JWKS), slurmKey=NEW, slurmKeyPrevious=OLD) == several_keys(NEW, OLD)
 
 
 def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
@@ -110,7 +110,7 @@ def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
     (volume,) = spec["template"]["spec"]["volumes"]
     assert volume == {"name": "slurm-jwks", "secret": {"secretName": "slurm-slurm-jwks", "defaultMode": 0o600}}
     (mount,) = spec["slurmd"]["volumeMounts"]
-    assert mount == {"name": "slurm-jwks", "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True}
+    assert mount == {"name": "slurm-jwks", "mountPath": SLURM.folder, "readOnly": True}
     assert "subPath" not in mount, "kubelet doesn't follow a Secret that is mounted as a file"
     assert {"name": "SLURM_SACK_JWKS", "value": "/etc/slurm-jwks/slurm.jwks"} in spec["slurmd"]["env"]
 

@@ -14,7 +14,8 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.jwks import public_set
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.keys.public import public_set
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.slurm_conf import parameter
 from tests.crds import SERVED, faults
@@ -118,14 +119,14 @@ def values(data: Data, **secrets: bytes) -> Values:
 
 def test_the_public_set_follows_the_secrets_that_are_set() -> None:
     old, new = token_key("old"), token_key("new")
-    assert values(rsa_outside(), tokenKey=pem("old")).keys.token_set() == public_set([old])
+    assert values(rsa_outside(), tokenKey=pem("old")).keys.bundle(TOKENS) == public_set([old])
     both = public_set([old, new])
-    assert values(rsa_outside(), tokenKey=pem("old"), tokenKeyNext=pem("new")).keys.token_set() == both
+    assert values(rsa_outside(), tokenKey=pem("old"), tokenKeyNext=pem("new")).keys.bundle(TOKENS) == both
     # No host changes:
-    assert values(rsa_outside(), tokenKey=pem("new"), tokenKeyPrevious=pem("old")).keys.token_set() == both, (
+    assert values(rsa_outside(), tokenKey=pem("new"), tokenKeyPrevious=pem("old")).keys.bundle(TOKENS) == both, (
         "no host changes"
     )
-    assert values(outside(), tokenKey=pem("old")).keys.token_set() is None
+    assert values(outside(), tokenKey=pem("old")).keys.bundle(TOKENS) is None
 
 
 def test_a_bad_key_is_told_with_all_other_faults_of_keys_and_not_shown() -> None:
@@ -167,6 +168,6 @@ def test_an_outside_controllers_picture_has_no_set() -> None:
 def test_gates_sign_with_the_rsa_key_only_when_that_is_chosen() -> None:
     for tokens in ("hs256", "prepared"):
         found = reach(load(merged(outside(), {"keys": {"tokens": tokens}})))
-        assert (found.tokens, found.jwt_secret, found.jwt_entry) == ("hs256", "slurm-auth-jwths256", "jwt_hs256.key")
+        assert (found.algorithm, found.jwt_secret, found.jwt_entry) == ("hs256", "slurm-auth-jwths256", "jwt_hs256.key")
     found = reach(load(rsa_outside()))
-    assert (found.tokens, found.jwt_secret, found.jwt_entry) == ("rs256", "slurm-token-key", "token.pem")
+    assert (found.algorithm, found.jwt_secret, found.jwt_entry) == ("rs256", "slurm-token-key", "token.pem")

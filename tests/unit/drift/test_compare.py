@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.cli import shown
-from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
+from slinky_iac.commands.drift.compare import Expected, Finding, PublicFile, Seen, drift
 from slinky_iac.drain.tags import Tag
-from slinky_iac.keys.jwks import public_set
+from slinky_iac.keys.public import public_set
 from slinky_iac.kube.objects import Pod
 from slinky_iac.selection import Selection
 from slinky_iac.slurmrest.daemons import SlurmConf
@@ -113,17 +113,17 @@ def test_a_parameter_that_isnt_known_is_not_drift() -> None:
 
 
 SET = public_set([token_key("old")]).decode()
-WITH_SET = replace(EXPECTED, token_set=TokenSet("slurm", "slurm-token-jwks", SET))
+WITH_SET = replace(EXPECTED, public=PublicFile("slurm", "slurm-token-jwks", SET))
 
 
 def test_the_public_set_that_the_last_update_wrote_is_no_drift() -> None:
-    assert kinds(seen(token_set=SET), WITH_SET) == []
-    assert kinds(seen(token_set="{}")) == [], "a stack without token keys"
+    assert kinds(seen(public=SET), WITH_SET) == []
+    assert kinds(seen(public="{}")) == [], "a stack without token keys"
 
 
 @pytest.mark.parametrize("held", [None, "", "{}", SET + "\n", public_set([token_key("old"), token_key("third")]).decode()])
 def test_another_public_set_is_told(held: str | None) -> None:
-    assert kinds(seen(token_set=held), WITH_SET) == [("public-set", "ConfigMap slurm/slurm-token-jwks")]
+    assert kinds(seen(public=held), WITH_SET) == [("public-set", "ConfigMap slurm/slurm-token-jwks")]
 
 
 def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:
@@ -131,7 +131,7 @@ def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:
     forged = json.loads(SET)
     forged["keys"][0]["n"] = json.loads(public_set([rogue]))["keys"][0]["n"]
     for held in (public_set([token_key("old"), rogue]).decode(), json.dumps(forged)):
-        (finding,) = drift(WITH_SET, seen(token_set=held))
+        (finding,) = drift(WITH_SET, seen(public=held))
         assert f"aren't the stack's: 1 (kid {rogue.kid})" in finding.text
 
 

@@ -10,7 +10,7 @@ from slinky_iac import names
 from slinky_iac.blueprint.document import document
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands.drift.cli import expected
-from slinky_iac.commands.drift.compare import Expected, TokenSet
+from slinky_iac.commands.drift.compare import Expected, PublicFile
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import StateError
@@ -81,8 +81,8 @@ def test_hosts_and_stack_come_from_the_gates() -> None:
 
 def test_the_public_set_is_the_one_of_the_last_update() -> None:
     written = {"name": "slurm-token-jwks", "text": "{}"}
-    assert of(tokenSet=written).token_set == TokenSet("slurm", "slurm-token-jwks", "{}")
-    assert of().token_set is None
+    assert of(tokenSet=written).public == PublicFile("slurm", "slurm-token-jwks", "{}")
+    assert of().public is None
 
 
 def test_gates_without_a_blueprint_are_not_judged() -> None:

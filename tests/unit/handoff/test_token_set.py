@@ -13,7 +13,8 @@ from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.model import Handoff, Sheet
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.load import load
-from slinky_iac.keys.jwks import kids, public_set
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.keys.public import kids, public_set
 from tests.rsa_keys import pem, token_key
 from tests.stacks import form, outside
 from tests.unit.handoff.made import FORMS, KEYS, KNOWN, texts
@@ -38,19 +39,23 @@ def sheet(made: Handoff, role: str) -> Sheet:
 
 @pytest.mark.parametrize("role", ["slurmctld", "slurmdbd"])
 def test_both_daemons_get_the_set_without_any_key_being_asked_for(role: str) -> None:
-    made = sheet(handed(replace(KNOWN, token_set=SET)), role)
+    made = sheet(handed(replace(KNOWN, public=((TOKENS.bundle, SET),))), role)
     (placed,) = [each for each in made.files if each.path == PLACE]
     assert (placed.text, placed.mode, placed.owner) == (SET, 0o644, "slurm")
     assert LINE in made.wanted
     assert ("check_jwks", made.edits, PLACE, DIGEST, *sorted(kids(SET.encode()))) in made.checks
     for other in ("slurmd", "login", "slurmrestd"):
-        assert [each.path for each in sheet(handed(replace(KNOWN, token_set=SET)), other).files if "jwks" in each.path] == []
+        assert [
+            each.path
+            for each in sheet(handed(replace(KNOWN, public=((TOKENS.bundle, SET),))), other).files
+            if "jwks" in each.path
+        ] == []
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_has_the_set_and_nothing_private(name: str) -> None:
     for keys in (None, KEYS):
-        text = "".join(texts(FORMS[name](handed(replace(KNOWN, token_set=SET)), keys)).values())
+        text = "".join(texts(FORMS[name](handed(replace(KNOWN, public=((TOKENS.bundle, SET),))), keys)).values())
         assert KID in text
         assert [line for which in ("old", "new") for line in pem(which).decode().splitlines()[1:-1] if line in text] == []
 

@@ -15,8 +15,7 @@ from slinky_iac.commands.handoff.cli import held_keys, known
 from slinky_iac.commands.handoff.model import Handoff
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.values import Values, values_of
-from slinky_iac.keys.jwks import slurm_jwks
-from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.raw import fingerprint, several_keys
 from tests.clusters import RAW_KEYS
 from tests.stacks import ROOT, merged, sections
 from tests.unit.handoff.made import FORMS, texts
@@ -24,7 +23,7 @@ from tests.unit.handoff.made import FORMS, texts
 NEW = b"the slurm.key that comes, long enough for it"
 DATA = merged(sections(ROOT / "examples" / "Pulumi.controller-outside.yaml"), {"keys": {"jwks": True}, "logins": None})
 LOOKS = "Environment=SLURM_SACK_JWKS=/etc/slurm/slurm.jwks"
-BOTH = slurm_jwks(RAW_KEYS[0], NEW)
+BOTH = several_keys(RAW_KEYS[0], NEW)
 
 
 def values(*, with_keys: bool = True, data: dict[str, Any] = DATA, **coming: bytes) -> Values:

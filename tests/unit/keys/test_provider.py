@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.jwks import difference, public_set, thumbprint
+from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.provider import parsed, public_keys
+from slinky_iac.keys.public import difference, public_set, thumbprint
 from tests.rsa_keys import pem, token_key
 
 OWN, THEIRS = token_key(), token_key("provider")
@@ -106,7 +107,7 @@ def stack(folder: Path | None = None, document: object = None, tokens: str = "rs
 
 def test_a_file_and_a_mapping_make_the_same_set_with_the_stacks_own_key(tmp_path: Path) -> None:
     secret = frozenset({"tokenKey"})
-    inline, file = (values_of(stack(at, keys(jwk())), secret).keys.token_set() for at in (None, tmp_path))
+    inline, file = (values_of(stack(at, keys(jwk())), secret).keys.bundle(TOKENS) for at in (None, tmp_path))
     assert inline == file == public_set([OWN], public_keys(keys(jwk())))
     assert {each["kid"] for each in json.loads(inline or b"")["keys"]} == {OWN.kid, "idp-1"}
 

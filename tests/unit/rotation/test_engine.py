@@ -18,9 +18,9 @@ from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM
-from slinky_iac.keys.jwks import slurm_jwks as jwks
 from slinky_iac.keys.material import generate
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+from slinky_iac.keys.raw import several_keys as jwks
 from tests.raw_keys import text_key
 
 KEY, NEXT, JWT = (text_key(word) for word in ("key", "next", "jwt"))
@@ -208,7 +208,7 @@ def test_keys_are_read_also_where_a_rotation_was_cut_between_two_settings() -> N
     found = read(Engine(None, pulumi))
     assert found.keys.fingerprint("slurmKeyNext") == fingerprint(NEXT)
     assert found.keys.fingerprint("jwtKeyNext") is None
-    assert found.keys.slurm_jwks() == jwks(KEY, NEXT)
+    assert found.keys.bundle(SLURM) == jwks(KEY, NEXT)
     assert repr(KEY)[2:-1] not in repr(found)
 
 

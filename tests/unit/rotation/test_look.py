@@ -13,9 +13,8 @@ from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.raw import fingerprint, several_keys
 from tests.stacks import merged
 from tests.unit.rotation.daemons import Daemons
 from tests.unit.rotation.world import CONFIG, OLD, OLD_JWT
@@ -82,7 +81,7 @@ class Host:
         return "\n".join(self.lines)
 
 
-WANTED = sha256(slurm_jwks(OLD)).hexdigest()
+WANTED = sha256(several_keys(OLD)).hexdigest()
 PLAIN = sha256(OLD).hexdigest()
 
 

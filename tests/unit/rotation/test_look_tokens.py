@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import names
 from slinky_iac.commands.keys.report import Agreement, set_agreements, token_agreements
 from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
 from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
@@ -19,8 +18,8 @@ from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.jwks import kids, public_set
 from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.public import kids, public_set
 from slinky_iac.keys.rsa import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
@@ -147,7 +146,7 @@ class Hosts:
 
     def __init__(self, document: bytes | None) -> None:
         digest = sha256(document).hexdigest() if document is not None else ""
-        self.said = f"{MARK} {names.JWKS_FILE} {digest} {digest}" if document is not None else "Welcome"
+        self.said = f"{MARK} {TOKENS.bundle} {digest} {digest}" if document is not None else "Welcome"
         self.asked: list[str] = []
 
     def script(self, host: Host, _text: str) -> str:

@@ -10,7 +10,7 @@ from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import BY_NAME, JWT, SLURM
-from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import several_keys
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import CONFIG, OLD, OLD_JWT, PODS, Cut, World
 
@@ -22,7 +22,7 @@ def ended(world: World, which: str) -> bool:
         same = set(world.jwt_of.values()) == {new} == set(world.secrets[world.jwt.name].values())
         return same and new != OLD_JWT and "jwtKeyNext" not in world.set
     new = world.set["slurmKey"]
-    same = set(world.known.values()) == {slurm_jwks(new)} and world.secrets[world.slurm.name] == {"slurm.key": new}
+    same = set(world.known.values()) == {several_keys(new)} and world.secrets[world.slurm.name] == {"slurm.key": new}
     return same and new != OLD and set(world.set) == {"slurmKey", "jwtKey"}
 
 

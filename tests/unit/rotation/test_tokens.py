@@ -18,8 +18,8 @@ from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.public import kids
 from tests.rsa_keys import token_key
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import Cut, World
@@ -112,7 +112,7 @@ def begun() -> World:
 def ended(world: World) -> bool:
     """Whether everything has the new key alone."""
     new = frozenset({token.kid for token in world.values().keys.rsa.values()})
-    document = world.values().keys.token_set()
+    document = world.values().keys.bundle(TOKENS)
     same = {document} == {world.public, *(world.files[host].get("jwks.json") for host in ("ctl", "dbd"))}
     return same and {*world.kids_of.values()} == {new} == {frozenset({world.signing})} and set(world.set) == {"tokenKey"}
 
@@ -184,7 +184,7 @@ def test_a_script_is_made_only_for_a_host_whose_turn_it_is_and_holds_nothing_pri
     with pytest.raises(RotationError, match="which is for dbd, ctl"):
         rotation.script("metal-1")
     (content,) = re.findall(r"<<'KEY'\n(.*?)\nKEY\n", rotation.script("ctl"), re.DOTALL)
-    assert base64.b64decode(content) == world.values().keys.token_set()
+    assert base64.b64decode(content) == world.values().keys.bundle(TOKENS)
 
 
 def test_hosts_that_read_no_set_stop_it_while_the_old_key_still_signs() -> None:

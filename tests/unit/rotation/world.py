@@ -28,8 +28,9 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Key
-from slinky_iac.keys.jwks import kids, public_set, slurm_jwks
 from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.public import kids, public_set
+from slinky_iac.keys.raw import several_keys
 from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.wire import Clock
 from tests.rsa_keys import pem, token_key
@@ -100,10 +101,10 @@ class World:
         self.slurm, self.jwt, self.tokens = (self.config.secret_of(key) for key in (SLURM, JWT, TOKENS))
         self.jwks = f"{base}-slurm-jwks"
         self.secrets |= {self.slurm.name: {self.slurm.entry: OLD}, self.jwt.name: {self.jwt.entry: OLD_JWT}}
-        self.secrets[self.jwks] = {"slurm.jwks": slurm_jwks(OLD)}
+        self.secrets[self.jwks] = {"slurm.jwks": several_keys(OLD)}
         for name in (*PODS, "metal-1", "login-1", "dbd", "ctl"):
-            self.known[name] = slurm_jwks(OLD)
-            self.files[name] = {"slurm.jwks": slurm_jwks(OLD)} if name in PODS else {"slurm.key": OLD}
+            self.known[name] = several_keys(OLD)
+            self.files[name] = {"slurm.jwks": several_keys(OLD)} if name in PODS else {"slurm.key": OLD}
         if self.config.keys.tokens == "rs256":
             old = token_key("old")
             self.set["tokenKey"] = pem("old")
@@ -158,7 +159,7 @@ class World:
             self.operate("up: tokens")
             self.secrets[self.tokens.name] = {"token.pem": self.set["tokenKey"]}
             self.operate("up: set")
-            self.public = self.values().keys.token_set() or b""
+            self.public = self.values().keys.bundle(TOKENS) or b""
             return
         self.operate("up: jwt")
         names = (("jwtKey", self.jwt.entry), ("jwtKeyNext", f"{self.jwt.entry}.next"))
@@ -166,7 +167,7 @@ class World:
         self.operate("up: slurm")
         self.secrets[self.slurm.name] = {self.slurm.entry: self.set["slurmKey"]}
         self.operate("up: jwks")
-        self.secrets[self.jwks] = {"slurm.jwks": self.values().keys.slurm_jwks() or b""}
+        self.secrets[self.jwks] = {"slurm.jwks": self.values().keys.bundle(SLURM) or b""}
 
     # -- port: hosts ------------------------------------------------------------------------------------------------
 
@@ -203,7 +204,7 @@ class World:
 
     def _reads(self, host: str) -> None:
         files = self.files[host]
-        self.known[host] = files.get("slurm.jwks") or slurm_jwks(files["slurm.key"])
+        self.known[host] = files.get("slurm.jwks") or several_keys(files["slurm.key"])
         if host in self.jwt_of:
             self.jwt_of[host] = files.get("jwt_hs256.key", self.jwt_of[host])
         if host in self.kids_of and "jwks.json" in files and not self.reads_no_set:

@@ -26,9 +26,8 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     StateError,
 )
-from slinky_iac.keys.jwks import public_set as jwks
-from slinky_iac.keys.jwks import slurm_jwks
-from slinky_iac.keys.raw import fingerprint
+from slinky_iac.keys.public import public_set as jwks
+from slinky_iac.keys.raw import fingerprint, several_keys
 from slinky_iac.kube.resources import Secret
 from tests.made.kubernetes import secret as made_secret
 from tests.made.slurm import pings
@@ -305,7 +304,11 @@ def test_keys_that_are_handed_out_beside_the_one_in_use_are_seen() -> None:
     assert key_of(jwt, {"jwt": {"hs": OLD, "hs.next": NEW}}).besides == (other,)
     slurm = KeyPlace("slurm.key", "slurm", "auth", "slurm.key", "", None, "pods")
     assert key_of(slurm, {"auth": {"slurm.key": OLD}}).besides == (), "not made yet"
-    for document, besides in ((slurm_jwks(OLD), ()), (slurm_jwks(OLD, NEW), (other,)), (slurm_jwks(NEW, OLD), (other,))):
+    for document, besides in (
+        (several_keys(OLD), ()),
+        (several_keys(OLD, NEW), (other,)),
+        (several_keys(NEW, OLD), (other,)),
+    ):
         assert key_of(slurm, {"auth": {"slurm.key": OLD}, "pods": {"slurm.jwks": document}}).besides == besides
 
 

@@ -44,7 +44,7 @@ def without_desk(settings: Settings | None) -> Settings | None:
     if settings is None:
         return None
     way = settings.reach
-    here = Reach(way.namespace, way.restapi_service, way.jwt_secret, way.jwt_entry, way.tokens,
+    here = Reach(way.namespace, way.restapi_service, way.jwt_secret, way.jwt_entry, way.algorithm,
                  restapi_scheme=way.restapi_scheme, user=way.user)  # fmt: skip
     return dataclasses.replace(settings, urn="", reach=here)
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 from msgspec import structs
 
-from slinky_iac.keys.jwks import public_set
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.keys.public import public_set
 from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import judged
@@ -85,6 +86,7 @@ def test_an_older_slurmctld_that_tells_no_line_leaves_it_unknown(conf: SlurmConf
 
 
 SET = public_set([token_key("old")])
+FILES = {TOKENS.bundle: SET}
 
 
 @pytest.mark.parametrize(
@@ -99,19 +101,19 @@ SET = public_set([token_key("old")])
     ids=["same", "rogue", "forged", "none", "longer"],
 )
 def test_the_public_set_is_the_configuration_s_byte_for_byte(held: bytes, verdict: Verdict, words: str) -> None:
-    facts = replace(world(), kube=replace(KUBE, token_set=held), token_set=SET)
+    facts = replace(world(), kube=replace(KUBE, public={TOKENS.bundle: held}), public=FILES)
     (check,) = found("public-set", facts, rsa())
     assert check.verdict is verdict
     assert words in check.got
 
 
 def test_a_public_set_that_cannot_be_compared_is_unknown_and_before_the_first_update_there_is_none() -> None:
-    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set_trouble="forbidden")), rsa()) == [
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, public_trouble="forbidden")), rsa()) == [
         Verdict.UNKNOWN
     ]
-    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set=SET)), rsa()) == [Verdict.UNKNOWN]
-    assert verdicts("public-set", replace(world(), token_set=SET), rsa()) == []
-    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set=SET), token_set=SET)) == []
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, public=FILES)), rsa()) == [Verdict.UNKNOWN]
+    assert verdicts("public-set", replace(world(), public=FILES), rsa()) == []
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, public=FILES), public=FILES)) == []
 
 
 def test_nobody_to_ask_is_unknown_and_the_line_is_shown() -> None:

@@ -1,7 +1,5 @@
-"""Files made of several keys: slurm.jwks, which daemons of auth/slurm sign with and check by, and jwks.json, the public
-halves of the token keys. The same bytes for the same keys, so that two files are compared by their hashes.
-
-No message or representation holds a key.
+"""jwks.json: the public halves of keys that sign tokens, by which slurmctld and slurmdbd judge these. The same bytes for the
+same keys, so that two files are compared by their hashes. No message quotes what is in a set.
 """
 
 from __future__ import annotations
@@ -13,34 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-
-def kid(raw: bytes) -> str:
-    """The name under which both halves of a cluster know a key (RFC 7517, ``kid``): made of its hash, so that no list of
-    names has to be kept. It is in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
-    return f"sha256-{hashlib.sha256(raw).hexdigest()[:16]}"
-
-
-def slurm_jwks(default: bytes, *others: bytes) -> bytes:
-    """The bytes of a slurm.jwks that signs with ``default`` and takes tokens of all. Slurm 24.05 or newer (auth/slurm
-    ``internal.c``, ``_build_key_list``).
-
-    A host that has only slurm.key sends tokens without ``kid``, which are checked with the default key: so a key becomes
-    the default only when every host has a slurm.jwks.
-    """
-    found = [
-        {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}
-        for raw in dict.fromkeys((default, *others))
-    ]
-    found[0]["use"] = "default"
-    return _document(found)
-
-
-def of_slurm_jwks(document: bytes) -> list[bytes]:
-    """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes nothing."""
-    try:
-        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError("slurm.jwks: isn't a set of keys that this program made") from None
+from slinky_iac.keys.raw import document
 
 
 class Public(Protocol):
@@ -62,11 +33,7 @@ def public_set(found: Iterable[Public], provider: Iterable[Mapping[str, str]] = 
     slurmctld ends at its start with a set that it can't read, so each has ``alg`` and ``kid`` (``auth_jwt.c``).
     """
     by_kid = {each["kid"]: dict(each) for each in provider} | {key.kid: dict(key.jwk) for key in found}
-    return _document([by_kid[name] for name in sorted(by_kid)])
-
-
-def _document(entries: list[dict[str, str]]) -> bytes:
-    return (json.dumps({"keys": entries}, sort_keys=True, separators=(",", ":")) + "\n").encode()
+    return document([by_kid[name] for name in sorted(by_kid)])
 
 
 def kids(document: bytes) -> frozenset[str]:
