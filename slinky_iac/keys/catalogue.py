@@ -200,6 +200,8 @@ SIGNING: Final = {key.algorithm: key for key in ROTATING if key.algorithm}
 """Keys that sign tokens, by their algorithms."""
 PUBLIC_FILES: Final = {key.bundle: key.output for key in ROTATING if key.output}
 """Files of several keys that are no secret, and the stack's outputs with them."""
+BUNDLES: Final = frozenset(key.bundle for key in ROTATING if key.bundle)
+"""Files of several keys."""
 REFERENCES: Final = {key.reference: key for key in ROTATING if key.reference}
 """Keys by the fields of custom resources that name their bundles' objects."""
 VARIABLES: Final = tuple(key.variable for key in ROTATING if key.variable)

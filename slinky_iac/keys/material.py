@@ -113,6 +113,32 @@ def generate(key: Key) -> bytes:
     return "".join(secrets.choice(_LETTERS) for _ in range(raw.GENERATED_LENGTH)).encode()
 
 
+def known_as(key: Key) -> tuple[str, str]:
+    """What it is known by, as JSON calls that; and a new one in words, which end before what it is known by."""
+    if key.is_pair:
+        return "kid", "RSA key, mode 0600, kid"
+    return "fingerprint", f"key of {raw.GENERATED_LENGTH} characters, mode 0600,"
+
+
+def described(key: Key, own: bytes) -> str:
+    """One that is there in words, which end before what it is known by."""
+    if key.is_pair:
+        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
+
+        return f"an RSA key of {parse(key.config, own).private.key_size} bits, kid"
+    return f"{len(own)} bytes,"
+
+
+def whole(key: Key, where: str, own: bytes, *, allow_trailing_newline: bool) -> bytes:
+    """The bytes as the configuration has them. Raises :class:`KeyMaterialError` for what is no key of this kind."""
+    if key.is_pair:
+        from slinky_iac.keys.rsa import parse  # noqa: PLC0415
+
+        return parse(where, own).pem
+    raw.check(where, own, allow_trailing_newline=allow_trailing_newline)
+    return own
+
+
 def known_by(key: Key, where: str, own: bytes) -> str:
     """What the key is known by: its kid, or its fingerprint. ``where``: of what a fault says that it isn't such a key.
 

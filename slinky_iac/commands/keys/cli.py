@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import Final
 
 from slinky_iac.commands.keys import import_key, report
-from slinky_iac.commands.keys.report import Agreement, Held
 from slinky_iac.commands.output import FOUND, PARTLY_UNKNOWN, WAITS, Paint, add_json, add_stack, columns, print_result
-from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
+from slinky_iac.commands.rotation import host_scripts, planned_stop
+from slinky_iac.commands.rotation.agreement import Held
+from slinky_iac.commands.rotation.by_key import ROTATIONS
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via
-from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
-from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
-from slinky_iac.commands.rotation.tokens import TokenRotation
 from slinky_iac.config.values import Values
-from slinky_iac.errors import KeyMaterialError, KubeError, KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, Key
-from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+from slinky_iac.errors import KeyMaterialError, KubeError, RotationError
+from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, Key
+from slinky_iac.keys.material import described, known_as, known_by
+from slinky_iac.keys.raw import fingerprint
 
 WIDTH: Final = 100
 CODES = (
@@ -112,33 +111,26 @@ def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
 
 def _generate(arguments: argparse.Namespace) -> int:
     key, out = BY_NAME[arguments.which], arguments.out
-    known_by = import_key.generate(key, out)
-    made = "RSA key, mode 0600, kid" if key.is_pair else f"key of {GENERATED_LENGTH} characters, mode 0600,"
-    name = "kid" if key.is_pair else "fingerprint"
-    print_result(arguments, {"file": str(out), name: known_by}, f"{out}: a new {made} {known_by}")
+    made_as, (name, made) = import_key.generate(key, out), known_as(key)
+    print_result(arguments, {"file": str(out), name: made_as}, f"{out}: a new {made} {made_as}")
     return 0
 
 
 def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
     key, values = BY_NAME[arguments.which], context.read_to_import(context.engine)
-    if key.is_pair:
-        if arguments.file is None:
-            raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
-        token_key = import_key.read_token_key(arguments.file)
-        import_key.import_key(context.engine, values, key, token_key.pem, replace=arguments.replace)
-        _warn_of_leak(values, key)
-        words = f"{key.config}: an RSA key of {token_key.private.key_size} bits, kid {token_key.kid}"
-        print_result(arguments, {"name": key.config, "kid": token_key.kid}, words)
-        return 0
     if arguments.file is not None:
-        raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
+        raw = import_key.read_key(key, arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
+    elif key not in DAEMON_KEYS:
+        raise KeyMaterialError(
+            f"{key.name}: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported"
+        )
     else:
         with context.snapshot(values) as snapshot:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
     import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
     _warn_of_leak(values, key)
-    known_by = fingerprint(raw)
-    print_result(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
+    name, own, words = known_as(key)[0], known_by(key, key.config, raw), described(key, raw)
+    print_result(arguments, {"name": key.config, name: own}, f"{key.config}: {words} {own}")
     return 0
 
 
@@ -184,31 +176,15 @@ def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:
             if each in data:
                 where = f"Secret {config.cluster.namespace}/{place.name}: {each}"
                 rows.append(Held(label, where, fingerprint(data[each]), None if made is None else now - made))
-    if (kid := tokens.held_kid(snapshot)) is not None:
-        place = config.secret_of(TOKENS)
-        where = f"Secret {config.cluster.namespace}/{place.name}: {place.entry}"
-        rows.append(Held(TOKENS.label, where, f"kid {kid}"))
-    return rows
+    return [*rows, *(each for rotation in ROTATIONS.values() for each in rotation.shown(snapshot))]
 
 
 def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
     with context.snapshot() as snapshot:
-        config = snapshot.config
-        rows: list[Agreement] = [*report.jwt_agreements(jwt.facts_of(snapshot))]
-        rows += report.slurm_agreements(slurm.facts_of(snapshot), jwks=config.keys.jwks, silent=_silent(snapshot))
-        if TOKENS.config in snapshot.keys.rsa and config.signing.own_keys:
-            rows += report.token_agreements(tokens.facts_of(snapshot))
-            rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
+        rows = [each for rotation in ROTATIONS.values() for each in rotation.agreements(snapshot)]
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     print_result(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
-
-
-def _silent(snapshot: Snapshot) -> list[str] | None:
-    try:
-        return sorted(node.name for node in snapshot.cluster.nodes() if node.lost)
-    except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
-        return None
 
 
 def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -244,7 +220,7 @@ Ports = Callable[[argparse.Namespace, tuple[str, ...]], RotationContext]
 def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
     rotation = _of_key(arguments, context)
     if arguments.script:
-        if arguments.which != TOKENS.name and sys.stdout.isatty():
+        if rotation.script_is_secret and sys.stdout.isatty():
             raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
         sys.stdout.write(rotation.script(arguments.script))
         return 0
@@ -258,16 +234,14 @@ def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
 def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotation:
     """How the key is replaced: in a planned stop where the caller says so, or where it can't be done under running jobs."""
     key = BY_NAME[arguments.which]
-    if key.is_pair and (arguments.stop or arguments.confirm):
-        raise RotationError(
-            "tokens: a token key is replaced without a stop, and a token shows whether a host has it. Leave --stop and"
-            " --confirm out"
-        )
-    if key.is_pair:
-        return TokenRotation(key, context)
-    if arguments.stop or planned_stop.reason(context.read(context.engine).config, key) is not None:
+    rotation = ROTATIONS[key.name]
+    if rotation.no_stop and (arguments.stop or arguments.confirm):
+        raise RotationError(rotation.no_stop)
+    if arguments.stop or (
+        not rotation.no_stop and planned_stop.reason(context.read(context.engine).config, key) is not None
+    ):
         return PlannedStop(key, context, arguments.confirm)
-    return (SlurmRotation if key is SLURM else JwtRotation)(key, context, arguments.confirm)
+    return rotation(key, context, arguments.confirm)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -13,9 +13,8 @@ from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.keys.material import generate as new_key
-from slinky_iac.keys.material import known_by
+from slinky_iac.keys.material import known_by, whole
 from slinky_iac.keys.raw import check
-from slinky_iac.keys.rsa import TokenKey, parse
 
 
 def generate(key: Key, out: Path) -> str:
@@ -39,11 +38,6 @@ def from_secret(values: Values, cluster: Cluster, place: str) -> bytes:
         raise KeyMaterialError(f"Secret {namespace}/{name} has the entries {', '.join(sorted(data))}, not {entry!r}")
     check(place, data[entry], allow_trailing_newline=values.config.keys.allow_trailing_newline)
     return data[entry]
-
-
-def read_token_key(file: Path) -> TokenKey:
-    """The key in a PEM file, ``-`` for standard input. Raises :class:`KeyMaterialError` where there is none to be read."""
-    return parse(str(file), read_bytes(file))
 
 
 def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace: bool) -> None:
@@ -113,11 +107,9 @@ def read_bytes(file: Path) -> bytes:
     return raw
 
 
-def read_key(file: Path, *, allow_trailing_newline: bool) -> bytes:
-    """A key of raw bytes from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it isn't one."""
-    raw = read_bytes(file)
-    check(str(file), raw, allow_trailing_newline=allow_trailing_newline)
-    return raw
+def read_key(key: Key, file: Path, *, allow_trailing_newline: bool) -> bytes:
+    """A key from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it isn't one of this kind."""
+    return whole(key, str(file), read_bytes(file), allow_trailing_newline=allow_trailing_newline)
 
 
 def _readable_by_others(file: Path) -> bool:

@@ -14,6 +14,7 @@ from typing import ClassVar, Final
 
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.agreement import Agreement, Held
 from slinky_iac.commands.rotation.cluster import Cluster, Run, Snapshot, connected, read, read_to_import
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via, host_in_turn, hosts_of
@@ -102,8 +103,24 @@ class KeyRotation(ABC):
     context: RotationContext
     confirmed: str | None = None
     """Name of the hosts' step that the caller says is done, where nothing else tells."""
+    of: ClassVar[Key]
+    """The key that it is for; a planned stop is for any."""
+    no_stop: ClassVar[str] = ""
+    """Why a planned stop isn't for this key; empty where it may be."""
+    script_is_secret: ClassVar[bool] = True
+    """Whether what goes to a host holds a key."""
     advice: ClassVar[str] = "Its daemons may have read it: repair the host and run this again at once"
     """What to do about a host that hasn't what was sent to it."""
+
+    @classmethod
+    def agreements(cls, snapshot: Snapshot) -> Iterable[Agreement]:  # noqa: ARG003
+        """What must be so of the key, in all places that hold it."""
+        return ()
+
+    @classmethod
+    def shown(cls, snapshot: Snapshot) -> Iterable[Held]:  # noqa: ARG003
+        """Where the key is held, where that is more than the bytes of its Secret."""
+        return ()
 
     def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises where this stack's key can't be replaced in this way. ``start``: whether the caller has said that it may

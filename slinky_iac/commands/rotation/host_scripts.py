@@ -25,7 +25,7 @@ from slinky_iac.commands.host_shell import TRUSTED
 from slinky_iac.commands.rotation.model import Host, Step, Turn
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
-from slinky_iac.keys.catalogue import Role
+from slinky_iac.keys.catalogue import BUNDLES, Role
 from slinky_iac.kube.connection import for_children
 
 FOLDER = "/etc/slurm"
@@ -175,7 +175,7 @@ def _script(folder: str, lines: Iterable[str], files: Iterable[File]) -> str:
 def _place(file: File) -> list[str]:
     text = base64.encodebytes(file.content).decode().rstrip("\n")
     # Owner as of the key that is there before any rotation; slurm.conf names SlurmUser, but configless hosts have none.
-    owner = "slurm.key" if file.name in ("slurm.jwks", "jwks.json") else file.name
+    owner = "slurm.key" if file.name in BUNDLES else file.name
     return [f"place {shlex.quote(file.name)} {file.digest} {shlex.quote(owner)} <<'KEY'", text, "KEY"]
 
 

@@ -8,10 +8,11 @@ Jobs never see this key.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.commands.rotation.agreement import Agreement, rotation, secret, takers
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
@@ -91,8 +92,21 @@ def facts_of(snapshot: Snapshot) -> JwtFacts:
     )
 
 
+def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
+    """What must be so of the JWT key: the Secret's is the configuration's, and both daemons take its tokens."""
+    yield secret(JWT, facts.held[0] if facts.held else None, facts.current)
+    yield from takers(JWT, facts, "another key, or it hasn't read this one yet")
+    yield from rotation(JWT, facts.next_key)
+
+
 class JwtRotation(KeyRotation):
     """Replaces the JWT key under running jobs."""
+
+    of = JWT
+
+    @classmethod
+    def agreements(cls, snapshot: Snapshot) -> Iterator[Agreement]:
+        return jwt_agreements(facts_of(snapshot))
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
         return plan_of(facts_of(snapshot))

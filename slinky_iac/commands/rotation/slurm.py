@@ -8,17 +8,18 @@ is reconfigured, on hosts too from its second life on (``host_scripts``). Runnin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
 from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.agreement import Agreement, agreement, rotation, secret
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged, start
-from slinky_iac.errors import RotationError, SlurmrestError
+from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
 from slinky_iac.keys.raw import fingerprint, several_keys
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES
@@ -175,7 +176,7 @@ def facts_of(snapshot: Snapshot) -> SlurmFacts:
         next_key=keys.fingerprint(SLURM.next),
         previous=keys.fingerprint(SLURM.previous),
         wanted=wanted(snapshot),
-        held=_held_jwks(snapshot),
+        held=_held_bundle(snapshot),
         key_held=None if key is None else fingerprint(key),
         pods=cluster.pod_files() if SLURM in config.bundled else {},
         unmanaged_nodes=cluster.unmanaged_nodes() if SLURM in config.bundled else (),
@@ -189,7 +190,7 @@ def wanted(snapshot: Snapshot) -> str:
     return sha256(snapshot.keys.bundle(SLURM) or b"").hexdigest()
 
 
-def _held_jwks(snapshot: Snapshot) -> str | None:
+def _held_bundle(snapshot: Snapshot) -> str | None:
     """SHA-256 of slurm.jwks in the cluster's Secret; None: there is none."""
     bundle = SLURM.bundle_at(snapshot.config.cluster.resource_name)
     held = snapshot.cluster.secret(bundle.name).get(bundle.entry)
@@ -215,8 +216,41 @@ def _confirmed(snapshot: Snapshot) -> dict[str, str | None]:
     return {host: read(seen) for host, seen in found.items()}
 
 
+def slurm_agreements(facts: SlurmFacts, *, bundled: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:
+    """What must be so of slurm.key. ``bundled``: whether pods have slurm.jwks; ``silent``: nodes that don't respond, None
+    where slurmctld couldn't be asked."""
+    yield secret(SLURM, facts.key_held, facts.current)
+    if bundled:
+        yield agreement("slurm.jwks: Secret", facts.held == facts.wanted, "holds the configuration's keys", "holds others")
+        for pod, file in sorted(facts.pods.items()):
+            yield agreement(
+                f"slurm.jwks: pod {pod}",
+                None if file is None else file == facts.wanted,
+                "has the configuration's",
+                "has another one: wait for kubelet, or run `keys rotate slurm`",
+                "has none, or could not be asked",
+            )
+    for host, file in sorted(facts.confirmed.items()):
+        same, unread = None if file is None else file == facts.wanted, "what its daemons have read isn't known"
+        yield agreement(f"slurm.key: host {host}", same, "has the configuration's", "has another", unread)
+    yield agreement(
+        "slurm.key: nodes",
+        None if silent is None else not silent,
+        "every node responds to slurmctld",
+        f"{', '.join((silent or ())[:8])} don't respond: another key, or down",
+        "slurmctld could not be asked which nodes respond",
+    )
+    yield from rotation(SLURM, facts.next_key, facts.previous)
+
+
 class SlurmRotation(KeyRotation):
     """Replaces slurm.key under running jobs. Every pod and host learns the new key before any signs with it."""
+
+    of = SLURM
+
+    @classmethod
+    def agreements(cls, snapshot: Snapshot) -> Iterator[Agreement]:
+        return slurm_agreements(facts_of(snapshot), bundled=SLURM in snapshot.config.bundled, silent=_silent(snapshot))
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:
         facts = facts_of(snapshot)
@@ -252,7 +286,7 @@ class SlurmRotation(KeyRotation):
             self.context.promote_next(SLURM, snapshot.keys)
         elif step == FORGET_PODS and SLURM.previous in snapshot.keys.raw:
             engine.remove(SLURM.previous)
-        if step != LEARN_PODS or _held_jwks(snapshot) != wanted(snapshot):
+        if step != LEARN_PODS or _held_bundle(snapshot) != wanted(snapshot):
             engine.update_keys(self.context.say)
         with self.context.snapshot() as now:
             self._await_pods(now)
@@ -321,6 +355,14 @@ class SlurmRotation(KeyRotation):
                 " then run this again"
             ),
         )
+
+
+def _silent(snapshot: Snapshot) -> list[str] | None:
+    """Nodes that don't respond."""
+    try:
+        return sorted(node.name for node in snapshot.cluster.nodes() if node.lost)
+    except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
+        return None
 
 
 def _started(snapshot: Snapshot, without: frozenset[str] = LOST_STATES) -> dict[str, int | None]:

@@ -7,12 +7,13 @@ have no part in it. A token shows which daemon takes which key, so you need not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
 from typing import Final
 
+from slinky_iac.commands.rotation.agreement import Agreement, Held, agreement, rotation, secret, takers
 from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
@@ -188,12 +189,72 @@ def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
     )
 
 
+def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
+    """What must be so of the token key: Secret and public set have the configuration's, both daemons take its tokens."""
+    yield secret(TOKENS, facts.signing, facts.current)
+    if facts.signing is not None:
+        wanted = {kid for kid in (facts.current, facts.next_key, facts.previous) if kid is not None}
+        agree = facts.published == wanted and not facts.set_differs
+        text = "the ConfigMap is the file that the configuration's keys make" if agree else _of_set(facts)
+        yield agreement("token key: public set", agree, text, text)
+    yield from takers(TOKENS, facts, "its jwks.json hasn't this key, or it hasn't read it")
+    yield from rotation(TOKENS, facts.next_key, facts.previous)
+
+
+def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
+    """What must be so of jwks.json on hosts: who may write it there may sign as any user of Slurm."""
+    for each in found:
+        what = f"token key: jwks.json of host {each.host}"
+        differs = (
+            "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
+            " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
+            " there (`slinky docs token-keys`)"
+        )
+        if each.ours is None:
+            differs = "is missing: its daemons accept no token of that key"
+        elif each.part:
+            differs = "has some of the configuration's keys: `slinky keys rotate tokens` continues"
+        yield agreement(what, bool(each.ours), "is the file that the configuration's keys make", differs)
+
+
+def _of_set(facts: TokenFacts) -> str:
+    if not facts.set_differs:
+        return "there is no ConfigMap with it: `pulumi up --refresh` makes it"
+    advice = "`pulumi up --refresh` writes the stack's own"
+    if facts.foreign:
+        advice = (
+            "the holder of such a key can act as any user of Slurm. Where no rotation has just ended, find out who wrote it"
+            f" (`slinky docs token-keys`), then {advice}"
+        )
+    return f"the ConfigMap {facts.set_differs}: {advice}"
+
+
 class TokenRotation(KeyRotation):
     """Replaces the key of this stack's tokens. Tokens tell who has read which set, so no step needs a confirmation."""
+
+    of = TOKENS
+    no_stop = (
+        "tokens: a token key is replaced without a stop, and a token shows whether a host has it. Leave --stop and"
+        " --confirm out"
+    )
+    script_is_secret = False
 
     advice = (
         "Tokens signed with the key in use are still accepted, since both sets have it: repair the host and run this again"
     )
+
+    @classmethod
+    def agreements(cls, snapshot: Snapshot) -> Iterator[Agreement]:
+        if TOKENS.config in snapshot.keys.rsa and snapshot.config.own_keys:
+            yield from token_agreements(facts_of(snapshot))
+            yield from set_agreements(sets_on_hosts(snapshot))
+
+    @classmethod
+    def shown(cls, snapshot: Snapshot) -> Iterator[Held]:
+        if (kid := held_kid(snapshot)) is not None:
+            place = snapshot.config.secret_of(TOKENS)
+            where = f"Secret {snapshot.config.cluster.namespace}/{place.name}: {place.entry}"
+            yield Held(TOKENS.label, where, f"kid {kid}")
 
     def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises for a stack whose tokens the JWT key signs, or that lacks its key."""

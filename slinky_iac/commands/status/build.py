@@ -270,7 +270,7 @@ def _change(key: catalogue.Key, facts: Facts, seen: Seen) -> KeyChange | None:
 
 
 def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
-    if key.is_pair:
+    if key not in catalogue.DAEMON_KEYS:
         return "under running jobs"
     if config is None:
         return "unknown"

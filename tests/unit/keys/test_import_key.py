@@ -86,8 +86,8 @@ def test_the_newline_trap_is_caught_at_the_file(tmp_path: Path) -> None:
     file = tmp_path / "slurm.key"
     file.write_bytes(KEY + b"\n")
     with pytest.raises(KeyMaterialError, match="line break"):
-        read_key(file, allow_trailing_newline=False)
-    assert read_key(file, allow_trailing_newline=True) == KEY + b"\n"
+        read_key(SLURM, file, allow_trailing_newline=False)
+    assert read_key(SLURM, file, allow_trailing_newline=True) == KEY + b"\n"
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o644, True), (0o600, False)])
@@ -97,7 +97,7 @@ def test_a_file_that_others_can_read_is_told(
     file = tmp_path / "slurm.key"
     file.write_bytes(KEY)
     file.chmod(mode)
-    read_key(file, allow_trailing_newline=False)
+    read_key(SLURM, file, allow_trailing_newline=False)
     assert ("can be read by others" in capsys.readouterr().err) == warned
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands.keys import cli
-from slinky_iac.commands.keys.import_key import import_key, read_token_key
+from slinky_iac.commands.keys.import_key import import_key, read_key
 from slinky_iac.commands.rotation.driver import RotationContext
 from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.config.load import load
@@ -101,7 +101,7 @@ def test_the_same_key_again_changes_nothing_and_another_is_a_rotation() -> None:
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(KeyMaterialError, match="can't be read"):
-        read_token_key(tmp_path / "none")
+        read_key(TOKENS, tmp_path / "none", allow_trailing_newline=False)
 
 
 def test_an_update_of_this_rotation_may_touch_the_public_set_and_no_other_map() -> None:

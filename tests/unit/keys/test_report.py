@@ -17,13 +17,15 @@ import pytest
 from slinky_iac.commands import cli as top
 from slinky_iac.commands import output
 from slinky_iac.commands.keys import cli
-from slinky_iac.commands.keys.report import age, jwt_agreements, slurm_agreements
+from slinky_iac.commands.keys.report import age
 from slinky_iac.commands.output import PARTLY_UNKNOWN
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
+from slinky_iac.commands.rotation.jwt import jwt_agreements
 from slinky_iac.commands.rotation.jwt import plan_of as jwt_plan
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import plan_of as slurm_plan
+from slinky_iac.commands.rotation.slurm import slurm_agreements
 from slinky_iac.errors import KubeUnreachable, RotationError
 from slinky_iac.keys.catalogue import Role
 from tests.stacks import form
@@ -59,7 +61,7 @@ def test_a_cluster_without_slurmdbd_has_nothing_to_verify_there() -> None:
 
 
 def test_slurm_key_at_rest_agrees_everywhere() -> None:
-    rows = verdicts(slurm_agreements(CALM, jwks=True, silent=[]))
+    rows = verdicts(slurm_agreements(CALM, bundled=True, silent=[]))
     assert set(rows.values()) == {"agrees"}
     assert {"slurm.jwks: pod gpu-0", "slurm.key: host metal-1", "slurm.key: nodes"} <= set(rows)
 
@@ -80,11 +82,11 @@ def test_slurm_key_at_rest_agrees_everywhere() -> None:
     ],
 )
 def test_a_slurm_key_that_differs_somewhere_is_told(facts: object, silent: object, what: str, verdict: str) -> None:
-    assert verdicts(slurm_agreements(facts, jwks=True, silent=silent))[what] == verdict  # type: ignore[arg-type]
+    assert verdicts(slurm_agreements(facts, bundled=True, silent=silent))[what] == verdict  # type: ignore[arg-type]
 
 
 def test_of_a_host_of_which_nothing_is_known_nothing_is_said() -> None:
-    rows = slurm_agreements(replace(CALM, confirmed={"ctl": None, "dbd": "older"}), jwks=True, silent=[])
+    rows = slurm_agreements(replace(CALM, confirmed={"ctl": None, "dbd": "older"}), bundled=True, silent=[])
     texts = {row.what: row.text for row in rows}
     assert "isn't known" in texts["slurm.key: host ctl"]
     assert texts["slurm.key: host dbd"] == "has another"

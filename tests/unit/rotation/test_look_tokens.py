@@ -9,11 +9,21 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.commands.keys.report import Agreement, set_agreements, token_agreements
+from slinky_iac.commands.rotation.agreement import Agreement
 from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
 from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
 from slinky_iac.commands.rotation.model import Host
-from slinky_iac.commands.rotation.tokens import FORGET, LEARN, TokenRotation, facts_of, held_kid, plan_of, sets_on_hosts
+from slinky_iac.commands.rotation.tokens import (
+    FORGET,
+    LEARN,
+    TokenRotation,
+    facts_of,
+    held_kid,
+    plan_of,
+    set_agreements,
+    sets_on_hosts,
+    token_agreements,
+)
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable

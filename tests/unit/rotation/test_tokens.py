@@ -10,10 +10,9 @@ from itertools import product
 
 import pytest
 
-from slinky_iac.commands.keys.report import token_agreements
 from slinky_iac.commands.rotation import host_scripts, tokens
 from slinky_iac.commands.rotation.model import START, Host, Plan, Turn
-from slinky_iac.commands.rotation.tokens import TokenFacts, TokenRotation
+from slinky_iac.commands.rotation.tokens import TokenFacts, TokenRotation, token_agreements
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
