@@ -24,7 +24,7 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.parts.part import Document
-from slinky_iac.parts.registry import parts_of
+from slinky_iac.parts.registry import behind, parts_of
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.refused import refused
@@ -206,8 +206,8 @@ class HybridCluster(Joinable):
         workers = self._workers(name, config, controller, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, keys.client_file(settings.keys), controller, restapi)
-        for each in config.tokens:
-            custom_resource(config, objects.token(config, each), self._child(*first))
+        for each in behind(config, "slurmrestd"):
+            custom_resource(config, each, self._child(*first))
         join = listed(config.slurmctld.joins)
         self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
         self.slurmd_join = pulumi.Output.from_input(f"/usr/sbin/slurmd --conf-server {join}")

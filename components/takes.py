@@ -123,7 +123,7 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "partitions.*.config.**",
         *(f"{each}.{leaf}" for each in _SETS for leaf in ("partition.config.**", "features.*", "gres.*", "extraConf.**")),
         *(f"{each}.ssh.extraSshdConfig" for each in _SETS), *(f"{each}.extraSshdConfig" for each in _LOGINS),
-        "identity.oidc.jwks.**", "identity.oidc.userClaim",
+        "identity.oidc.userClaim",
     ),
     USERS: (
         "identity.passwd.users.*.groups.*", "identity.passwd.users.*.home", "identity.passwd.users.*.shell",
@@ -131,7 +131,7 @@ _REASONS: Final[Mapping[str, tuple[str, ...]]] = {
         "clients.*.deployment.command.*", "slurmrest.user",
     ),
     READ_BEFORE: (
-        "identity.sssd.caFile", "identity.oidc.jwksFile", "slurmrest.caFile", "slurmrest.clientCertFile",
+        "identity.sssd.caFile", "slurmrest.caFile", "slurmrest.clientCertFile",
         "slurmrest.clientKeyFile", "external.slurmrestd.caFile", "external.slurmrestd.clientCertFile",
         "external.slurmrestd.clientKeyFile",
     ),

@@ -14,7 +14,7 @@ from slinky_iac.config.clients import Client
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.keys.catalogue import DAEMON_KEYS, Key
-from slinky_iac.parts.registry import beside, parts_of
+from slinky_iac.parts.registry import behind, beside, parts_of
 from slinky_iac.specs.clients import client_files, client_secret, deployment_spec
 from slinky_iac.specs.daemons import (
     accounting_spec,
@@ -22,7 +22,6 @@ from slinky_iac.specs.daemons import (
     database_secret,
     restapi_spec,
     script_maps,
-    token_spec,
 )
 from slinky_iac.specs.endpoints import endpoint_objects, slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.identity import passwd_files
@@ -55,7 +54,7 @@ def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from scripts(config)
     yield from trial_record(config)
     yield restapi(config)
-    yield from (token(config, each) for each in config.tokens)
+    yield from behind(config, "slurmrestd")
     yield from beside(config, "slurmrestd")
     for name, each in config.nodesets.items():
         yield nodeset(config, name, each)
@@ -158,12 +157,6 @@ def trial_record(config: StackConfig) -> Iterator[Object]:
 def restapi(config: ClusterConfig) -> Object:
     """slurmrestd's RestApi."""
     return _slinky(config, "RestApi", config.cluster.resource_name, restapi_spec(config))
-
-
-def token(config: StackConfig, name: str) -> Object:
-    """A token of slurmrestd for a program in Kubernetes."""
-    own = names.user_token(config.cluster.resource_name, name)
-    return _slinky(config, "Token", own, token_spec(config, name, config.tokens[name]))
 
 
 def nodeset(config: ClusterConfig, name: str, settings: NodeSet) -> Object:

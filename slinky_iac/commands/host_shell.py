@@ -32,7 +32,7 @@ esac
 part config; printf '%s\\n' "$conf"
 """
 """For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file, by the rule of
-:mod:`slinky_iac.auth_alt`."""
+:mod:`slinky_iac.parts.tokens.judged`."""
 NODES: Final = """\
 part nodes; { nodes=$(scontrol -o show node 2>/dev/null) || nodes=-; printf '%s\\n' "$nodes"; } | awk '
 /^-$/ { print } /^NodeName=/ { line = ""; for (i = 1; i <= NF; i++)

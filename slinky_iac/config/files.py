@@ -91,12 +91,12 @@ def provider_keys(config: StackConfig, own: KeyMaterial) -> tuple[Jwk, ...]:
     given = config.identity.oidc
     if given is None or not config.own_keys:
         return ()
-    path = "identity.oidc.jwks" if given.jwks is not None else "identity.oidc.jwksFile"
+    path, what = given.source
     try:
-        if given.jwks is not None:
-            found = public_keys(given.jwks)
+        if isinstance(what, str):
+            found = parsed(_read(Path(what), MOST, "the most that is read. Give the public key set alone"))
         else:
-            found = parsed(_read(Path(given.jwks_file or ""), MOST, "the most that is read. Give the public key set alone"))
+            found = public_keys(what)
     except ValueError as wrong:
         raise ConfigError((f"{path}: {wrong}. Nothing was changed",)) from None
     moduli = {dict(key.jwk)["n"] for key in own.rsa.values()}

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import FilePath, Image, SlurmUser
+from slinky_iac.config.outputs import CONF_WORDS, READ_BEFORE
 from slinky_iac.config.resources import SecretReference
 
 Number = Annotated[int, Field(ge=0, le=2147483647)]
@@ -65,6 +66,8 @@ class Oidc(Section):
     """An identity provider (OIDC), whose tokens slurmctld and slurmdbd take beside the stack's own. Slurm checks signature,
     `exp` and `iat`, neither issuer nor audience: give the keys of a realm that signs for your users only."""
 
+    takes_none: ClassVar[Mapping[str, str]] = {"jwks.**": CONF_WORDS, "jwksFile": READ_BEFORE}
+
     jwks: dict[str, Any] | None = None
     """The provider's public key set: what the `jwks_uri` of its discovery document serves, as a mapping."""
     jwks_file: FilePath | None = None
@@ -73,6 +76,13 @@ class Oidc(Section):
     """Claim with the user's name (userclaimfield), e.g. preferred_username. Slurm reads `sun` and `username` before it."""
 
     _one_source = one_of("jwks", "jwks_file", why="the provider's public keys")
+
+    @property
+    def source(self) -> tuple[str, Mapping[str, Any] | str]:
+        """The setting that has the provider's keys, and what it says: the set itself, or its file."""
+        if self.jwks is not None:
+            return "identity.oidc.jwks", self.jwks
+        return "identity.oidc.jwksFile", self.jwks_file or ""
 
 
 class Identity(Section):

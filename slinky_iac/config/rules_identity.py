@@ -93,11 +93,12 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " (BuildMergedConfig): slurmctld would look for another claim. Have the identity provider put the user's name"
             " into a claim in lower case"
         )
-    if given.jwks is not None:
+    path, what = given.source
+    if not isinstance(what, str):
         try:
-            public_keys(given.jwks)
+            public_keys(what)
         except ValueError as wrong:
-            yield at("identity.oidc.jwks").error(f"{wrong}. Nothing of it was taken")
+            yield at(path).error(f"{wrong}. Nothing of it was taken")
 
 
 def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]:

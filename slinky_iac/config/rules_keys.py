@@ -8,13 +8,14 @@ from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, ROTATION_SECRETS, SLURM
-from slinky_iac.parts.tokens.rules import tokens
+from slinky_iac.parts.registry import PARTS
 
 
 def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about keys that daemons share, and rotations."""
     keys = config.keys
-    yield from tokens(config, secrets)
+    for rule in (rule for part in PARTS for rule in part.key_rules):
+        yield from rule(config, secrets)
     yield from _named(config)
     if (config.slurmctld.hosts or config.slurmdbd.hosts) and keys.source == "generated":
         yield at("keys.source").error(

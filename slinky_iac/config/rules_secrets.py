@@ -20,6 +20,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_owned import OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import KEYS, StackConfig
 from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.parts.registry import PARTS
 
 _SECRET_WORDS: Final = frozenset(
     {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
@@ -142,10 +143,10 @@ def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of 
 def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Settings that name a Secret for another use, and name a key's."""
     held = key_secrets(config)
-    for name, each in config.tokens.items():
-        if each.secret in held:
-            yield at(f"tokens.{name}.secret").error(
-                f"is the Secret that holds {held[each.secret]}, and the operator writes the token into it. Give the token a"
+    for path, secret in (each for part in PARTS for each in part.written_secrets(config)):
+        if secret in held:
+            yield at(path).error(
+                f"is the Secret that holds {held[secret]}, and the operator writes the token into it. Give the token a"
                 " Secret of its own"
             )
 

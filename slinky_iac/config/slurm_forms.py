@@ -1,4 +1,4 @@
-"""Forms of values of Slurm's parameters, for :mod:`.slurm_permitted` and :mod:`.slurm_permitted_files`."""
+"""Forms of values of Slurm's parameters (:mod:`.slurm_permitted`, :mod:`.slurm_permitted_files`), and lines to paste."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import Final
 def words(names: str) -> tuple[str, ...]:
     """Names between blanks."""
     return tuple(names.split())
+
+
+def completed(recorded: str, needed: str) -> str:
+    """A parameter's recorded items and those of ``needed`` that it lacks, by what is before their ``=``: a line to paste
+    never drops what a site has."""
+    there = [item for item in recorded.split(",") if item]
+    names = {item.partition("=")[0].lower() for item in there}
+    return ",".join([*there, *(item for item in needed.split(",") if item and item.partition("=")[0].lower() not in names)])
 
 
 NUMBER: Final = r"[+-]?\d{1,19}k?|unlimited|infinite"

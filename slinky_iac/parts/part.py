@@ -33,6 +33,16 @@ Document = Callable[[], Any]
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """What a parameter of an outside slurm.conf must be."""
+
+    value: Callable[[ClusterConfig], str]
+    calls: Callable[[str, str, Mapping[str, str]], Iterator[tuple[str, ...]]] | None = None
+    """Calls of the hand-off's check.sh for a value that names files, of the configuration file, the value and the files that
+    are public; None for a value that is compared."""
+
+
+@dataclass(frozen=True)
 class Api:
     """An API group that the part's objects need."""
 
@@ -102,6 +112,11 @@ class Part:
     daemon_rules: ClassVar[tuple[Rule, ...]] = ()
     """Rules of stacks that make daemons; others make clients only."""
 
+    key_rules: ClassVar[tuple[Rule, ...]] = ()
+    """Rules of its keys, which are said before those of keys that daemons share."""
+    parameters: ClassVar[Mapping[str, Parameter]] = {}
+    """Parameters that an outside slurm.conf must have because of it."""
+
     users: ClassVar[frozenset[str]] = frozenset()
     """Users and groups of hosts and images by which its daemons have their rights; no person has such a name."""
     volumes: ClassVar[tuple[str, ...]] = ()
@@ -114,6 +129,18 @@ class Part:
     def beside(self, config: ClusterConfig, daemon: names.Part) -> Iterable[Object]:  # noqa: ARG002
         """Objects that a daemon's pods need: its component makes them before the daemon."""
         return ()
+
+    def behind(self, config: StackConfig, daemon: names.Part) -> Iterable[Object]:  # noqa: ARG002
+        """Custom resources that need a daemon: made after it."""
+        return ()
+
+    def written_secrets(self, config: StackConfig) -> Iterable[tuple[str, str | None]]:  # noqa: ARG002
+        """Secrets that others write on the part's behalf, where settings name them, by these settings."""
+        return ()
+
+    def inside_conf(self, config: ClusterConfig) -> Mapping[str, str]:  # noqa: ARG002
+        """Parameters that slurm.conf and slurmdbd.conf in Kubernetes need of it, besides the operator's own."""
+        return {}
 
     def pod_of(self, config: ClusterConfig, daemon: names.Part) -> Spec:  # noqa: ARG002
         """What it adds to a daemon's pods: ``metadata`` and ``spec`` of their template."""

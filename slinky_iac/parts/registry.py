@@ -15,7 +15,7 @@ from slinky_iac.parts.jobs.part import Jobs
 from slinky_iac.parts.monitoring.part import Monitoring
 from slinky_iac.parts.munge.part import Munge
 from slinky_iac.parts.node_table.part import NodeTable
-from slinky_iac.parts.part import Guard, Kinds, Part
+from slinky_iac.parts.part import Guard, Kinds, Parameter, Part
 from slinky_iac.parts.slurmrestd.part import Slurmrestd
 from slinky_iac.parts.tokens.part import Tokens
 from slinky_iac.specs.objects import Object
@@ -62,6 +62,20 @@ def kinds_of(config: StackConfig) -> Mapping[str, Kinds]:
 def beside(config: ClusterConfig, daemon: names.Part) -> tuple[Object, ...]:
     """Objects that a daemon's pods need, and that are made before it."""
     return tuple(each for part in PARTS for each in part.beside(config, daemon))
+
+
+def behind(config: StackConfig, daemon: names.Part) -> tuple[Object, ...]:
+    """Custom resources that need a daemon, and that are made after it."""
+    return tuple(each for part in PARTS for each in part.behind(config, daemon))
+
+
+def inside_conf(config: ClusterConfig) -> dict[str, str]:
+    """Parameters that slurm.conf and slurmdbd.conf in Kubernetes need of parts."""
+    return {key: value for part in PARTS for key, value in part.inside_conf(config).items()}
+
+
+PARAMETERS: Final[Mapping[str, Parameter]] = {key: each for part in PARTS for key, each in part.parameters.items()}
+"""Parameters that an outside slurm.conf must have because of parts."""
 
 
 def pod_of(config: ClusterConfig, daemon: names.Part) -> tuple[Spec, dict[str, str]]:

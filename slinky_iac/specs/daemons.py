@@ -10,11 +10,9 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.adopted import kept
 from slinky_iac.config.stack import ClusterConfig, StackConfig
-from slinky_iac.keys.catalogue import JWT, SecretEntry
-from slinky_iac.parts.jobs.settings import UserToken
-from slinky_iac.parts.registry import pod_of, reads_metrics, service_monitor
+from slinky_iac.keys.catalogue import SecretEntry
+from slinky_iac.parts.registry import inside_conf, pod_of, reads_metrics, service_monitor
 from slinky_iac.parts.slurmdbd.settings import Database, DatabaseTls
-from slinky_iac.parts.tokens.conf import inside_auth_alt_parameters
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
@@ -40,7 +38,6 @@ from slinky_iac.specs.shared import (
 from slinky_iac.specs.slurm_conf import controller_extra_conf, pair
 
 DATABASE_PASSWORD_ENTRY = "password"
-TOKEN_ENTRY: Final = "token"
 
 
 def controller_spec(config: StackConfig) -> Spec:
@@ -147,7 +144,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         "service": service(accounting.service, names.SLURMDBD_PORT),
     }
     more = None
-    extra = accounting.extra_conf | inside_auth_alt_parameters(config)
+    extra = accounting.extra_conf | inside_conf(config)
     if database.tls is not None:
         parameters, more, spec["slurmdbd"]["volumeMounts"] = _database_tls(database.tls)
         extra["StorageParameters"] = parameters
@@ -220,15 +217,3 @@ def restapi_spec(config: ClusterConfig) -> Spec:
         spec["template"] = pod
     whole = with_raw(config, spec, config.restapi.raw, "restapi")
     return kept(config.adopted, "RestApi", config.cluster.resource_name, whole)
-
-
-def token_spec(config: ClusterConfig, name: str, token: UserToken) -> Spec:
-    """Spec of a Token: a token of slurmrestd that the operator makes and renews."""
-    secret = token.secret or names.user_token_secret(config.cluster.resource_name, name)
-    return {
-        config.operator_version.jwt_ref_field: config.secret_of(JWT).reference,
-        "username": token.user,
-        "lifetime": f"{token.lifetime}s",
-        "refresh": token.refresh,
-        "secretRef": {"name": secret, "key": TOKEN_ENTRY},
-    }

@@ -16,8 +16,7 @@ from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
-from slinky_iac.parts.registry import reads_metrics
-from slinky_iac.parts.tokens.conf import auth_alt_parameters, file_checks, inside_auth_alt_parameters
+from slinky_iac.parts.registry import PARAMETERS, inside_conf, reads_metrics
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 
 
@@ -66,7 +65,7 @@ def nodeset_lines(config: StackConfig) -> dict[str, str]:
 
 def controller_extra_conf(config: StackConfig) -> str:
     """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
-    own = {**config.slurmctld.extra_conf} | inside_auth_alt_parameters(config)
+    own = {**config.slurmctld.extra_conf} | inside_conf(config)
     lines = [pair(key, value) for key, value in own.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
@@ -146,8 +145,7 @@ class Parameter:
     over_rest: str = ""
     """How slurmrestd writes the value, where that differs."""
     calls: Callable[[str, str, Mapping[str, str]], Iterator[tuple[str, ...]]] | None = None
-    """Calls of the hand-off's check.sh for a value that names files, of the configuration file, the value and the files that
-    are public; None for a value that is compared."""
+    """As :attr:`slinky_iac.parts.part.Parameter.calls`."""
 
     @property
     def adds(self) -> bool:
@@ -183,12 +181,12 @@ REQUIRED: Final = (
     ),
     Parameter(
         "AuthAltParameters",
-        auth_alt_parameters,
+        PARAMETERS["AuthAltParameters"].value,
         "no token is accepted, so no node can be drained",
         Compared.LIST,
         slurmdbd=True,
         comment="your file may name another path in jwt_key=: keep that one, and have it once; add the rest with a comma",
-        calls=file_checks,
+        calls=PARAMETERS["AuthAltParameters"].calls,
     ),
     Parameter(
         "SlurmctldParameters",

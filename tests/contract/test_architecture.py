@@ -84,7 +84,6 @@ EXTRA = {
 """The few modules that stand on the border to the engine."""
 _PARTS = {
     "addresses": "",
-    "auth_alt": "",
     "collector": "",
     "node_demand": "",
     "names": "",
@@ -107,7 +106,7 @@ _PARTS = {
     "blueprint.base": "config names",
     "specs.base": "addresses config keys names node_demand",
     "preflight.base": "blueprint.base cluster config keys parts.settings slurmrest",
-    "parts": "addresses auth_alt preflight.base config node_demand errors hostlist keys names specs.base",
+    "parts": "addresses preflight.base config node_demand errors hostlist keys names specs.base",
     "blueprint": "blueprint.base cluster config keys names parts specs",
     "specs": "addresses blueprint.base config node_demand keys names parts releases specs.base",
     "config.rules": "addresses blueprint.base config errors hostlist keys names parts releases safe_yaml selection",
@@ -120,7 +119,7 @@ _PARTS = {
     "node_table": "cluster drain engine errors hostlist kube",
     "operator_change": "cluster config drain errors kube names cluster_access releases slurmrest",
     "preflight": (
-        "causes auth_alt preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
+        "causes preflight.base blueprint.base cluster cluster_access config errors hostlist keys kube names"
         " node_demand parts releases slurmrest specs"
     ),
     "ownership": "config errors kube names cluster_access selection",
@@ -163,7 +162,7 @@ _PARTS = {
     "commands.token": "cluster commands.output commands.stack_config config errors parts cluster_access slurmrest",
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts slurmrest"),
     "commands.init": (
-        "causes auth_alt commands.check commands.children commands.rotation commands.host_shell config errors keys kube"
+        "causes commands.check commands.children commands.rotation commands.host_shell config errors keys kube parts"
         " releases safe_yaml specs text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
@@ -226,7 +225,15 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/stack.py": {"auth_alt", "commands.host_shell", "config", "errors", "releases", "safe_yaml"},
+    "slinky_iac/commands/init/stack.py": {
+        "commands.host_shell",
+        "config",
+        "errors",
+        "keys",
+        "parts",
+        "releases",
+        "safe_yaml",
+    },
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),
@@ -440,7 +447,7 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("auth_alt", "names", "hostlist", "releases", "errors")]
+    pure += [f"slinky_iac/{name}.py" for name in ("parts/tokens/judged", "names", "hostlist", "releases", "errors")]
     pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "public", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare", "trial")]

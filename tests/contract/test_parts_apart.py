@@ -39,11 +39,7 @@ LOOKS_IN = {
         "slinky_iac/preflight/check_lines.py",
     },
     "slurmrestd": {"components/rest_api.py"},
-    "tokens": {
-        "slinky_iac/config/rules_keys.py",
-        "slinky_iac/specs/daemons.py",
-        "slinky_iac/specs/slurm_conf.py",
-    },
+    "tokens": {"slinky_iac/commands/init/stack.py"},
 }
 """Who imports more of a part than its settings, besides the registry: its own command, its component, and what isn't asked
 by the interface yet. A line that goes is progress; one that comes needs a method of the interface instead."""

@@ -29,13 +29,14 @@ from slinky_iac.commands.diagram.shapes import (
     Point,
 )
 from slinky_iac.commands.diagram.ways import crossings
+from slinky_iac.keys.catalogue import BY_NAME
 from slinky_iac.text import page
 
 _CSS: Final = Template("".join((Path(__file__).with_name("diagram.css")).read_text().splitlines())).substitute(
     heading=HEADING, title=TITLE, text=TEXT, small=SMALL, caption=CAPTION_TEXT
 )
 """Letters as high as :mod:`.layout` measures them."""
-_KEY_CLASS: Final = {"slurm": "1", "jwt": "2", "tokens": "3", "public": "4"}
+_KEY_CLASS: Final = {name: str(number) for number, name in enumerate((*BY_NAME, "public"), 1)}
 
 
 def svg(picture: Picture) -> str:

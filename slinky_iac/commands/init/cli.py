@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
         print(f"note: {hint}")
     if policies:
         print("note: networkPolicies are off: the file says what they need")
-    return _import(arguments.stack, imported, has_keys=_has_keys(before), jwt_key=found.tokens.hs256)
+    return _import(arguments.stack, imported, has_keys=_has_keys(before), jwt_key=found.judged.key)
 
 
 def _target(arguments: argparse.Namespace) -> Path:
@@ -213,7 +213,7 @@ def _shown_config(file: Path) -> str:
 
 def _keys(found: Found, via: str) -> dict[str, bytes]:
     """Both keys by configuration name. Raises :class:`ProjectError` where one can't be had."""
-    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.tokens.hs256)}
+    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.judged.key)}
     missing = [file for raw, file in held.values() if raw is None]
     if missing:
         raise ProjectError(

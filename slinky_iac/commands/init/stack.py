@@ -18,15 +18,17 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import safe_yaml
-from slinky_iac.auth_alt import DEFAULT_FILE, LACKS_KEY, TokenKeys, completed, token_keys
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.node_records import RecordedNode, recorded
 from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.slurm_forms import completed
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
+from slinky_iac.keys.catalogue import JWT
+from slinky_iac.parts.tokens.judged import Judged, judged_by
 from slinky_iac.releases import MINIMUM_SLURM
 
 SCRIPT: Final = (
@@ -63,7 +65,7 @@ class Found:
     port: int
     parameters: frozenset[str]
     max_nodes: int
-    tokens: TokenKeys
+    judged: Judged
     alt_parameters: str = ""
     """AuthAltParameters as it is recorded."""
     named: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +110,7 @@ def read(answer: str) -> Found:
         port=number(config, "SlurmctldPort", 6817),
         parameters=frozenset(known(config, "SlurmctldParameters").split(",")),
         max_nodes=number(config, "MaxNodeCount", 0),
-        tokens=token_keys(
+        judged=judged_by(
             known(config, "AuthAltTypes").split(","), known(config, "AuthAltParameters"), known(config, "StateSaveLocation")
         ),
         alt_parameters=known(config, "AuthAltParameters"),
@@ -158,7 +160,7 @@ _NAMED: Final = {
 """Parameters that are read beside the others: what to know of each that is only told."""
 SLURM_UID: Final = 401
 """Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
-JWT_KEY: Final = f"/etc/slurm/{DEFAULT_FILE}"
+JWT_KEY: Final = f"/etc/slurm/{JWT.file}"
 """The JWT key's place in the lines of the hand-off."""
 _OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
 """Tags of Slinky's images for releases older than those of the operator's default release."""
@@ -191,12 +193,11 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             f"Slurm is {found.release or 'of an unknown release'}, and slurm-operator needs 25.11 or newer: update slurmdbd,"
             " slurmctld, slurmrestd and slurmd, in this order"
         )
-    if not found.tokens.hs256:
+    if not found.judged.key:
         line = completed(found.alt_parameters, f"jwt_key={JWT_KEY}")
-        said = LACKS_KEY.format(jwks=name_of(found.tokens.jwks)) if found.tokens.jwks else "slurmctld takes no tokens."
         yield (
-            f"{said} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that the line below"
-            " names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart"
+            f"{found.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
+            " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already, and restart"
             " both:\n"
             f"      AuthAltTypes=auth/jwt\n      AuthAltParameters={line}"
         )
@@ -243,14 +244,14 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
         line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
-    if found.tokens.by_default:
+    if found.judged.by_default:
         yield (
-            f"slurmctld reads its JWT key from {found.tokens.hs256}, the default place: import that file. slurmdbd has no"
+            f"slurmctld reads its JWT key from {found.judged.key}, the default place: import that file. slurmdbd has no"
             " default: its slurmdbd.conf must name the same key (AuthAltParameters=jwt_key=FILE)"
         )
-    elif found.tokens.hs256 not in ("", JWT_KEY):
+    elif found.judged.key not in ("", JWT_KEY):
         yield (
-            f"slurmctld reads its JWT key from {name_of(found.tokens.hs256)}: keep that path, and have it once. The"
+            f"slurmctld reads its JWT key from {name_of(found.judged.key)}: keep that path, and have it once. The"
             f" hand-off's lines have jwt_key={JWT_KEY}"
         )
     for number_of, (name, address) in enumerate(found.backups, start=1):

@@ -1,14 +1,15 @@
-"""What signs tokens, as a part: rows of preflight, rights. components/auth_keys.py makes its objects, config/rules_keys.py
-asks its rules, which are said before those of other keys."""
+"""What signs tokens, as a part. Its objects are those of all keys (``blueprint/objects.py``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import TOKENS
-from slinky_iac.parts.part import Part
+from slinky_iac.parts.part import Parameter, Part
+from slinky_iac.parts.tokens.conf import auth_alt_parameters, file_checks, inside_auth_alt_parameters
+from slinky_iac.parts.tokens.rules import tokens
 from slinky_iac.specs.rights import CORE, Right, Use
 
 if TYPE_CHECKING:  # a program asks for no rows
@@ -19,6 +20,12 @@ class Tokens(Part):
     """The key that signs this stack's tokens, and its public half."""
 
     name = "tokens"
+    key_rules = (tokens,)
+    parameters: ClassVar[Mapping[str, Parameter]] = {"AuthAltParameters": Parameter(auth_alt_parameters, file_checks)}
+
+    def inside_conf(self, config: ClusterConfig) -> Mapping[str, str]:
+        """AuthAltParameters, where an identity provider's tokens need more than the operator writes."""
+        return inside_auth_alt_parameters(config)
 
     def rights(self, config: StackConfig, use: Use) -> Iterator[Right]:
         """The public set is compared with the stack's; a status in a pod compares the one of the key that signs."""

@@ -63,7 +63,7 @@ def test_every_shell_gives_the_same_cluster_and_both_keys(host: Path, shell: lis
         ("gpu-0", {"IDLE", "DYNAMIC_NORM"}, ("gpu",)),
     ]
     assert [each.registered_by("gpu") for each in found.nodes or ()] == [False, True]
-    assert found.tokens.hs256 == f"{host}/jwt.key"
+    assert found.judged.key == f"{host}/jwt.key"
     assert found.database_address in ("", "127.0.0.1"), "a resolver may not know localhost by IPv4"
     assert {path: path.read_bytes() for path in host.rglob("*") if path.is_file()} == before
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.load import load
-from slinky_iac.specs.daemons import token_spec
+from slinky_iac.parts.jobs.objects import token_spec
 from tests.clusters import recorded
 from tests.stacks import minimal
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.auth_alt import TokenKeys, completed, token_keys
+from slinky_iac.config.slurm_forms import completed
+from slinky_iac.parts.tokens.judged import Judged, judged_by
 
 JWT = ["auth/jwt"]
 
@@ -12,17 +13,17 @@ JWT = ["auth/jwt"]
 @pytest.mark.parametrize(
     ("types", "parameters", "keys"),
     [
-        (JWT, "jwt_key=/a", TokenKeys("/a")),
-        (JWT, "jwks=/b", TokenKeys("", "/b")),
-        (JWT, "jwks=/b,jwt_key=/a", TokenKeys("/a", "/b")),
-        (JWT, "", TokenKeys("/state/jwt_hs256.key", by_default=True)),
-        (JWT, "userclaimfield=x", TokenKeys("/state/jwt_hs256.key", by_default=True)),
-        ([], "jwt_key=/a", TokenKeys()),
-        (["auth/munge"], "", TokenKeys()),
+        (JWT, "jwt_key=/a", Judged("/a")),
+        (JWT, "jwks=/b", Judged("", "/b")),
+        (JWT, "jwks=/b,jwt_key=/a", Judged("/a", "/b")),
+        (JWT, "", Judged("/state/jwt_hs256.key", by_default=True)),
+        (JWT, "userclaimfield=x", Judged("/state/jwt_hs256.key", by_default=True)),
+        ([], "jwt_key=/a", Judged()),
+        (["auth/munge"], "", Judged()),
     ],
 )
-def test_which_tokens_a_slurmctld_takes(types: list[str], parameters: str, keys: TokenKeys) -> None:
-    assert token_keys(types, parameters, "/state") == keys
+def test_which_tokens_a_slurmctld_takes(types: list[str], parameters: str, keys: Judged) -> None:
+    assert judged_by(types, parameters, "/state") == keys
 
 
 @pytest.mark.parametrize(
