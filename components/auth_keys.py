@@ -79,7 +79,7 @@ class AuthKeys(Component):
         self._client_file = config.auth.client_file
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
-        for key in config.signing.own_keys:
+        for key in config.own_keys:
             if (value := args.keys.values.get(key.config)) is not None:
                 options = child(self, protect=config.keys.protect, **HIDDEN)
                 data = {config.secret_of(key).entry: value}

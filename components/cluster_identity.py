@@ -66,6 +66,6 @@ def _operator_crds(config: ClusterConfig) -> str:
 
 def _key_secrets(config: ClusterConfig) -> str:
     """Empty where the engine itself refuses to delete the Secrets."""
-    if config.keys.of_others:
+    if config.auth.client_key not in config.made_keys:
         return OF_OTHERS
     return "" if config.keys.protect else NOT_PROTECTED

@@ -44,7 +44,7 @@ class ClusterProvider(Provider):
             kubeconfig=access.kubeconfig,
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.auth.bundled or has_clients or in_place or config.identity.sssd else None,
+            enable_secret_mutable=True if config.keys.jwks or has_clients or in_place or config.identity.sssd else None,
             enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
             opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(transformations=shells)),
             **_upserts(),

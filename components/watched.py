@@ -70,7 +70,7 @@ def _keys(config: StackConfig, outputs: Mapping[str, Any]) -> list[dict[str, Any
         row |= {"fingerprint": outputs["fingerprints"].get(key.config, ""), "since": outputs["since"].get(key.config, "")}
         rows.append(row)
     text = outputs["public"].get("text")
-    for key in config.signing.own_keys:
+    for key in config.own_keys:
         place = config.secret_of(key)
         row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
         public = sorted(kids(text.encode())) if text else []

@@ -106,7 +106,7 @@ def nodeset_row(config: ClusterConfig, name: str, settings: NodeSet) -> Json:
 
 
 def _keys(config: ClusterConfig, name: str = "") -> Iterator[Json]:
-    for key in (*DAEMON_KEYS, *config.signing.own_keys):
+    for key in (*DAEMON_KEYS, *config.own_keys):
         place, bundle = config.secret_of(key), config.bundle_of(key)
         yield {
             "name": key.label,

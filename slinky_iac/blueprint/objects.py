@@ -41,7 +41,7 @@ def objects(config: StackConfig) -> tuple[Object, ...]:
 
 def _of_cluster(config: StackConfig) -> Iterator[Object]:
     yield from quota(config)
-    for keys in (DAEMON_KEYS, config.signing.own_keys):
+    for keys in (DAEMON_KEYS, config.own_keys):
         yield from (key_secret(config, key) for key in keys if key in config.made_keys)
         yield from (bundle(config, key) for key in keys if key in config.bundled)
     yield from users(config)
@@ -189,7 +189,7 @@ def client_objects(config: ClusterConfig, name: str, client: Client) -> Iterator
     own, space = names.client(config.cluster.resource_name, name), client.namespace
     if client.create_namespace:
         yield client_namespace(config, client)
-    if not config.keys.of_others:
+    if config.auth.client_key in config.made_keys:
         # Not immutable: the sidecar follows a new key, and kubelet brings no change of an immutable Secret into a pod.
         # Not protected: it is a copy.
         yield _core("Secret", client_secret(config, name, client).name, "key", {}, namespace=space)

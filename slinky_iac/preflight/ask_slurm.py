@@ -24,12 +24,11 @@ from slinky_iac.errors import (
     SlurmrestVersionError,
 )
 from slinky_iac.keys.catalogue import JWT
-from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
-from slinky_iac.preflight.facts import IN_SECRET, TOKEN_IN_SECRET, SlurmFacts, Token
+from slinky_iac.preflight.facts import IN_SECRET, TOKEN_IN_CONFIG, TOKEN_IN_SECRET, SlurmFacts, Token
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
@@ -176,7 +175,7 @@ def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) ->
     place = config.secret_of(JWT)
     kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
     keys: dict[str, Keys] = {}
-    for key in config.signing.own_keys:
+    for key in config.own_keys:
         own = config.secret_of(key)
         with suppress(KubeNotFound):  # the setting is new: this very update makes it
             rsa = held(kube, namespace, own.name, own.entry, key.algorithm)
@@ -222,8 +221,8 @@ def _asked(asking: _Asking, slurm: SlurmFacts, *, quick: bool) -> SlurmFacts:
 def _slurmdbd_tokens(asking: _Asking, slurm: SlurmFacts, taken: Keys) -> SlurmFacts:
     """Which RSA keys slurmdbd takes. Its refusal looks like a slurmdbd that is down, unless it took the other key's."""
     said: dict[str, Token] = {}
-    rsa = [source for source, material in asking.keys.items() if any(isinstance(key, TokenKey) for key in material)]
-    for source in rsa if slurm.clusters is not None else ():
+    own = [source for source in asking.keys if source in (TOKEN_IN_CONFIG, TOKEN_IN_SECRET)]
+    for source in own if slurm.clusters is not None else ():
         if asking.keys[source] is taken:
             said[source] = "accepted"
             continue

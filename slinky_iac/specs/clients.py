@@ -77,7 +77,7 @@ exit 1
 def client_secret(config: ClusterConfig, name: str, client: Client) -> SecretEntry:
     """Where a client's pods have the key: a Secret of their own namespace."""
     file = config.auth.client_file
-    if config.keys.of_others and client.key_from is not None:
+    if client.key_from is not None and config.auth.client_key not in config.made_keys:
         return client.key_from.entry(config.auth.client_key.file)
     return SecretEntry(names.client(config.cluster.resource_name, name), file)
 

@@ -21,6 +21,9 @@ from tests.stacks import ROOT
 FEATURES: Final = {
     "munge": r"munge",
     "token keys": r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|TOKENS\b|TOKEN_SECRETS|public_set|is_pair",
+    "token keys but for the word tokens": (
+        r"jwks|token_?keys?\b|token_?set|has_token_keys|rs256|(?-i:\bTOKENS\b)|TOKEN_SECRETS|public_set|is_pair|parts\.tokens"
+    ),
     "autoscale": r"autoscal|\bscaler|keda|\bhpa\b",
     "fence": r"fence",
     "monitoring": r"monitoring|prometheus|grafana",

@@ -180,7 +180,7 @@ def keys(config: StackConfig, known: Known, *, jwt: bool, at: Sequence[str] = ()
     places += [(file, f"{SLURM_FOLDER}/{file}", slurm, wanted or None) for file, wanted in known.bundles]
     if jwt:
         places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
-    holder = next((each.host for each in config.slurmctld.hosts if config.keys.source == "imported"), "")
+    holder = next((each.host for each in config.slurmctld.hosts if SLURM in config.in_configuration), "")
     source = holder if holder in at else ""
     return tuple(
         KeyPlace(

@@ -197,8 +197,8 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
         line = completed(found.alt_parameters, f"jwt_key={JWT_KEY}")
         yield (
             f"{found.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
-            " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there already,"
-            " and restart both:\n"
+            " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there"
+            " already, and restart both:\n"
             f"      AuthAltTypes=auth/jwt\n      AuthAltParameters={line}"
         )
     if (select := found.named.get("SelectType", "select/cons_tres")) != "select/cons_tres":

@@ -250,7 +250,7 @@ def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys
         held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
         if held is not None and all(held[0] not in each for each in keys.values()):
             keys[IN_SECRET] = tuple(held)
-    for key in values.config.signing.own_keys:
+    for key in values.config.own_keys:
         if key.config in rsa:
             keys[TOKEN_IN_CONFIG] = (rsa[key.config],)
     return keys

@@ -137,7 +137,7 @@ class Cluster:
 
     def _client_pods(self) -> Iterator[tuple[str, Pod]]:
         """Running pods that mount a client's Secret, with their namespaces, those of pods that others created too."""
-        if self.config.keys.of_others or SLURM not in self.config.bundled:
+        if SLURM not in self.config.made_keys or SLURM not in self.config.bundled:
             return
         for name, client in self.config.clients.items():
             secret = client_secret(self.config, name, client).name
@@ -240,7 +240,7 @@ class Snapshot:
 
     def current(self, key: Key, held: bytes | None) -> str:
         """Fingerprint of the stack's current key: its imported one, otherwise what its Secret holds."""
-        raw = held if self.config.keys.source != "imported" else self.keys.of(key)
+        raw = self.keys.of(key) if key in self.config.in_configuration else held
         if raw is None:
             raise RotationError(
                 f"{key.config}: neither this stack's configuration nor its Secret has it, so there is nothing to compare."

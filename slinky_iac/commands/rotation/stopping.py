@@ -99,7 +99,7 @@ class PlannedStop(KeyRotation):
         engine, config = self.context.engine, values.config
         resources = engine.resources()
         stack = blueprint(resources)
-        imported = config.keys.source == "imported"
+        imported = self.key in config.in_configuration
         return StopFacts(
             config=config,
             holders=stack.holders(resources, self.key.label) if config.keys.source != "existing" else (),
@@ -158,7 +158,7 @@ class PlannedStop(KeyRotation):
         return host_scripts.replaced(host, file, folder=self.context.folder)
 
     def files(self, snapshot: Snapshot, step: str) -> list[File]:  # noqa: ARG002
-        raw = snapshot.keys.of(self.key) if snapshot.config.keys.source == "imported" else None
+        raw = snapshot.keys.of(self.key) if self.key in snapshot.config.in_configuration else None
         raw = raw if raw is not None else snapshot.held(self.key)
         if raw is None:
             raise RotationError("there is no Secret with the new key yet: `pulumi up` makes it. Nothing was made")

@@ -46,7 +46,7 @@ class Munge(Part):
         """The key, where the stack has it, and slurm.conf."""
         if config.auth.client_image is None:
             return
-        if config.keys.source == "imported":
+        if MUNGE in config.in_configuration:
             yield key_secret(config)
         yield conf_map(config)
 
