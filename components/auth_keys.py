@@ -9,7 +9,6 @@ from typing import Any
 
 import pulumi
 import pulumi_random
-from pulumi_kubernetes.core.v1 import Secret
 
 from slinky_iac import ownership
 from slinky_iac.blueprint import objects
@@ -74,7 +73,6 @@ class AuthKeys(Component):
     def __init__(self, name: str, args: AuthKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("AuthKeys", name, args.config, opts)
         config = args.config
-        self.secrets: list[Secret] = []
         self._values: dict[str, pulumi.Output[str]] = {}
         self._client_file = config.auth.client_file
         self.since = {}
@@ -121,7 +119,6 @@ class AuthKeys(Component):
         hooks = first_look(key.logical, config, ownership.secret(config, place.name))
         options = child(self, protect=config.keys.protect, hooks=hooks, **HIDDEN)
         made = register_object(name, config, objects.key_secret(config, key), options, data=data)
-        self.secrets.append(made)
         # With the ID, which a preview of a new Secret doesn't know: Kubernetes' answer to its dry run has a time of its own,
         # and `pulumi up --plan` would be refused for it.
         self.since[key.config] = pulumi.Output.all(made.id, made.metadata).apply(lambda both: _made_at(both[1]))
