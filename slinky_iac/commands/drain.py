@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -31,6 +31,7 @@ from slinky_iac.drain.words import bar, iso, last_job, whose
 from slinky_iac.drain.written_plan import Plans
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
+from slinky_iac.kube.machines import require_machine
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.text import counted, full, plain, span, until
 
@@ -205,13 +206,11 @@ def _opened(settings: Settings) -> AbstractContextManager[Session]:
 def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: SessionOf = _opened) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
     state = pulumi_state.export(arguments.stack, pulumi)
-    chosen = _chosen(state, arguments.nodeset)
+    logins = sessions.in_state(state) if arguments.act == "plan" and arguments.node is None else ()
+    stack = arguments.stack or state.stack or pulumi_state.selected(pulumi)
+    chosen = _chosen(state, arguments.nodeset, plain(stack), also=logins)
     if arguments.act == "watch":
-        stack = arguments.stack or state.stack or pulumi_state.selected(pulumi)
-        if chosen:
-            _watch(arguments, stack, chosen, opened)
-        else:
-            print(f"{plain(stack)}: no `pulumi up` has made a NodeSet of this stack yet, so nothing is drained")
+        _watch(arguments, stack, chosen, opened)
         return 0
     if arguments.act == "status":
         rows, unknown = status(chosen, opened)
@@ -226,11 +225,11 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi, opened: Sess
         text = [*(line for plan in found for line in _plan(plan)), _in_all(plain(arguments.node), found)]
     elif arguments.act == "plan":
         found = plans(chosen, opened)
-        hosts = [] if arguments.nodeset else session_plans(sessions.in_state(state), opened)
+        hosts = [] if arguments.nodeset else session_plans(logins, opened)
         data = Plans(plans=(*(plan.written for plan in found), *(each.plan for each in hosts))).props
         unknown = [plan.nodeset for plan in found if not plan.known]
         text = [*(line for plan in found for line in _plan(plan)), *(f"{each.name}: {each.text}" for each in hosts)]
-        text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
+        text = text or ["Kubernetes has none of this stack's NodeSets any more, so a removal waits for no job"]
     else:
         taken = cancel(chosen, opened)
         data, unknown = {"steps": taken}, []
@@ -312,21 +311,25 @@ def plans(chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
     return made
 
 
-def machine_plans(machine: str, chosen: Iterable[GateSettings], opened: SessionOf) -> list[DrainPlan]:
-    """What the service of one Kubernetes node would wait for, by NodeSet with a pod there. Raises as :func:`plans`."""
+def machine_plans(machine: str, chosen: Sequence[GateSettings], opened: SessionOf) -> list[DrainPlan]:
+    """What the service of one Kubernetes node would wait for, by NodeSet with a pod there. Raises as :func:`plans`, and
+    where no pod is there as :func:`require_machine`."""
     made: list[DrainPlan] = []
     for settings in chosen:
         with opened(settings) as session:
             seen = session.observe(settings, queue=True)
             found = None if seen.nodeset is None else plan_machine(seen, seen.nodeset, settings.owner, machine)
             made += [] if found is None else [found]
+    if not made:
+        with opened(chosen[0]) as session:
+            require_machine(session.kube, machine)
     return made
 
 
 def _in_all(machine: str, found: Sequence[DrainPlan]) -> str:
     """When a Kubernetes node is free of jobs; never a guess."""
     if not found:
-        return f"{machine}: no pod of these NodeSets is there, so its service waits for no job of theirs"
+        return f"{machine}: Kubernetes has no pod of these NodeSets there, so its service waits for no job of theirs"
     if not all(plan.known for plan in found):
         return f"{machine}: not known, since Slurm could not be asked"
     if any(plan.unforeseen for plan in found):
@@ -364,11 +367,20 @@ def cancel(chosen: Iterable[GateSettings], opened: SessionOf) -> int:
     return taken
 
 
-def _chosen(state: State, nodeset: str | None) -> list[GateSettings]:
+def _chosen(
+    state: State, nodeset: str | None, stack: str, *, also: Collection[SessionSettings] = ()
+) -> Sequence[GateSettings]:
+    """The NodeSets to ask about. ``also``: what else of the stack the act asks about. Raises :class:`StateError` where that
+    is nothing: an act that asked nobody has no answer."""
     found = gates(state)
+    if not found and not also:
+        raise StateError(
+            f"stack {stack} has no NodeSet that `pulumi up` made, so Slurm was not asked and nothing is known of drains and"
+            " jobs. Is it the right one? `pulumi stack ls` lists all; then `pulumi stack select NAME`, or --stack NAME"
+        )
     if nodeset is None:
         return list(found.values())
     if nodeset not in found:
         known = ", ".join(found) or "none"
-        raise StateError(f"the stack has no NodeSet {nodeset!r} (it has: {known})")
+        raise StateError(f"stack {stack} has no NodeSet {nodeset!r} (it has: {known})")
     return [found[nodeset]]

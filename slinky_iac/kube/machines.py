@@ -5,14 +5,17 @@ Sources: Kubernetes, "Server-Side Apply" (managedFields), "API Concepts" (Partia
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.kube.client import KubeClient, controlled
 from slinky_iac.kube.marks import METADATA_OF_ALL
 from slinky_iac.kube.objects import Listed, ManagedFields, NodeSet, ObjectMeta, Wire
 from slinky_iac.kube.requests import label_of
 from slinky_iac.names import LABEL_INSTANCE
+from slinky_iac.text import plain
 
 PARTS: Final = ("labels", "annotations")
 
@@ -65,6 +68,26 @@ def machines(kube: KubeClient) -> dict[str, Machine]:
     headers = {"accept": METADATA_OF_ALL}
     found = kube.listed("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers)
     return {each.metadata.name: each for each in found}
+
+
+def require_machine(kube: KubeClient, name: str) -> None:
+    """Raises KubeNotFound where the cluster has no Kubernetes node of this name, and KubeForbidden where this account can't
+    know; and what the client raises."""
+    shown = plain(name, 80)
+    try:
+        known = machines(kube)
+    except KubeForbidden:
+        raise KubeForbidden(
+            f"{shown}: no pod of these NodeSets is there, and this account may not list Kubernetes nodes, so whether one has"
+            f" this name isn't known. `kubectl get node {shown}` with more rights says it"
+        ) from None
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise KubeNotFound(
+            f"the cluster has no Kubernetes node {shown}, so no job was looked for. {meant}`kubectl get nodes` lists them;"
+            " --node takes the name in Kubernetes, not Slurm's"
+        )
 
 
 def names_for_new_pods(kube: KubeClient, namespace: str, nodeset: NodeSet) -> frozenset[str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from slinky_iac.commands import cli, drain
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings, Owner
-from slinky_iac.errors import DrainBlocked, KubeUnreachable, StateError
+from slinky_iac.errors import DrainBlocked, KubeForbidden, KubeNotFound, KubeUnreachable, StateError
 from tests.unit.drain.model_session import ModelSession, with_job
 from tests.unit.drain.test_sessions import PROPS, srun
 from tests.unit.drain.test_sessions import session as of_login
@@ -35,6 +38,8 @@ class Stack:
         self.login: Any = None
 
     def pulumi(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if "--show-name" in arguments:
+            return subprocess.CompletedProcess(arguments, 0, "prod\n", "")
         assert arguments[:2] == ["stack", "export"]
         resources = [{"type": KIND, "outputs": gate(name, 3, stack="dev")} for name in self.names]
         resources += [{"type": LOGINS, "outputs": PROPS}] if self.login is not None else []
@@ -116,20 +121,69 @@ def test_a_plan_of_a_machine_names_whose_jobs_are_on_it_and_until_when(
     assert stack.asked == ["gpu", "cpu"]
 
 
+class Nodes:
+    """Kubernetes' list of nodes; None: this account may not have it."""
+
+    def __init__(self, *known: str, forbidden: bool = False) -> None:
+        self.known, self.forbidden = known, forbidden
+
+    def listed(self, path: str, *_: object, **_more: object) -> list[SimpleNamespace]:
+        assert path == "/api/v1/nodes"
+        if self.forbidden:
+            raise KubeForbidden("nodes is forbidden")
+        return [SimpleNamespace(metadata=SimpleNamespace(name=each)) for each in self.known]
+
+
 def test_a_machine_without_a_pod_is_free_and_one_that_is_not_known_is_not(
     stack: Stack, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    stack.gpu.kube = Nodes("k-1", "k-9")
     assert stack.run("plan", "--node", "k-9") == 0
-    assert capsys.readouterr().out == "k-9: no pod of these NodeSets is there, so its service waits for no job of theirs\n"
+    assert capsys.readouterr().out.startswith(
+        "k-9: Kubernetes has no pod of these NodeSets there, so its service waits for no"
+    )
     stack.gpu.w.rest_up = False
     assert stack.run("plan", "--node", "k-1", "--nodeset", "gpu") == 1
     assert "k-1: not known, since Slurm could not be asked" in capsys.readouterr().out
 
 
-def test_a_plan_of_nothing_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (Nodes("k-1", "k-2"), "the cluster has no Kubernetes node k-9, so no job was looked for. Did you mean k-"),
+        (Nodes("worker"), "the cluster has no Kubernetes node k-9, so no job was looked for. `kubectl get nodes`"),
+        (Nodes(forbidden=True), "k-9: no pod of these NodeSets is there, and this account may not list Kubernetes nodes"),
+    ],
+)
+def test_a_machine_that_is_not_there_is_never_free(stack: Stack, nodes: Nodes, said: str) -> None:
+    stack.gpu.kube = nodes
+    with pytest.raises((KubeNotFound, KubeForbidden), match=re.escape(said)):
+        stack.run("plan", "--node", "k-9")
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--nodeset", "gpu")])
+@pytest.mark.parametrize("act", [("status",), ("plan",), ("plan", "--node", "k-1"), ("cancel",), ("watch",)])
+def test_a_stack_of_nothing_gets_no_answer(stack: Stack, act: tuple[str, ...], more: tuple[str, ...]) -> None:
+    """It may be the wrong one: "nothing is drained" and "no job" would be said of a cluster that was never asked."""
+    if act == ("watch",) and more == ("--json",):
+        more = ()
     stack.names = ()
+    with pytest.raises(StateError, match="stack prod has no NodeSet that `pulumi up` made, so Slurm was not asked"):
+        stack.run(*act, "--stack", "prod", *more)
+    assert stack.asked == []
+
+
+def test_login_pods_are_no_answer_to_what_is_on_a_machine(stack: Stack) -> None:
+    stack.names, stack.login = (), of_login(srun())
+    with pytest.raises(StateError, match="Slurm was not asked"):
+        stack.run("plan", "--stack", "prod", "--node", "k-1")
+
+
+def test_a_plan_of_nodesets_that_are_gone_says_so(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    stack.names = ("gpu",)
+    stack.gpu.observe = lambda *_, **__: Observation(now=0, version=(1, 1, 0))  # type: ignore[method-assign]
     assert stack.run("plan") == 0
-    assert "no NodeSet" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("Kubernetes has none of this stack's NodeSets any more")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +245,7 @@ def test_a_nodeset_that_the_stack_lacks_is_asked_of_nobody(stack: Stack, act: st
     assert stack.asked == []
 
 
-def test_watching_a_stack_without_a_nodeset_ends(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_stack_is_called_by_its_name() -> None:
     empty, named = {"deployment": {}}, {"deployment": {"resources": [{"type": "pulumi:pulumi:Stack", "urn": URN}]}}
     for state in (empty, named):
 
@@ -199,10 +253,8 @@ def test_watching_a_stack_without_a_nodeset_ends(capsys: pytest.CaptureFixture[s
             said = json.dumps(state) if arguments[1] == "export" else "prod\n"
             return subprocess.CompletedProcess(arguments, 0, said, "")
 
-        assert drain.run(cli.parser().parse_args(["drain", "watch"]), pulumi) == 0
-        assert (
-            capsys.readouterr().out == "prod: no `pulumi up` has made a NodeSet of this stack yet, so nothing is drained\n"
-        )
+        with pytest.raises(StateError, match="stack prod has no NodeSet"):
+            drain.run(cli.parser().parse_args(["drain", "watch"]), pulumi)
 
 
 def test_a_plan_that_is_not_known_is_no_success(stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
