@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -106,15 +107,36 @@ class Joinable(Component):
         return pulumi.ResourceOptions(parent=self, depends_on=self._late(waits))
 
 
-def require_alone(name: str) -> None:
-    """Raises :class:`StackRefused` where the program has a cluster already: names of a stack's resources don't hold its."""
+def require_alone(name: str = "") -> None:
+    """Raises :class:`StackRefused` where the program has a cluster already: names of a stack's resources don't hold its. And
+    where it is in an `apply`. ``name``: empty for the cluster of the stack's file, before that is read."""
+    what = f"HybridCluster {name}" if name else "hybrid_cluster()"
+    if _in_an_apply():
+        raise StackRefused(
+            f"{what}: is made in an apply, which a preview doesn't run while its value isn't known: that preview would show"
+            " the deletion of the whole cluster. Nothing of it was made. Make it outside, and give the Output itself:"
+            " slurmctld=vm.access_ip_v4 (`slinky docs own-repository` has which settings take one)"
+        )
     other = _clusters.get(pulumi.runtime.settings.get_monitor())
+    if other is not None and not name:
+        raise StackRefused(
+            f"{what}: this program has HybridCluster {other} already; one stack is one cluster. Nothing of it was made."
+            " hybrid_cluster() is for settings in the stack's file: remove one of the two"
+        )
     if other is not None:
         raise StackRefused(
-            f"HybridCluster {name}: this stack has {other} already; one stack is one cluster. Nothing of it was made. Give"
+            f"{what}: this stack has {other} already; one stack is one cluster. Nothing of it was made. Give"
             f" {name} a stack of its own: `pulumi stack init {name}`, and a program that makes the cluster that"
             " pulumi.get_stack() names; or a project of its own"
         )
+
+
+def _in_an_apply() -> bool:
+    """Whether a callback of an Output is at work: the SDK has no word for it, and calls all of them from this one module."""
+    frame, calls = inspect.currentframe(), pulumi.output.__file__
+    while frame is not None and frame.f_code.co_filename != calls:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _one(props: Callable[[StackConfig], Mapping[str, Any]], cluster: Joinable, name: str) -> Any:  # noqa: ANN401

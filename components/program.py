@@ -15,6 +15,7 @@ from slinky_iac.preflight import notices
 
 from .first_look import require_adopted
 from .hybrid_cluster import HybridCluster, HybridClusterArgs
+from .joining import require_alone
 from .threads import in_thread
 from .trial import trial_of
 
@@ -24,6 +25,7 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     :class:`slinky_iac.config.reader.StackRefused` if the stack's configuration has errors."""
     end_silently()
     collect_seldom()
+    require_alone()
     settings = read_stack()
     config, home = settings.config, Path.home()
     require_adopted(config)

@@ -174,6 +174,34 @@ def test_a_second_cluster_of_a_program_is_refused() -> None:
     assert said.startswith("HybridCluster borea: this stack has atlas already; one stack is one cluster")
 
 
+def test_a_cluster_of_the_file_beside_one_of_the_program_is_refused_by_what_it_is() -> None:
+    """The stack's file has no settings then, and "cluster: is missing" would send its reader to write some."""
+    said = joined(lambda _: program.hybrid_cluster())
+    assert said.startswith("hybrid_cluster(): this program has HybridCluster atlas already")
+
+
+@pytest.mark.parametrize("known", [lambda value: value, lambda value: Output.from_input(value).apply(str)])
+def test_a_cluster_in_an_apply_is_refused(known: Callable[[str], Output[str]]) -> None:
+    """A preview that doesn't know the value wouldn't run the apply: it would show the deletion of the whole cluster."""
+    said: list[str] = []
+
+    def late(host: str) -> None:
+        try:
+            HybridCluster("atlas", **{**OUTSIDE, "slurmctld": host})
+        except StackRefused as error:
+            said.append(str(error))
+
+    def built() -> None:
+        Output.from_input(known("ctl.example.org")).apply(late)
+
+    with configured({}, KEYS):
+        recording = run(built)
+    (sentence,) = said
+    assert sentence.startswith("HybridCluster atlas: is made in an apply")
+    assert "slurmctld=vm.access_ip_v4" in sentence
+    assert not recording.of("slinky:slurm:HybridCluster")
+
+
 def test_the_provider_of_a_cluster_is_its_own_connection() -> None:
     def built() -> None:
         atlas = HybridCluster("atlas", **OUTSIDE)
