@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Iterator, Mapping
 import pulumi
 
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.leaked import given_again
 from slinky_iac.config.reader import ARGUMENTS
 
 from .inputs import Given, is_known
@@ -37,8 +38,8 @@ def in_plain_text(secrets: Mapping[str, pulumi.Input[str]]) -> Iterator[str]:
     for name in (name for name, each in secrets.items() if isinstance(each, str)):
         yield (
             f"{ARGUMENTS[name]}: is a text and no Output. If the program has it in plain text, treat it as leaked: it is in"
-            f" the file and its history. Give a new one by `pulumi config set --secret slinky-iac:{name}`, without this"
-            " argument, or by an Output: config.require_secret(NAME)"
+            f" the file and its history. {given_again(name)}. Leave this argument out then, or give an Output:"
+            " config.require_secret(NAME)"
         )
 
 

@@ -42,6 +42,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     if not file.lines:
         return None, file.faults
     texts, plain = _read(file)
+    there = file.secret | (texts.keys() & frozenset(SECRET_KEYS))  # what is there in plain text isn't missing, too
     config, faults = examined(texts)
     wrong = shifted(texts)
     found = [*plain, *(each for each in faults if not any(at.explains(each.path) for at in wrong))]
@@ -50,12 +51,12 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     unread = [each.finding for each in file.faults if each.finding.path in SECTIONS]
     if config is not None:
-        ruled = _ruled(config, file.secret)
+        ruled = _ruled(config, there)
         found += of_sound(ruled, unread, config) if unread else ruled
         if said := renamed(file.project):
             found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
-        found += of_sound(_ruled(sound, file.secret), faults, sound)
+        found += of_sound(_ruled(sound, there), faults, sound)
     if config is not None and not any(each.level is Level.ERROR for each in (*found, *unread)):
         found += dropped(config) or refused(config)  # a preview's last questions, too
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart import Advice, advice, as_yaml, masked, switched
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.leaked import given_again
 from slinky_iac.config.levels import MARKERS, elsewhere, meant_by, siblings
 from slinky_iac.config.mistakes import nested, requested, unknown, wrong_value
 from slinky_iac.config.node_gres import with_gres_conf
@@ -311,8 +312,8 @@ def secret_of(where: str) -> str | None:
 def in_plain_text(name: str) -> str:
     """What to do about a secret that is in a stack's file as plain text."""
     return (
-        f"is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what was shown of"
-        f" it. Give a new one by `pulumi config set --secret slinky-iac:{name}`"
+        "is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what was shown of"
+        f" it. {given_again(name)}"
     )
 
 

@@ -18,6 +18,7 @@ import yaml
 from slinky_iac import safe_yaml
 from slinky_iac.config.chart import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.leaked import given_again
 from slinky_iac.config.shown import name_of, place, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
@@ -27,7 +28,6 @@ from slinky_iac.errors import StateError
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
 _LIKE: Final = 0.72
-_LEAKED: Final = "Remove it, and treat it as leaked: give a new one by `pulumi config set --secret slinky-iac:"
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
@@ -172,7 +172,7 @@ def beside_config(key: str, value: object) -> Finding:
     said = "stands beside `config:` and not below it, so it isn't read"
     is_encrypted = isinstance(value, dict) and set(value) == {"secure"}
     if name in SECRET_KEYS and not is_encrypted and key != name:
-        return at(name).error(f"{said}. {_LEAKED}{name}`")
+        return at(name).error(f"{said}. Remove it, and treat it as leaked. {given_again(name)}")
     if _is_ours(key) and not (name in SECRET_KEYS and not is_encrypted):
         return at(name).error(f"{said}: indent it, and all that is below it, by two")
     if known := advice(key, value):

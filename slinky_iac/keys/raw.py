@@ -55,8 +55,10 @@ def check(name: str, raw: bytes, *, allow_trailing_newline: bool) -> None:
     """Refuse a key that is too short, too long, or text with a stray line break at its end."""
     if not MINIMUM_BYTES <= len(raw) <= MAXIMUM_BYTES:
         raise KeyMaterialError(
-            f"{name}: has {len(raw)} bytes; {MINIMUM_BYTES} to {MAXIMUM_BYTES} are allowed. A shorter key can be guessed;"
-            " make a new one on the outside hosts, for example of 1024 random bytes, and import that"
+            f"{name}: has {len(raw)} bytes; {MINIMUM_BYTES} to {MAXIMUM_BYTES} are allowed. So it isn't the whole key, or is"
+            " another file: compare with `wc -c` where the daemons run, copy their file again, byte for byte, and import"
+            " that. A new key would cut off every daemon that runs. If theirs really is so short, it can be guessed:"
+            " `slinky docs keys 'planned stop'` has how it is replaced"
         )
     _require_random(name, raw)
     if raw.endswith(b"\n") and not allow_trailing_newline and _TEXT.issuperset(raw.rstrip(b"\r\n")):

@@ -69,7 +69,7 @@ def test_too_short_and_too_long_keys_are_refused(size: int, accepted: bool) -> N
     if accepted:
         assert len(decode("jwtKey", text, allow_trailing_newline=False)) == size
         return
-    with pytest.raises(KeyMaterialError, match=f"jwtKey: has {size} bytes; 32 to 65536 are allowed"):
+    with pytest.raises(KeyMaterialError, match=f"jwtKey: has {size} bytes; 32 to 65536 are allowed. So it isn't the whole"):
         decode("jwtKey", text, allow_trailing_newline=False)
 
 

@@ -81,6 +81,12 @@ def test_a_secret_in_plain_text_is_an_error_without_its_text() -> None:
     assert (line, text.split(".")[0]) == (10, "slurmKey: is a secret in plain text")
 
 
+def test_a_key_in_plain_text_is_not_said_to_be_missing_too() -> None:
+    sound = STACK.replace("26.05", '"26.05"').replace("      replica: 2\n", "")
+    _, found = judge(sound.replace("\n    secure: v1:abcdef", " hunter2"))
+    assert not [each for each in found if "slurmKey is not set" in each.finding.message]
+
+
 def test_a_secret_inside_a_section_is_an_error() -> None:
     text = STACK.replace("name: lab", "name: {secure: v1:abc}")
     assert (3, "cluster.name: is encrypted, and with it the whole section becomes a secret") in [

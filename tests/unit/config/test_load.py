@@ -124,7 +124,8 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         (
             minimal(slurmKey=SENTINEL),
             "slurmKey: is a secret in plain text. Remove it, and treat it as leaked: it is in the file, its history and what"
-            " was shown of it. Give a new one by `pulumi config set --secret slinky-iac:slurmKey`",
+            " was shown of it. Daemons that run have this key, so don't make a new one now: import their own file, `slinky"
+            " keys import slurm --file slurm.key`. Once the stack works, replace it: `slinky keys rotate slurm --plan`",
         ),
     ],
 )

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi.runtime.config import set_all_config
 
+from slinky_iac.config.leaked import given_again
 from slinky_iac.config.reader import KeyOutputs, StackRefused, StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
@@ -121,8 +122,18 @@ def test_a_secret_in_plain_text_is_refused_without_being_shown(name: str) -> Non
     configure(minimal() | {name: SENTINEL})
     message = refused()
     assert f"{name}: is a secret in plain text. Remove it, and treat it as leaked" in message
-    assert f"`pulumi config set --secret slinky-iac:{name}`" in message
+    assert given_again(name) in message
     assert SENTINEL not in message
+
+
+def test_no_leaked_key_that_daemons_run_with_is_answered_with_a_new_one() -> None:
+    said = {name: given_again(name) for name in SECRET_KEYS}
+    assert {name for name, words in said.items() if "don't make a new one now" in words} == {
+        "slurmKey",
+        "jwtKey",
+        "mungeKey",
+    }
+    assert said["databasePassword"] == "Give a new one by `pulumi config set --secret slinky-iac:databasePassword`"
 
 
 @pytest.mark.parametrize("name", ["cluster", "nodesets", "nonsense"])
