@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     page = "its name, such as keys, or words of a message, whose row is printed; by default all are listed"
     parser.add_argument("page", nargs="?", metavar="PAGE", help=page)
-    parser.add_argument("heading", nargs="?", metavar="HEADING", help="words of one of its headings: that part alone")
+    of_it = "words of one of its headings: that part alone. Or more words of the message"
+    parser.add_argument("words", nargs="*", metavar="WORDS", help=of_it)
 
 
 def pages() -> dict[str, Path]:
@@ -55,11 +56,18 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{name:<20} {_TITLE.search(each.read_text())[1]}" for name, each in found.items()))  # type: ignore[index]
         return 0
     name = Path(arguments.page).stem if arguments.page.endswith(".md") else arguments.page
+    every, heading = " ".join((name, *arguments.words)), " ".join(arguments.words)
     if name not in found:
-        print("\n".join(_without_a_page(name, found)))
+        print("\n".join(_without_a_page(every, found)))
         return 0
     text = _BAR_IN_A_CELL.sub("", found[name].read_text())
-    print(text if arguments.heading is None else part(text, arguments.heading, name), end="")
+    try:
+        print(part(text, heading, name) if heading else text, end="")
+    except ProjectError:  # a message may begin with a page's name
+        having = [row for page in _ROWS for row in rows(page, found[page].read_text()) if row.is_of(every)]
+        if not having:
+            raise
+        print("\n".join(_without_a_page(every, found)))
     return 0
 
 

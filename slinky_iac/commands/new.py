@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -36,10 +36,21 @@ def checkout() -> Path | None:
     return root if (root / "pyproject.toml").is_file() and (root / "templates").is_dir() else None
 
 
-def require_room(folder: Path, names: Iterable[str]) -> None:
-    """Raises :class:`ProjectError` where a folder has one of these already."""
+def require_room(folder: Path, names: Iterable[str], *, beside: Collection[str] | None = None, what: str = "") -> None:
+    """Raises :class:`ProjectError` where a folder has one of these already; and with ``beside``, the names that may be there,
+    where it has any other one: it is somebody else's then. ``what``: what is to be written."""
     if there := [name for name in names if (folder / name).exists()]:
         raise ProjectError(f"{folder}: already has {', '.join(there)}; name another folder. Nothing was changed")
+    if beside is None or not folder.is_dir():
+        return
+    try:
+        strange = sorted(each.name for each in folder.iterdir() if each.name not in beside)
+    except OSError as wrong:
+        raise ProjectError(f"{folder}: can't be read ({wrong.strerror}). Nothing was changed") from None
+    if strange:
+        raise ProjectError(
+            f"{folder}: has {strange[0]}, which is no part of {what}; name a new folder or an empty one. Nothing was changed"
+        )
 
 
 def run(arguments: argparse.Namespace) -> int:

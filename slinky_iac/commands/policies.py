@@ -23,6 +23,8 @@ FILES: Final = (
 )
 RULES: Final = "slurm_rules"
 """The package with the rules, beside the files."""
+BESIDE: Final = ("site.json", "venv", "README.md")
+"""What may be there already: a site's own file and the Python environment stay where a pack is replaced by a newer one."""
 RULE: Final = "cluster-as-made"
 """The rule whose findings a site may declare."""
 LONGEST: Final = datetime.timedelta(days=366)
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
     write_ = acts.add_parser("write", help="write the pack into a folder")
-    write_.add_argument("folder", type=Path, metavar="DIR", help="the pack's folder; it is created if it doesn't exist")
+    write_.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     accept_ = acts.add_parser("accept", help=f"declare in the site file what a review shows of the rule {RULE}")
     accept_.add_argument(
         "review", type=Path, metavar="FILE", help="what `pulumi preview --policy-pack` printed; - for stdin"
@@ -122,7 +124,7 @@ def _replace(file: Path, text: str) -> None:
 
 def write(folder: Path) -> None:
     """Copy the pack. No file that is there is changed. Raises :class:`ProjectError`."""
-    require_room(folder, (*FILES, RULES))
+    require_room(folder, (*FILES, RULES), beside=BESIDE, what="a policy pack")
     pack = shipped("policies")
     try:
         folder.mkdir(parents=True, exist_ok=True)

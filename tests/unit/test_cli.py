@@ -135,6 +135,19 @@ def test_words_of_a_message_print_its_row_and_no_other(words: str, capsys: pytes
     assert said.count("  What to do: ") == 1
 
 
+def test_words_of_a_message_need_no_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are pasted as they are seen, at night."""
+    assert main(["docs", "error:", "cannot", "be", "deleted", "because", "it", "is", "protected"], "slinky") == 0
+    said = capsys.readouterr().out
+    assert said.count("\n  What to do: ") == 1
+    assert main(["docs", "cannot be deleted because it is protected"], "slinky") == 0
+    assert capsys.readouterr().out in said
+    assert main(["docs", "munge", "moving", "to", "auth/slurm"], "slinky") == 0
+    assert capsys.readouterr().out.startswith("## Moving to auth/slurm\n")
+    assert main(["docs", "keys", "xyzzy", "plugh"], "slinky") == 1
+    assert "page keys has no heading with 'xyzzy plugh'" in capsys.readouterr().err
+
+
 def test_a_row_is_printed_with_a_line_a_cell_bars_as_they_are_and_links_as_commands() -> None:
     text = (
         "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-end), [x](evidence/faults.md) |\n## It's end\n"

@@ -33,6 +33,22 @@ def test_nothing_that_is_there_is_changed(name: str, tmp_path: Path, capsys: pyt
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("name", ["passwd", "slurm.conf", ".git"])
+def test_a_folder_of_others_gets_no_pack(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`policies write /etc` would put seven names there, and the next commands a Python environment."""
+    (tmp_path / name).write_text("theirs")
+    assert main(["policies", "write", str(tmp_path)]) == 1
+    assert f"has {name}, which is no part of a policy pack" in capsys.readouterr().err
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_what_a_pack_leaves_beside_it_is_no_hindrance(tmp_path: Path) -> None:
+    """A newer pack is written where the old one was removed: the site's file and the Python environment stay."""
+    (tmp_path / "site.json").write_text("{}")
+    (tmp_path / "venv").mkdir()
+    assert main(["policies", "write", str(tmp_path)]) == 0
+
+
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     assert main(["policies", "write", str(tmp_path / "file" / "a")]) == 1
