@@ -33,6 +33,9 @@ _BETWEEN: Final = re.compile(r"…|<[^>]*>|\(…\)|\b\d+\b")
 """What a quoted message has in place of a name or a number."""
 _LEAST: Final = 12
 """Characters of a quoted message that a longer text must have, to be that message."""
+_TABLE: Final = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+_WIDEST: Final = 140
+"""Characters of a table's line up to which it is printed as it is."""
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
@@ -62,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     text = _BAR_IN_A_CELL.sub("", found[name].read_text())
     try:
-        print(part(text, heading, name) if heading else text, end="")
+        texts = {at: page.read_text() for at, page in found.items()} if heading else {}
+        print(readable(part(text, heading, name), name, texts) if heading else text, end="")
     except ProjectError:  # a message may begin with a page's name
         having = [row for page in _ROWS for row in rows(page, found[page].read_text()) if row.is_of(every)]
         if not having:
@@ -116,6 +120,17 @@ class Row:
             yield f"  {title}: {_LINK.sub(lambda link: _printed(link, self.page, texts), cell)}"
 
 
+def readable(text: str, page: str, texts: Mapping[str, str]) -> str:
+    """A part of a page, each table that is wider than a screen as its rows, with a line a cell."""
+
+    def shown(table: re.Match[str]) -> str:
+        if max(map(len, table[0].splitlines())) <= _WIDEST:
+            return table[0]
+        return "\n".join("\n".join(list(each.shown(texts))[1:]) + "\n" for each in rows(page, f"# {page}\n{table[0]}"))
+
+    return _TABLE.sub(shown, text)
+
+
 def rows(page: str, text: str) -> Iterator[Row]:
     """All rows of a page's tables."""
     heads, lines, at = headings(text), text.splitlines(keepends=True), 0
@@ -152,7 +167,7 @@ def _printed(link: re.Match[str], page: str, texts: Mapping[str, str]) -> str:
     if link[3] is None:
         return f"{link[1]} (`slinky docs {name}`)"
     heading = next((each[2] for each in headings(texts[name]) if anchor(each[2]) == link[3]), "")
-    words = re.sub(r"[`<>]", "", heading)
+    words = max(re.split(r"\w*'\w*\s*", re.sub(r"[`<>]", "", heading)), key=len).strip()  # a shell's quotes frighten
     return f"{link[1]} (`slinky docs {name} {shlex.quote(words)}`)"
 
 

@@ -37,7 +37,7 @@ def checkout() -> Path | None:
 
 
 def require_room(folder: Path, names: Iterable[str], *, beside: Collection[str] | None = None, what: str = "") -> None:
-    """Raises :class:`ProjectError` where a folder has one of these already; and with ``beside``, the names that may be there,
+    """Raises :class:`ProjectError` where a folder has one of these already; and with ``beside``, names that may be there,
     where it has any other one: it is somebody else's then. ``what``: what is to be written."""
     if there := [name for name in names if (folder / name).exists()]:
         raise ProjectError(f"{folder}: already has {', '.join(there)}; name another folder. Nothing was changed")

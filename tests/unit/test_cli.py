@@ -16,7 +16,7 @@ import pytest
 from slinky_iac import __version__
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.cli import parser as command_line
-from slinky_iac.commands.docs import pages, part, rows
+from slinky_iac.commands.docs import pages, part, readable, rows
 from slinky_iac.commands.listing import COMMANDS
 from slinky_iac.errors import ProjectError
 from tests.stacks import ROOT
@@ -148,15 +148,34 @@ def test_words_of_a_message_need_no_quotes(capsys: pytest.CaptureFixture[str]) -
     assert "page keys has no heading with 'xyzzy plugh'" in capsys.readouterr().err
 
 
+def test_a_wide_table_of_a_part_is_printed_as_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of hundreds of characters with bars between are no help at night; a narrow table is one."""
+    assert main(["docs", "on-call", "Lost or leaked"], "slinky") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("## Lost or leaked\n")
+    assert "\n  What: a key leaked\n  Then: replace it." in said
+    assert "(`slinky docs keys`)" in said
+    assert not [line for line in said.splitlines() if line.startswith("|")]
+    narrow = "# a\n\n| b | c |\n|---|---|\n| d | e |\n\nf\n"
+    assert readable(narrow, "p", {"p": narrow}) == narrow
+
+
+def test_a_heading_with_an_apostrophe_is_named_without_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "# a\n| Seen | Do |\n|---|---|\n| it | [there](#pods-dont-become-nodes) |\n## Pods don't become nodes\n"
+    (row,) = rows("p", text)
+    assert list(row.shown({"p": text}))[-1] == "  Do: there (`slinky docs p 'become nodes'`)"
+
+
 def test_a_row_is_printed_with_a_line_a_cell_bars_as_they_are_and_links_as_commands() -> None:
     text = (
-        "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-end), [x](evidence/faults.md) |\n## It's end\n"
+        "# a\n| Seen | Do |\n|---|---|\n| it hangs | `a \\| b`; [there](#its-the-end), [x](evidence/faults.md) |\n"
+        "## It's the end\n"
     )
     (row,) = rows("p", text)
     assert row.is_of("it hangs")
     assert not row.is_of("hang")
     assert not row.is_of("")
-    shown = ["p, a", "  Seen: it hangs", "  Do: `a | b`; there (`slinky docs p 'It'\"'\"'s end'`), x"]
+    shown = ["p, a", "  Seen: it hangs", "  Do: `a | b`; there (`slinky docs p 'the end'`), x"]
     assert list(row.shown({"p": text})) == shown
 
 
