@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
-from slinky_iac.commands.listing import COMMANDS, MODULE, no_command, no_package, overview
+from slinky_iac.commands.listing import COMMANDS, MODULE, examples, no_command, no_package, overview
 from slinky_iac.commands.output import INTERRUPTED, UNREAD
 from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
@@ -59,11 +59,19 @@ _GIVEN: Final = "_given"
 """Where a namespace notes what was given already."""
 
 
+class _Help(argparse.HelpFormatter):
+    """Help whose lines to copy, four blanks in, stay whole."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n".join(each if each.startswith("    ") else fill(each, width, indent) for each in text.split("\n"))
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser, and those of its commands, that refuse a repeated option."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401 - argparse's own
-        super().__init__(*arguments, **more)
+        super().__init__(*arguments, **{"formatter_class": _Help, **more})
         for name in (None, "store"):
             self.register("action", name, _Once)
 
@@ -93,17 +101,26 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
         if each.module:
             found = command(name)
             found.add_arguments(own)
-            own.epilog = found.CODES
+            _end(own, name, prog, found.CODES)
             continue
         from slinky_iac.commands import command_page  # noqa: PLC0415 - three commands need it
 
-        own.epilog = command_page.CODES
+        _end(own, name, prog, command_page.CODES)
         if name == "reference":
             own.add_argument("page", nargs="?", choices=PAGES, default="configuration")
         if name == "completion":
             own.add_argument("shell", choices=command_page.SHELLS)
     _describe(top)
     return top
+
+
+def _end(own: argparse.ArgumentParser, name: str, prog: str, codes: str) -> None:
+    """End each help with lines to copy and the exit codes: an act's own, or else its command's."""
+    from slinky_iac.commands import command_page  # noqa: PLC0415 - `--help` and `--version` do without it
+
+    own.epilog = f"{examples(name, prog)}{codes}"
+    for act, (_, below) in command_page.commands(own).items():
+        below.epilog = f"{examples(name, prog, act)}{below.epilog or codes}"
 
 
 def _describe(parser: argparse.ArgumentParser) -> None:

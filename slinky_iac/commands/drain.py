@@ -182,7 +182,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
     for name, text in ACTS:
-        act = acts.add_parser(name, help=text, epilog=CODES)
+        act = acts.add_parser(name, help=text)
         add_stack(act)
         act.add_argument("--nodeset", help="one NodeSet; by default all")
         if name == "plan":

@@ -110,6 +110,59 @@ COMMANDS: Final = {
 """In the order in which a newcomer meets them."""
 
 
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "new": ("slinky new my-cluster",),
+    "init": ("slinky init prod --slurmctld ctl.example.org --via 'ssh root@{host} sh -s'",),
+    "import-chart": ("slinky import-chart values.yaml --chart-version 1.2 --out Pulumi.prod.yaml",),
+    "adopt": ("slinky adopt --namespace slurm --release slurm --out Pulumi.prod.yaml",),
+    "check": ("slinky check Pulumi.prod.yaml",),
+    "preflight": ("slinky preflight --via 'ssh root@{host} sh -s'",),
+    "handoff": ("slinky handoff --role slurmctld --role slurmdbd --out handoff",),
+    "plan": ("pulumi preview --json | slinky plan",),
+    "drain": (
+        "slinky drain status",
+        "slinky drain plan --node worker-7",
+        "slinky drain watch --until-done",
+        "slinky drain cancel --nodeset gpu",
+    ),
+    "keys": (
+        "slinky keys generate jwt --out jwt_hs256.key",
+        "slinky keys import slurm --file slurm.key",
+        "slinky keys show",
+        "slinky keys verify --via 'ssh root@{host} sh -s'",
+        "slinky keys rotate slurm --plan",
+    ),
+    "token": ("slinky token --user alice --lifespan 30m",),
+    "client": ("slinky client portal",),
+    "qualify": ("slinky qualify --config Pulumi.test.yaml --nodes 36",),
+    "status": ("slinky status --watch",),
+    "drift": ("slinky drift",),
+    "verify-state": ("slinky verify-state",),
+    "rights": ("slinky rights --for apply",),
+    "diagram": ("slinky diagram --config Pulumi.prod.yaml --out cluster.svg",),
+    "monitoring": ("slinky monitoring rules > slinky-rules.yaml",),
+    "policies": (
+        "slinky policies write pack",
+        "slinky policies accept review.txt --site site.json --reason REASON --owner NAME --until 2027-01-31",
+    ),
+    "completion": ("source <(slinky completion bash)",),
+    "docs": (
+        "slinky docs on-call",
+        "slinky docs 'has not acted on'",
+    ),
+    "schema": ("slinky schema > stack.schema.json",),
+    "reference": ("slinky reference cli",),
+}
+"""By command, lines to copy; of a command with acts, one an act."""
+
+
+def examples(name: str, prog: str, act: str = "") -> str:
+    """The lines of a command, or of one of its acts, for the end of its help."""
+    own = [each for each in EXAMPLES[name] if not act or f" {name} {act}" in each]
+    head = "example" if len(own) == 1 else "examples"
+    return "\n".join([f"{head}:", *(f"    {each.replace('slinky ', f'{prog} ', 1)}" for each in own), "", ""])
+
+
 def overview(prog: str) -> str:
     """The help of the whole command line, as wide as the terminal."""
     return "\n".join(_overview(prog)) + "\n"

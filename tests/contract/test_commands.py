@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -30,6 +31,25 @@ def test_every_command_says_what_its_exit_codes_mean(name: str) -> None:
     assert {0, 2} <= set(codes), "an epilog of the form `exit codes: 0 …; 1 …; 2 wrong arguments`"
     assert all(len(said) > 3 for said in codes.values())
     assert parser.format_help().count("exit codes") == 1
+
+
+ACTS = [(name, act) for name, (_, parser) in COMMANDS.items() for act in (commands(parser) or [""])]
+
+
+@pytest.mark.parametrize(("name", "act"), ACTS)
+def test_every_help_has_its_exit_codes_and_a_line_to_copy(name: str, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each on a line of its own, and taken by the command itself."""
+    monkeypatch.setenv("COLUMNS", "80")
+    whole = cli.parser("slinky")
+    _, parser = commands(whole)[name]
+    said = (commands(parser)[act][1] if act else parser).format_help()
+    assert said.count("exit codes:") == 1
+    assert re.search(r"exit codes: 0 .*; [12] ", said.replace("\n", " "))
+    lines = [line for line in said.splitlines() if line.startswith("    ") and f"slinky {name} {act}".strip() in line]
+    assert lines
+    for line in lines:
+        words = re.split(r"[|>)]", line.partition(f"slinky {name}")[2])[0]
+        whole.parse_args([name, *shlex.split(words)])
 
 
 def test_every_module_of_a_command_is_listed() -> None:

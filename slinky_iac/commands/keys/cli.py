@@ -31,21 +31,35 @@ from slinky_iac.keys.material import described, known_as, known_by
 from slinky_iac.keys.raw import fingerprint
 
 WIDTH: Final = 100
-CODES = (
-    "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"
-    " for outside hosts; 4 `show` could not ask Kubernetes; 6 `verify` found a place that differs or could not be asked"
-)
+_CODES: Final = {
+    0: "done",
+    1: "it could not be done, and the message says what was changed",
+    2: "wrong arguments",
+    WAITS: "`rotate` waits for outside hosts",
+    PARTLY_UNKNOWN: "`show` could not ask Kubernetes",
+    FOUND: "`verify` found a place that differs or could not be asked",
+}
+
+
+def _codes(*of: int) -> str:
+    return "exit codes: " + "; ".join(f"{code} {said}" for code, said in _CODES.items() if code in of)
+
+
+CODES = _codes(*_CODES)
+
+
+NAMES: Final = [key.name for key in ROTATING]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     acts = parser.add_subparsers(dest="act", required=True, metavar="COMMAND")
-    made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
-    made.add_argument("which", choices=[key.name for key in ROTATING])
-    made.add_argument("--out", required=True, type=Path, metavar="FILE")
+    made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=_codes(0, 1, 2))
+    made.add_argument("which", metavar="KEY", choices=NAMES, help=f"one of {', '.join(NAMES)}")
+    made.add_argument("--out", required=True, type=Path, metavar="FILE", help="a file that isn't there yet")
     add_json(made)
-    took = acts.add_parser("import", help="import a key that the cluster already has, byte for byte", epilog=CODES)
-    took.add_argument("which", choices=[key.name for key in ROTATING])
+    took = acts.add_parser("import", help="import a key that the cluster already has, byte for byte", epilog=_codes(0, 1, 2))
+    took.add_argument("which", metavar="KEY", choices=NAMES, help=f"one of {', '.join(NAMES)}")
     source = took.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", type=Path, metavar="FILE", help="the file itself; - for standard input")
     source.add_argument("--secret", metavar="NAMESPACE/NAME/ENTRY", help="an entry of a Secret in the stack's Kubernetes")
@@ -53,15 +67,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--replace", action="store_true", help="import it although the stack has another key, with which nothing may run"
     )
     _stack(took)
-    _stack(acts.add_parser("show", help="fingerprints of the keys, where they are held and since when", epilog=CODES))
-    verify = acts.add_parser("verify", help="check that all places of the keys hold the same ones", epilog=CODES)
+    _stack(
+        acts.add_parser(
+            "show", help="fingerprints of the keys, where they are held and since when", epilog=_codes(0, 1, 2, 4)
+        )
+    )
+    verify = acts.add_parser(
+        "verify", help="check that all places of the keys hold the same ones", epilog=_codes(0, 1, 2, 6)
+    )
     _stack(verify)
     _hosts(verify)
-    _rotate(acts.add_parser("rotate", help="replace a key step by step; run it again to continue", epilog=CODES))
+    _rotate(
+        acts.add_parser("rotate", help="replace a key step by step; run it again to continue", epilog=_codes(0, 1, 2, 3))
+    )
 
 
 def _rotate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", choices=[key.name for key in ROTATING])
+    parser.add_argument("which", metavar="KEY", choices=NAMES, help=f"one of {', '.join(NAMES)}")
     _stack(parser)
     _hosts(parser)
     act = parser.add_mutually_exclusive_group()
