@@ -47,5 +47,15 @@ def of_shape(error: Exception) -> str:
     return "a text isn't UTF-8" if isinstance(error, UnicodeError) else "a field has another type"
 
 
+def of_page(body: bytes) -> str:
+    """Of an answer that was to be JSON and is a page; empty where it is none. Nothing of it is quoted."""
+    if body.lstrip()[:1] != b"<":
+        return ""
+    return (
+        "it is a page, HTML or XML, as a proxy or a login gives it: look at $HTTPS_PROXY, $NO_PROXY and the server of"
+        " `kubectl config view --minify`"
+    )
+
+
 def _of_system(error: OSError) -> str:
     return (error.strerror or "the system doesn't say why").lower()

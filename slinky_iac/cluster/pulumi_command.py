@@ -24,6 +24,10 @@ _REMEDIES: Final[tuple[tuple[str, str], ...]] = (
         "Set PULUMI_CONFIG_PASSPHRASE_FILE (or PULUMI_CONFIG_PASSPHRASE) to this stack's own passphrase",
     ),
     ("passphrase must be set", "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the stack's passphrase"),
+    ("unable to read PULUMI_CONFIG_PASSPHRASE_FILE", "Set it to the file with the stack's passphrase"),
+    ("organization name must be", "Write --stack NAME alone: a backend of your own has no other organization"),
+    ("unable to open bucket", "The backend isn't there: `pulumi whoami -v` shows its URL, `pulumi login URL` sets another"),
+    ("Invalid region", "Set AWS_REGION to the bucket's region"),
     ("unable to find either", "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the stack's passphrase"),
 )
 """What pulumi says, and the one thing to do about it. Source: pulumi pkg/backend/backenderr, sdk/go/common/workspace,

@@ -144,7 +144,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fix = "write FILE.new with all that can be put right without a question, and show the difference; FILE stays as it is"
     parser.add_argument("--fix", action="store_true", help=fix)
     parser.add_argument(
-        "--resolved", action="store_true", help="print the NodeSets and login sets as they are with their defaults, as YAML"
+        "--resolved",
+        action="store_true",
+        help="print the NodeSets and login sets with what nodesetDefaults and loginDefaults give them, as YAML",
     )
     output.add_json(parser)
 

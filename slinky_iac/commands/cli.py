@@ -81,6 +81,11 @@ class _Parser(argparse.ArgumentParser):
         if acts is not None and acts.choices and message.endswith(f"required: {acts.metavar}"):
             words = list(acts.choices)
             message = f"say what: {', '.join(words[:-1])} or {words[-1]}, such as `{self.prog} {words[0]}`"
+        for each in self._actions:
+            named = each.metavar if isinstance(each.metavar, str) else each.dest
+            if not each.option_strings and each.choices and acts is None and message.endswith(f"required: {named}"):
+                words = [str(word) for word in each.choices]
+                message = f"say which: {', '.join(words[:-1])} or {words[-1]}, such as `{self.prog} {words[0]}`"
         super().error(message)
 
 
@@ -107,9 +112,11 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
 
         _end(own, name, prog, command_page.CODES)
         if name == "reference":
-            own.add_argument("page", nargs="?", choices=PAGES, default="configuration")
+            own.add_argument(
+                "page", metavar="PAGE", nargs="?", choices=PAGES, default="configuration", help=", ".join(PAGES)
+            )
         if name == "completion":
-            own.add_argument("shell", choices=command_page.SHELLS)
+            own.add_argument("shell", metavar="SHELL", choices=command_page.SHELLS, help=", ".join(command_page.SHELLS))
     _describe(top)
     return top
 

@@ -12,8 +12,9 @@ import yaml
 
 from slinky_iac.commands import stack_config
 from slinky_iac.config.stack import FIRST_SECRETS
-from slinky_iac.errors import ConfigError
+from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.specs.clients import client_pod, person_pod
+from slinky_iac.text import printable
 
 CODES = (
     "exit codes: 0 printed; 1 the configuration can't be read or has faults, or has no such client or person; 2 wrong"
@@ -39,8 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     config = stack_config.given(arguments, taken_for_set=FIRST_SECRETS).config
     client = config.clients.get(arguments.name)
     if client is None:
-        known = ", ".join(config.clients) or "none"
-        raise ConfigError((f"clients: {arguments.name[:63]!r} is not a client of this stack. Name one of: {known}",))
+        if not config.clients:
+            raise StateError("this stack has no clients; `clients.NAME` in its file makes one (`slinky docs clients`)")
+        known = ", ".join(config.clients)
+        raise StateError(f"{printable(arguments.name[:63])} is not a client of this stack, which has: {known}")
     if arguments.person is None:
         sys.stdout.write(_HEAD.format(namespace=client.namespace) + _yaml(client_pod(config, arguments.name, client)))
         return 0

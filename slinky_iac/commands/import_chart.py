@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,8 @@ CODES = (
 )
 WIDTH: Final = 100
 _NAME: Final = re.compile(r"(?<=cluster:\n    name: ).+")
+_STACK_FILE: Final = re.compile(r"Pulumi\.[\w.-]+\.ya?ml")
+_OTHER_LINE: Final = re.compile(r"v?(\d{1,3})\.\d{1,3}")
 _LINE: Final = re.compile(r"v?1\.(\d{1,3})")
 _DEFAULTS: Final = {"release": "slurm", "namespace": "slurm"}
 _VERSION: Final = str(Operator.model_fields["version"].default)
@@ -112,20 +115,31 @@ def run(arguments: argparse.Namespace) -> int:
     colour, width = terminal(WIDTH)
     out = sys.stderr if arguments.out == "-" else sys.stdout
     prog = getattr(arguments, "prog", "slinky").replace("python ", "python3 ")  # Debian has no `python` beside it
-    lines = report(arguments.out, found, places, Paint(colour), width, prog, can_adopt=not is_of_0)
+    lines = report(arguments.out, found, places, Paint(colour), width, prog, read=_again(arguments), can_adopt=not is_of_0)
     print("\n".join(lines), file=out)
     return code
+
+
+def _again(arguments: argparse.Namespace) -> str:
+    """The words of a command line about what is read."""
+    words = [str(arguments.values), *(word for each in arguments.more for word in ("-f", each))]
+    words += [word for each in arguments.operator for word in ("--operator", each)]
+    given = {"--release": arguments.release, "--namespace": arguments.namespace, "--chart-version": arguments.chart_version}
+    words += [word for name, each in given.items() if each for word in (name, str(each))]
+    return shlex.join(words)
 
 
 def release_of(text: str) -> OperatorVersion:
     """A release as 1.2.1 or v1.2.1, or a line of releases as 1.2, of which the newest is meant. Raises
     :class:`ProjectError`."""
     line = _LINE.fullmatch(text)
-    if line and int(line[1]) not in LINES:
+    if (other := _OTHER_LINE.fullmatch(text)) and not (line and int(line[1]) in LINES):
         known = [f"1.{minor}" for minor in LINES]
+        is_of_0 = other[1] == "0"
+        why = "has other kinds of objects, and can't be taken over as it runs" if is_of_0 else "isn't known"
         raise ProjectError(
-            f"--chart-version: {text} isn't known; known are {', '.join(known[:-1])} and {known[-1]}, and a release of one"
-            f" of them, such as {_VERSION}. Nothing was written"
+            f"--chart-version: {text} {why}; known are {', '.join(known[:-1])} and {known[-1]}, and a release of one of"
+            f" them, such as {_VERSION}. Nothing was written"
         )
     try:
         return OperatorVersion.parse(f"{text}.{LINES[int(line[1])].newest}" if line else text)
@@ -301,15 +315,17 @@ def report(
     width: int,
     prog: str = "slinky",
     *,
+    read: str = "VALUES.yaml",
     can_adopt: bool = True,
 ) -> list[str]:
-    """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called.
+    """What was carried over, what wasn't and why, and what to do next. ``prog``: how the command line was called, and
+    ``read``: with which words about what is read.
     ``can_adopt``: whether a cluster with these values can be taken over."""
     used, left = found.taken.used, found.taken.left
     number = len({key for key, _ in used})
     lines = [f"{out}: {_keys(number)}, {len(left)} left out"]
     if number:
-        lines.append(f"  Each key and its setting: {prog} import-chart VALUES.yaml --json --out - 2>keys.json >/dev/null")
+        lines.append(f"  Each key and its setting: {prog} import-chart {read} --json --out - 2>keys.json >/dev/null")
     for note in found.notes:
         lines += wrapped(f"note: {note}", width)
     if left:
@@ -318,11 +334,16 @@ def report(
             lines += wrapped(f"{path}: {why}", width, "  ")
     lines += ["", *as_text(Path(out), places, paint, width)]
     stack = Path(out).name.removeprefix("Pulumi.").removesuffix(".yaml") if out != "-" else "STACK"
+    misnamed = out != "-" and _STACK_FILE.fullmatch(Path(out).name) is None
+    stack = "STACK" if misnamed else stack
+    why = "STACK is your stack's name: pulumi reads no other file"
+    moved = [f"  mv {shlex.quote(out)} Pulumi.STACK.yaml   # {why}"] if misnamed else []
     wrong = any(place.finding.level is Level.ERROR for place in places)
-    file = out if out != "-" else f"Pulumi.{stack}.yaml"
+    file = f"Pulumi.{stack}.yaml" if misnamed else out if out != "-" else f"Pulumi.{stack}.yaml"
     lines += [
         "",
         "Next:",
+        *moved,
         *([f"  correct the errors above in {file}"] if wrong else []),
         *(_of_a_release(prog, width) if can_adopt else []),
         f"  {prog} check {file}",

@@ -16,7 +16,9 @@ CODES: Final = "exit codes: 0 printed; 2 wrong arguments"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("what", choices=("rules", "dashboard"), help="rules: YAML for rule_files; dashboard: JSON to import")
+    parser.add_argument(
+        "what", metavar="WHAT", choices=("rules", "dashboard"), help="rules: YAML for rule_files; dashboard: JSON to import"
+    )
 
 
 def rules_file() -> str:

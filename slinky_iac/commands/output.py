@@ -15,7 +15,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Final, TextIO, TypeVar
+
+Read = TypeVar("Read")
 
 WAITS: Final = 3
 """Exit code: somebody has to do something first."""
@@ -45,6 +47,18 @@ def add_stack(parser: argparse._ActionsContainer) -> None:
 def add_json(parser: argparse._ActionsContainer) -> None:
     """`--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def as_argument(read: Callable[[str], Read]) -> Callable[[str], Read]:
+    """A reader of an argument whose ValueError is what the command says: argparse would show the reader's name instead."""
+
+    def argument(text: str) -> Read:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return argument
 
 
 def as_json(data: Mapping[str, object]) -> str:

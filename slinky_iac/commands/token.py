@@ -13,7 +13,7 @@ from typing import Final
 
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster_access import reach
-from slinky_iac.commands.output import add_stack
+from slinky_iac.commands.output import add_stack, as_argument
 from slinky_iac.commands.stack_config import configured
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.config.stack import StackConfig
@@ -35,7 +35,9 @@ NEXT: Final = "No token was made."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.add_argument("--user", required=True, help="whom the token is for: a user whom slurmctld's host knows")
-    parser.add_argument("--lifespan", type=parse_duration, default=3600, help="lifetime, as 30m; by default 1h")
+    parser.add_argument(
+        "--lifespan", type=as_argument(parse_duration), default=3600, help="lifetime, for example 30m; by default 1h"
+    )
     add_stack(parser)
 
 

@@ -214,7 +214,7 @@ def _of_type(invalid: ErrorDetails, where: str) -> Finding:
     elif kind in _WHOLE or isinstance(value, Mapping | list):
         got = f", got {_kind_of(value)}{_instead(location, kind, value)}"
     elif value is None:
-        got = f", got nothing: give it a value{f', for example {right},' if right else ''} or remove the line"
+        got = f", got nothing: give it a value{f', for example {right},' if right else ''} or leave it out"
     else:
         got = _got(where, value)
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
@@ -326,7 +326,7 @@ def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Find
     leaf = str(_bare(location)[-1])
     leaf = leaf if name_of(leaf) == leaf else "NAME"
     if isinstance(value, bool):
-        return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
+        return at(where).error(f'got {_yaml(value)}, a truth value and no text: write "{_yaml(value)}", with the quotes')
     if not -_LARGE < value < _LARGE:
         return at(where).error("got a number of many digits (not shown); it must be a text")
     if where == "cluster.slurmVersion" and 1 < value < float(".".join(map(str, MINIMUM_SLURM))):

@@ -186,12 +186,16 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
     if host and (service_account / "token").exists():
         return _in_cluster(host, port, service_account)
     tried.append(f"the pod's own account at {service_account} (not in a pod)")
-    advice = "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig"
+    advice = (
+        "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command has it)"
+    )
     raise KubeUnreachable(f"no kubeconfig: tried {', '.join(tried)}", advice=advice)
 
 
 _NEW: Final = "Make a new one, as your cluster's tool does it"
-_ONE_OF: Final = {"context": "Set kubernetes.context to one of these"}
+_ONE_OF: Final = {
+    "context": "Set kubernetes.context to one of these (without a stack: --context, or `kubectl config use-context`)"
+}
 
 
 def _in_cluster(host: str, port: str, account: Path) -> KubeAccess:

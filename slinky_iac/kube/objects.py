@@ -1,6 +1,5 @@
 """Kubernetes' and slurm-operator's objects as the API server writes them, read straight from its JSON, frozen, by their own
 names (``pod.metadata.name``); what this program derives from them is a property.
-
 Sources: slurm-operator ``*_types.go``, ``well_known.go``, ``utils.go``, ``slurmcontrol.go`` (pod conditions). Fields without
 a default must be there; others not read here are ignored."""
 
@@ -56,7 +55,8 @@ def read(body: bytes, kind: type[Read], what: str) -> Read:
     try:
         return decoder(kind).decode(body)
     except (ValueError, RecursionError) as error:
-        said = one_line(str(error)) if isinstance(error, msgspec.MsgspecError) else causes.of_shape(error)
+        own = isinstance(error, msgspec.MsgspecError)
+        said = causes.of_page(body) or (one_line(str(error)) if own else causes.of_shape(error))
         raise KubeError(
             f"{what}: the answer isn't what Kubernetes documents ({said}): nothing concluded from it", status=200
         ) from None

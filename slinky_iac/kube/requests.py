@@ -157,7 +157,7 @@ class KubeRequests(Caller):
             return KubeConflict(f"{text}: somebody changed it since we looked. Look again", status=code)
         if code in (401, 403):
             cause = "the credentials are unknown or expired" if code == 401 else "this user may not"
-            advice = "Log in again" if code == 401 else "Ask for the right: `slinky rights` prints the Roles"
+            advice = "Log in again" if code == 401 else "Ask for the right: `slinky rights --for apply` prints the Roles"
             return KubeForbidden(f"{text}: {cause} ({self._access.origin})", status=code, advice=advice, said=said)
         if code in PASSING:
             return KubeUnreachable(

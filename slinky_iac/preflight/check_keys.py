@@ -169,7 +169,7 @@ def _slurmctld_host(_: StackConfig, facts: Facts) -> Answers:
         return
     about = f"slurmctld's host {facts.host.host}"
     if facts.host.trouble:
-        change = "Run the command of --via by hand with `scontrol show config` as its input"
+        change = "Run the command of --via by hand, such as `echo 'scontrol show config' | ssh root@HOST sh -s`"
         yield unknown(f"the command of --via {facts.host.trouble}", change, about=about)
     else:
         yield fine("answered the command of --via", about=about)

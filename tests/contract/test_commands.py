@@ -52,6 +52,25 @@ def test_every_help_has_its_exit_codes_and_a_line_to_copy(name: str, act: str, m
         whole.parse_args([name, *shlex.split(words)])
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("monitoring", "say which: rules or dashboard, such as `slinky monitoring rules`"),
+        ("keys rotate", "say which: slurm, jwt or tokens, such as `slinky keys rotate slurm`"),
+        ("completion", "say which: bash, zsh or fish, such as `slinky completion bash`"),
+        ("completion nosh", "argument SHELL: invalid choice"),
+        ("token --user a --lifespan 5x", "argument --lifespan: got '5x'; a duration is days, hours, minutes and seconds"),
+        ("plan --max-job-age 5x", "argument --max-job-age: got '5x'; a duration is days, hours, minutes and seconds"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_said_without_names_of_the_code(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.parser("slinky").parse_args(words.split())
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
 def test_every_module_of_a_command_is_listed() -> None:
     assert set(cli.COMMANDS) <= set(COMMANDS)
 

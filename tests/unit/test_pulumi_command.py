@@ -88,6 +88,12 @@ def test_the_end_of_a_long_output_is_quoted_since_errors_stand_there() -> None:
         ("error: no stack named 'prd' found", "`pulumi stack ls` lists"),
         ("error: no Pulumi.yaml project file found (searching upwards from /tmp)", "Run it in the project's folder"),
         ("error: incorrect passphrase", "Set PULUMI_CONFIG_PASSPHRASE_FILE"),
+        ("error: organization name must be 'organization'", "Write --stack NAME alone"),
+        ("error: unable to open bucket file:///no/such", "The backend isn't there"),
+        (
+            "error: unable to read PULUMI_CONFIG_PASSPHRASE_FILE: open /no/file: no such file or directory",
+            "Set it to the file",
+        ),
         ("error: the server is on fire", ""),
     ],
 )

@@ -149,11 +149,14 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
     else:
         with context.snapshot(values) as snapshot:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
-    import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
+    is_new = import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
     _warn_of_leak(values, key)
     name, own, words = known_as(key)[0], known_by(key, key.config, raw), described(key, raw)
-    print_result(arguments, {"name": key.config, name: own}, f"{key.config}: {words} {own}")
+    print_result(arguments, {"name": key.config, name: own}, f"{key.config}: {words} {own}{_SAME[is_new]}")
     return 0
+
+
+_SAME: Final = {True: "", False: "; the stack has this key already, so nothing was changed"}
 
 
 def _warn_of_leak(values: Values, key: Key) -> None:

@@ -40,8 +40,9 @@ def from_secret(values: Values, cluster: Cluster, place: str) -> bytes:
     return data[entry]
 
 
-def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace: bool) -> None:
-    """Make ``raw``, a PEM for the token key, the stack's key; one that is there in plain text becomes a secret.
+def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace: bool) -> bool:
+    """Make ``raw``, a PEM for the token key, the stack's key; one that is there in plain text becomes a secret. Returns
+    whether anything was changed.
 
     Raises :class:`RotationError` where the stack has another one: the next `pulumi up` would cut off daemons that run with
     it, or sign tokens that all of them refuse, unless ``replace`` says that none does.
@@ -63,7 +64,7 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     if own is not None and known_by(key, name, own) == known_by(key, name, raw):
         if name in values.plain:
             engine.set_key(name, raw)
-        return
+        return name in values.plain
     if own is not None and not replace:
         raise RotationError(
             f"{name}: this stack has another key, {known_by(key, name, own)}, and running daemons may use it: the next"
@@ -71,6 +72,7 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
             f" {key.name}`; or give --replace, where nothing runs with it yet. Nothing was imported"
         )
     engine.set_key(name, raw)
+    return True
 
 
 def write_new(file: Path, raw: bytes) -> None:

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from slinky_iac import causes
 from slinky_iac.commands import output
-from slinky_iac.commands.output import WIDEST, terminal
+from slinky_iac.commands.output import WIDEST, as_argument, terminal
 from slinky_iac.commands.plan.build import change_order, read_removals
 from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
 from slinky_iac.commands.plan.model import ChangeOrder
@@ -65,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
     parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet selected for removal: 0.5 or 50%%")
     parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
-    parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
+    parser.add_argument(
+        "--max-job-age", type=as_argument(parse_duration), metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h"
+    )
     parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
     parser.add_argument("--allow-late", action="store_true", help="don't exit with 7 for a drain that passes its deadline")
     zone = "zone of the times that the page shows on hover beside UTC, such as America/Chicago; by default this machine's"
@@ -145,10 +147,3 @@ def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"got {text!r}; allowed is a whole number from 0")
     return int(text)
-
-
-def _duration(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

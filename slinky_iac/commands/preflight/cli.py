@@ -99,7 +99,7 @@ def run(
             if arguments.via:
                 facts = ask_host(facts, values.config, arguments.via, clock=Clock())
     except KeyboardInterrupt:
-        print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
+        print(f"preflight: interrupted{'; it left no short-lived pod' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED
     if not arguments.from_here_only:
         foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack, look)

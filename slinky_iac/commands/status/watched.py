@@ -17,7 +17,10 @@ from slinky_iac.keys.catalogue import BY_LABEL
 from slinky_iac.parts.registry import GUARDS
 from slinky_iac.text import moment
 
-MADE_AGAIN = "Get it again from the stack's ConfigMap; `pulumi up` writes that"
+MADE_AGAIN = (
+    "Get it again from the stack's ConfigMap, which `pulumi up` writes: `kubectl get configmap -n slurm slurm-watched -o"
+    " 'jsonpath={.data.watched\\.json}' > watched.json`"
+)
 
 
 @dataclass(frozen=True)

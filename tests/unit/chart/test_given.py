@@ -176,7 +176,7 @@ def test_where_the_list_of_settings_is_is_said(tmp_path: Path, capsys: pytest.Ca
     file = tmp_path / "values.yaml"
     file.write_text("clusterName: a\n")
     cli.main(["import-chart", str(file), "--chart-version", "1.2", "--out", "-"])
-    assert "import-chart VALUES.yaml --json --out - 2>keys.json >/dev/null" in capsys.readouterr().err
+    assert f"import-chart {file} --chart-version 1.2 --json --out - 2>keys.json >/dev/null" in capsys.readouterr().err
     cli.main(["import-chart", str(file), "--chart-version", "1.2", "--json", "--out", "-"])
     assert json.loads(capsys.readouterr().err)["taken"] == [{"key": "clusterName", "setting": "cluster.name"}]
 

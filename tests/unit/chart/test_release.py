@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_flag_counts_and_is_named_where_it_contradicts(tmp_path: Path, capsys:
     assert (sections["cluster"]["resourceName"], sections["operator"]["version"]) == ("slurm", "1.2.2")
     assert "--release slurm counts, while the Application says app: look which is right" in told
     assert "--chart-version 1.2 counts, while the Application says 1.1.0" in told
-    assert "--namespace" not in told
+    assert "--namespace" not in re.sub("import-chart .* --json", "", told)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +176,8 @@ def test_what_the_operator_s_chart_does_not_read_is_left_out(tmp_path: Path, cap
     [
         ("a: 1\nb:\n\tc: 1\n", [], "values.yaml, line 3: a tab indents here, YAML takes spaces. Nothing was written"),
         ("{}", ["--chart-version", "1.5"], "1.5 isn't known; known are 1.0, 1.1, 1.2 and 1.3, and a release of one"),
+        ("{}", ["--chart-version", "2.0"], "2.0 isn't known; known are 1.0, 1.1, 1.2 and 1.3, and a release of one"),
+        ("{}", ["--chart-version", "0.4"], "0.4 has other kinds of objects, and can't be taken over as it runs; known are"),
         ("{}", ["--out", "gone/Pulumi.a.yaml"], "can't be written: the folder gone isn't there. Nothing was written"),
     ],
 )
@@ -182,6 +185,16 @@ def test_what_can_not_be_is_said_with_what_can(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], values: str, flags: list[str], said: str
 ) -> None:
     assert said in run(tmp_path, capsys, values, *flags)[1]
+
+
+def test_a_file_that_pulumi_does_not_read_is_to_be_moved_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`pulumi stack init site` would read Pulumi.site.yaml, and find no settings."""
+    file = tmp_path / "values.yaml"
+    file.write_text("{}")
+    cli.main(["import-chart", str(file), "--out", str(tmp_path / "site.yaml")])
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"Next: mv {tmp_path / 'site.yaml'} Pulumi.STACK.yaml # STACK is your stack's name" in told
+    assert "check Pulumi.STACK.yaml pulumi stack init STACK " in told
 
 
 def test_errors_are_the_first_of_what_is_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

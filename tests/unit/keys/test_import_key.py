@@ -181,8 +181,9 @@ def test_a_key_in_plain_text_becomes_a_secret_and_is_said_to_be_leaked(
     assert base64.b64encode(JWT).decode() not in said
 
 
-def test_the_same_secret_is_not_set_again(file: Path) -> None:
+def test_the_same_secret_is_not_set_again(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(imported(base64.b64encode(JWT).decode(), file, secret=True).commands) == 1
+    assert "; the stack has this key already, so nothing was changed" in capsys.readouterr().out
 
 
 BAD = {"no base64": "%%%", "a line break": base64.b64encode(b"a text of an editor, as echo leaves it behind!\n").decode()}

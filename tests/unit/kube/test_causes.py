@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from slinky_iac.errors import KubeForbidden, KubeUnreachable
+from slinky_iac.errors import KubeError, KubeForbidden, KubeUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.silence import about
 from slinky_iac.kube.wire import describe
@@ -69,8 +69,16 @@ def test_a_silence_is_said_in_plain_words_with_its_own_remedy(error: Exception, 
     assert advice in about(words)
 
 
+def test_a_page_in_place_of_json_is_a_proxy_s_or_a_login_s() -> None:
+    page = "<!DOCTYPE html><title>Sign in with SENTINEL</title>"
+    with client_of(lambda _: httpx.Response(200, text=page)) as kube, pytest.raises(KubeError) as refused:
+        kube.release()
+    assert "it is a page, HTML or XML, as a proxy or a login gives it: look at $HTTPS_PROXY" in str(refused.value)
+    assert "SENTINEL" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
-    ("code", "advice"), [(401, "Log in again"), (403, "Ask for the right: `slinky rights` prints the Roles")]
+    ("code", "advice"), [(401, "Log in again"), (403, "Ask for the right: `slinky rights --for apply` prints the Roles")]
 )
 def test_a_refusal_has_the_remedy_of_its_own_cause(code: int, advice: str) -> None:
     kube = client_of(lambda _: httpx.Response(code, json={"kind": "Status", "message": "no"}))
@@ -83,7 +91,10 @@ def test_a_refusal_has_the_remedy_of_its_own_cause(code: int, advice: str) -> No
 @pytest.mark.parametrize(
     ("text", "advice"),
     [
-        (None, "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig"),
+        (
+            None,
+            "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command has it)",
+        ),
         ("a: [", "Repair it or make a new one"),
         ("- a", "Make a new one, as your cluster's tool does it"),
         ("apiVersion: v1\nkind: Config\n", "Set kubernetes.context"),
