@@ -371,7 +371,7 @@ def _chosen(
     state: State, nodeset: str | None, stack: str, *, also: Collection[SessionSettings] = ()
 ) -> Sequence[GateSettings]:
     """The NodeSets to ask about. ``also``: what else of the stack the act asks about. Raises :class:`StateError` where that
-    is nothing: an act that asked nobody has no answer."""
+    is nothing: without a question there is no answer."""
     found = gates(state)
     if not found and not also:
         raise StateError(

@@ -93,7 +93,8 @@ def test_a_refusal_has_the_remedy_of_its_own_cause(code: int, advice: str) -> No
     [
         (
             None,
-            "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command has it)",
+            "Set $KUBECONFIG, or the stack's kubernetes.kubeconfig (without a stack: --kubeconfig, where the command"
+            " has it)",
         ),
         ("a: [", "Repair it or make a new one"),
         ("- a", "Make a new one, as your cluster's tool does it"),
