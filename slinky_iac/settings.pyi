@@ -168,8 +168,8 @@ class ClientSettings(TypedDict, total=False):
     create_namespace: bool
     """Whether this stack makes the namespace, and removes it on destroy."""
     image: Input[str] | None
-    """Image of the sidecar: sackd (or munged), sh, cp, mv and sha256sum. By default, with auth/slurm, the login
-    image."""
+    """Image of the sidecar: sackd (or munged), sh, cp, mv and sha256sum. By default, with auth/slurm, the login image;
+    with auth/munge there is no default."""
     slurm_user: str
     """SlurmUser of the cluster. Slurm's commands end at once in an image that doesn't know this name."""
     slurm_uid: int

@@ -271,7 +271,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     allow = (
         "package, dotted name of a dynamic provider, path of a kubeconfig or address, or NAME.INPUT of a provider, that is"
-        " your own; may be repeated"
+        " your own; can be repeated"
     )
     parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
     encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"

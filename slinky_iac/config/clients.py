@@ -84,7 +84,8 @@ class Client(Section):
     create_namespace: bool = True
     """Whether this stack makes the namespace, and removes it on destroy."""
     image: Image | None = None
-    """Image of the sidecar: sackd (or munged), sh, cp, mv and sha256sum. By default, with auth/slurm, the login image."""
+    """Image of the sidecar: sackd (or munged), sh, cp, mv and sha256sum. By default, with auth/slurm, the login image;
+    with auth/munge there is no default."""
     slurm_user: NodeName = names.SLURM_USER
     """SlurmUser of the cluster. Slurm's commands end at once in an image that doesn't know this name."""
     slurm_uid: Number = names.SLINKY_UID

@@ -121,7 +121,7 @@ GENERAL: Final[Mapping[str, str]] = {
     "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it if the node's"
     " firewall guards it.",
     "scheduling-gate": "Pods have a scheduling gate, and stay unscheduled until a controller removes it. Acknowledge it if"
-    " yours does.",
+    " a controller of yours removes the gate.",
     "slurmd-not-root": "slurmd runs as another user than root. Acknowledge it if slurm.conf has SlurmdUser, and every job is"
     " that user's.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"

@@ -58,8 +58,9 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         if login.sssd_conf_from is None and given is None:
             yield at(f"logins.{name}.sssdConfFrom").error(
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd. If your users are in no directory"
-                " service (LDAP, AD), make a Secret with the entry sssd.conf and in it the one line `[sssd]`, and name the"
-                " Secret here"
+                " service (LDAP, AD), make a Secret with one line, `kubectl create secret generic slurm-sssd"
+                f" -n {config.cluster.namespace} --from-literal=sssd.conf='[sssd]'`, and name it:"
+                " sssdConfFrom: {secret: slurm-sssd}"
             )
     if given is None:
         return

@@ -147,7 +147,7 @@ _PARTS = {
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "blueprint.base cluster commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.output drain engine errors kube slurmrest text",
-    "commands.client": "commands.stack_config config errors specs",
+    "commands.client": "commands.stack_config config errors specs text",
     "commands.handoff": (
         "addresses blueprint.base cluster commands.host_shell commands.output commands.stack_config config errors keys "
         "names parts cluster_access specs text"

@@ -163,7 +163,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--role",
         action="append",
         choices=[str(role) for role in Role],
-        help="only this role; may be given again. By default all that the stack has outside, slurmd and login",
+        help="only this role; can be repeated. By default all that the stack has outside, slurmd and login",
     )
     parser.add_argument(
         "--with-keys", action="store_true", help="write the keys too, mode 600, into a folder that only you can read"

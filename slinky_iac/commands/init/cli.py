@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="output of `scontrol show config` in the place of --via, - for standard input; keys are then set by hand",
     )
-    first = "a NodeSet (default burst=1); may be given again for more"
+    first = "a NodeSet (default burst=1); can be repeated for more"
     parser.add_argument("--nodeset", type=_nodeset, action="append", metavar="NAME=REPLICAS", help=first)
     parser.add_argument(
         "--base", type=Path, metavar="FILE", help="a stack's file to begin with: images, chart, kubernetes; no secrets"
