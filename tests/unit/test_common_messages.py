@@ -7,7 +7,7 @@ import pytest
 from slinky_iac.commands.cli import main
 
 MET = (
-    "error: no kubeconfig: tried /root/.kube/config (no such file)",
+    "error: no kubeconfig: tried /home/ada/.kube/config (no such file)",
     "error: no stack selected; please use `pulumi stack select`",
     "passphrase must be set with PULUMI_CONFIG_PASSPHRASE",
     "unable to open bucket file:///no/such",
