@@ -252,17 +252,23 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
             if isinstance(found := part.get(field), Mapping) and "path" in found:
                 folder = normpath("/" + str(found["path"]).strip().lstrip("/"))
                 looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
-                if not (looked and _read_only(value, str(part.get("name")))) and (fault := folder_fault(folder, options)):
+                if not ((looked or _of_no_one(value)) and _read_only(value, str(part.get("name")))) and (fault := folder_fault(folder, options)):
                     yield Fault(f"{path}.{field}", fault)
 
 
-def _of_no_one(pod: Mapping[str, Any]) -> bool:
-    """Whether a pod runs as the user 65534, who may look at no process and end none, and can become no other."""
-    held = [part for path, part in mappings(pod) if path.endswith("securityContext")]
-    locked = [each for each in held if each.get("allowPrivilegeEscalation") is False and "add" not in str(each)]
-    return {each["runAsUser"] for each in held if "runAsUser" in each} == {65534} and len(locked) == str(pod).count(
-        "'image':"
-    )
+def _of_no_one(pods: object) -> bool:
+    """Whether all containers are of the user and group 65534, who can become no other. It ends no process and looks at none;
+    of a node's files it reads what everybody may, and no Secret (the kubelet's folders are root's, 0750); to munged and sackd
+    it is nobody. The capability that node-exporter adds has no effect then. Source: capabilities(7); kubelet.go, setupDataDirs.
+    """
+    bodies = [part for _, part in mappings(pods) if isinstance(part.get("image"), str)]
+    own = [each.get("securityContext") or {} for each in bodies]
+    of_pods = [part for path, part in mappings(pods) if path.endswith("securityContext") and part not in own]
+    given = {key for each in of_pods for key in each if each[key] is not None}
+    ids = {each[key] for each in (*own, *of_pods) for key in each if key in ("runAsUser", "runAsGroup", "fsGroup")}
+    others = {name for each in own for name in (each.get("capabilities") or {}).get("add") or ()} - {"SYS_TIME"}
+    alone = all(each.get("allowPrivilegeEscalation") is False and "runAsUser" in {*each, *given} for each in own)
+    return bool(own) and alone and ids == {65534} and not others and "supplementalGroups" not in given
 
 
 def _ends(path: str, part: Mapping[str, Any]) -> list[str]:

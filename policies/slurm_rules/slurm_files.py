@@ -109,7 +109,8 @@ def _parameter(name: str, value: str, which: str, world: World) -> Iterator[str]
         yield f"{name} gives another host data, or its word"
     elif name in _TABLE["programs"]:
         program, *arguments = value.split(" ")
-        own = all(below(part, _TABLE["programFolders"]) for part in program.split(":"))
+        sent = name in _TABLE["sent"] and program in world.scripts
+        own = sent or all(below(part, _TABLE["programFolders"]) for part in program.split(":"))
         if not own or not _PLAIN.fullmatch(program) or not all(_ARGUMENTS.fullmatch(each) for each in arguments):
             yield f"{name} runs {value}, which isn't of the image ({', '.join(_TABLE['programFolders'])})"
     elif name in _TABLE["writes"]:

@@ -253,7 +253,7 @@ def _mount(asked: Asked) -> str | None:
         return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
     path = normpath(str(asked.value.get("mountPath")))
     top = path.lstrip("/").split("/", 1)[0]
-    if (not top or top in _LISTS["ownFolders"]) and not _matches(path, _LISTS["usualMounts"]):
+    if (not top or top in _LISTS["ownFolders"]) and not (_matches(path, _LISTS["usualMounts"]) or _of_archive(path, asked)):
         return f"covers {path}, where the image has programs or settings"
     return None
 
@@ -261,8 +261,13 @@ def _mount(asked: Asked) -> str | None:
 def _own_mount(asked: Asked) -> str | None:
     """A mount of a daemon that has keys: beside what the image and Slurm have, never over it."""
     path = normpath("/" + str(asked.value.get("mountPath") if isinstance(asked.value, Mapping) else "").lstrip("/"))
-    own = path.split("/")[1] in _LISTS["ownFolders"] and not _matches(path, _LISTS["ownMounts"])
+    own = path.split("/")[1] in _LISTS["ownFolders"] and not (_matches(path, _LISTS["ownMounts"]) or _of_archive(path, asked))
     return f"covers {path}, where the image, or Slurm, has its files" if own else _mount(asked)
+
+
+def _of_archive(path: str, asked: Asked) -> bool:
+    """Whether slurmdbd writes there what it purges. Beside that neither it nor its image has anything below /var/spool."""
+    return asked.kind.endswith("/Accounting") and path in asked.judging.world.archives
 
 
 def _env(asked: Asked) -> str | None:

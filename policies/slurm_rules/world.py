@@ -12,7 +12,8 @@ from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE, chart_name
 from slurm_rules.cluster import NODESET_SCALE, has_cgroups, most_nodes
-from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack, everything, mappings
+from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack, everything, mappings, texts
+from slurm_rules.slurm_conf import settings
 
 GATE_TYPES = "pulumi-python:dynamic/slurm:"
 """Beginning of the types of this program's gates."""
@@ -26,6 +27,7 @@ _OF_HERE = (".internal", ".local", ".lan", ".home.arpa", ".localdomain")
 _NETWORK = re.compile(r"[\d.]{7,15}/(?:[89]|[12]\d|3[0-2])|[\da-f:]{2,39}/(?:1[6-9]|[2-9]\d|1[0-2]\d)")
 """No network so wide that it says nothing."""
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
+_HOST = re.compile(r"(?<![\w.-])(?:[A-Za-z0-9-]{1,63}+\.){1,9}[A-Za-z][A-Za-z0-9-]{1,62}+(?![\w-]|\.\w)")
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -42,6 +44,12 @@ class World:
     referred: frozenset[str]
     files: frozenset[str]
     """ConfigMaps of which a Controller takes files of /etc/slurm, prologs or epilogs."""
+    scripts: frozenset[str]
+    """Names of the files in them, as far as the stack makes them."""
+    archives: frozenset[str]
+    """Folders to which slurmdbd writes what it purges (ArchiveDir)."""
+    addresses: frozenset[str]
+    """Names of hosts in what the cluster's own objects say: daemons, databases, gates, registries of images."""
     sssd: frozenset[tuple[str, str]]
     """Name and entry of the Secrets that pods read as sssd.conf; ``""`` for what isn't known yet, which may be any."""
     priorities: frozenset[str]
@@ -135,6 +143,9 @@ def world_of(stack: Stack) -> World:
     labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
     inside = [each for each in stack.resources if _known(each, "metadata", "namespace") in slurm]
     foreign = any(each.peek("createNamespace") is False for each in gates)
+    files = {name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))}
+    maps = [each.peek("data") for each in inside if each.kind == "ConfigMap" and each.in_cluster_name in files]
+    confs = [settings(_known(each, "spec", "extraConf")) for each in main if each.kind == "Accounting"]
     return World(
         slurm=frozenset(slurm),
         operator=frozenset(operator),
@@ -143,7 +154,12 @@ def world_of(stack: Stack) -> World:
         scaled=frozenset(scaled - {""}),
         hosts=frozenset(hosts - {""}),
         referred=frozenset(name for each in slinky if each.kind != "Token" for _, name in _named(each.props)),
-        files=frozenset(name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))),
+        files=frozenset(files),
+        scripts=frozenset(str(key) for data in maps if isinstance(data, Mapping) for key in data),
+        archives=frozenset(conf["archivedir"].rstrip("/") for conf in confs if "archivedir" in conf),
+        addresses=frozenset(
+            host.lower() for each in (*slinky, *gates) for _, text in texts(each.props) for host in _HOST.findall(text)
+        ),
         sssd=frozenset(
             (_known(each, *path, "name"), _known(each, *path, "key"))
             for each in slinky

@@ -7,7 +7,7 @@ the same, here the stack acknowledges it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from slinky_iac.config import slurm_permitted as permitted
@@ -48,14 +48,15 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
     return ".." not in path.split("/") and any(path == each or path.startswith(f"{each}/") for each in folders)
 
 
-def of_parameter(name: str, value: str, *, cgroups: bool = True) -> Fault | None:
+def of_parameter(name: str, value: str, *, cgroups: bool = True, files: Collection[str] = ()) -> Fault | None:
     """What a parameter of slurm.conf or slurmdbd.conf reaches that it must not; None for nothing. Names of parameters that
-    the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them."""
+    the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them; ``files``: names of
+    those that the stack puts beside slurm.conf."""
     key, text = name.lower(), value.strip().strip('"')
     if key in tables.ELSEWHERE:
         return SENDS, tables.ELSEWHERE[key]
     if key in tables.PROGRAMS:
-        return _program(key, text, value)
+        return None if key in tables.SENT and text in files else _program(key, text, value)
     if key in tables.FILES:
         inside = tables.FILES[key]
         where = ", ".join(inside)
@@ -76,6 +77,7 @@ def _program(key: str, text: str, value: str) -> Fault | None:
     if own and _PLAIN.fullmatch(program) and all(re.fullmatch(tables.ARGUMENTS, each) for each in arguments):
         return None
     script = f"; a script goes to controller.{key}" if key in ("prolog", "epilog") else ""
+    script = script or ("; a script goes to controller.configFiles, and its name here" if key in tables.SENT else "")
     said = f"is {shown(value)}, which a daemon runs, and isn't of the image: allowed is what is below {_IMAGES}"
     return RUNS, f"{said}, with options that have no value{script}"
 
@@ -198,7 +200,7 @@ def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue  # refused already
             if lacking and config.cluster.images.slurmctld is None:
                 continue
-            fault = of_parameter(name, value, cgroups=cgroups)
+            fault = of_parameter(name, value, cgroups=cgroups, files=config.slurmctld.config_files)
             if fault and not (fault[0] == BOUNDS and lacking):
                 yield _refused(f"{section}.extraConf.{name}", *fault)
 

@@ -35,6 +35,9 @@ resvepilog healthcheckprogram rebootprogram resumeprogram resumefailprogram susp
 unkillablestepprogram slurmctldprimaryonprog slurmctldprimaryoffprog plugindir plugstackconfig archivescript
 """)
 """Parameters whose value is a program or a folder of libraries."""
+SENT: Final = _words("prolog epilog taskprolog taskepilog")
+"""Of these, the ones whose plain name is a file beside slurm.conf, which slurmctld sends to nodes without one. Source: Slurm,
+src/common/fetch_config.c (new_config_response), src/slurmd/slurmd/slurmd.c (_read_config)."""
 PROGRAM_FOLDERS: Final = ("/etc/slurm", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt")
 """Where an image has its programs and libraries."""
 ARGUMENTS: Final = r"-{1,2}[a-zA-Z][a-zA-Z-]{0,40}|now|reboot|\+?\d{1,4}"
@@ -143,6 +146,7 @@ def table() -> dict[str, object]:
         "files": sorted(SLURM_FILES),
         "scriptEndings": sorted(SCRIPT_ENDINGS),
         "programs": sorted(PROGRAMS),
+        "sent": sorted(SENT),
         "arguments": ARGUMENTS,
         "programFolders": list(PROGRAM_FOLDERS),
         "writes": {key: list(folders) for key, folders in sorted(FILES.items())},
