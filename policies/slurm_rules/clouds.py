@@ -13,6 +13,7 @@ from slurm_rules.made import HARMLESS, Fault
 from slurm_rules.model import Resource, everything, mappings, texts
 from slurm_rules.others import PORTS, listed, marks, names
 from slurm_rules.people import people_faults
+from slurm_rules.scripts import row_faults
 from slurm_rules.secret_text import LARGEST, TOKEN, views
 from slurm_rules.secret_text import forms as shown_by
 from slurm_rules.spaces import elsewhere_named
@@ -31,10 +32,16 @@ _MACHINES: Final = "machines may run programs, let others in, or go with the job
 _FORMED: Final = "what it holds may go to others, or others may come in"
 _SHARE: Final = re.compile(r"(?i)share|file|export|mount|volume|netapp")
 _DAEMON: Final = re.compile(
-    r"(?i)(?:_\w{1,20}\._tcp\.)?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)"
+    r"(?i)(?:_\w{1,20}\._tcp\.)?_?(?:[\w-]{0,40}-)?(?:slurm(?:ctld|dbd|restd|d)?|sackd)[\w-]{0,20}(?:\.|$)"
 )
 """Names of daemons' hosts: to who answers there go the tokens of all users, or the configuration of all nodes."""
 _WEB: Final = frozenset({80, 443})
+_LEADS: Final = re.compile(r"(?i)^(?:content|value|target|data|record(?!name)s?\b|rrdata|address|alias|\w{1,9}Records?\b)")
+"""Fields of a record that say where its name leads."""
+_NAMES: Final = re.compile(r"(?i)(?:relative)?(?:record)?(?:set)?name|fqdn|subdomain|hostname")
+_BOOTED: Final = ("userData", "metadata", "metadataStartupScript")
+_OF_CLUSTER: Final = re.compile(r"(?i)slurm|munge|\bsackd?\b|kube|k3s|rke2|\b68(?:1[789]|20)\b|base64|\bb64\b|gzip")
+"""What a machine of somebody else's has no word of; and texts that can't be read."""
 
 
 def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
@@ -66,6 +73,7 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
         yield from _granted(resource, grants[0], world)
     if forms:
         yield from listed(resource.props, forms[0], _FORMED)
+        yield from _booted(resource)
     if pools:
         yield from marks(resource.props, "", {"folders": ()})
         yield from listed(resource.props, {**pools[0], **_LISTS["pools"]["*"]}, _MACHINES)
@@ -74,11 +82,19 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
             yield Fault(path, "is open to everybody")
         if (part is True and _FORCED.search(str(key))) or (part == "developer" and str(key).startswith("push")):
             yield Fault(path, "lets a branch be changed without a review")
-    yield from _led(resource)
+    yield from _led(resource, world)
     yield from _opened(resource)
 
 
-def _led(resource: Resource) -> Iterator[Fault]:
+def _booted(resource: Resource) -> Iterator[Fault]:
+    """What a machine runs when it starts."""
+    for path, text in (found for field in _BOOTED for found in texts(resource.get(field), field)):
+        if word := _OF_CLUSTER.search(text):
+            yield Fault(path, f"has {word[0]}: a machine that is part of the cluster, or whose programs no rule can read")
+        yield from (Fault(path, what) for what in row_faults(text))
+
+
+def _led(resource: Resource, world: World) -> Iterator[Fault]:
     """To whom a share gives its files, and who answers for the names of daemons."""
     if _SHARE.search(resource.kind):
         wide = ((path, text) for path, text in texts(resource.props) if _WIDE.fullmatch(text))
@@ -86,9 +102,23 @@ def _led(resource: Resource) -> Iterator[Fault]:
     if resource.kind == "AccessPoint" and resource.get("posixUser", "uid") == 0:
         yield Fault("posixUser.uid", "is root over the files")
     if "record" in resource.kind.lower():
-        yield from (
-            Fault(path, f"says who answers for {text}") for path, text in texts(resource.props) if _DAEMON.match(text)
-        )
+        yield from _answered(resource, world)
+
+
+def _answered(resource: Resource, world: World) -> Iterator[Fault]:
+    """Of a record of DNS: a name by which the stack finds somebody, and a daemon's that leads to a stranger."""
+    found = [(path, text.lower().rstrip(".")) for path, text in texts(resource.props)]
+    leads = [text.rpartition(" ")[2] for path, text in found if _LEADS.match(path) and re.search("[.:]", text)]
+    for path, text in found:
+        named = _NAMES.fullmatch(path)
+        own = [host for host in sorted(world.addresses) if fnmatchcase(host, text) or fnmatchcase(host, f"{text}.*")]
+        labels = text.split(".")
+        domain = ".".join([each for each in labels if each[:1] != "_"][labels[0][:1] != "_" :])
+        near = [world.near(each) or ("." in domain and each.endswith(f".{domain}")) for each in leads]
+        if named and own:
+            yield Fault(path, f"says who answers for {own[0]}, which this stack asks")
+        elif _DAEMON.match(text) and not (named and near and all(near)):
+            yield Fault(path, f"says who answers for {text}")
 
 
 def fetched(resource: Resource) -> Iterator[Fault]:

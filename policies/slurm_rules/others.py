@@ -265,10 +265,10 @@ def _of_no_one(pods: object) -> bool:
     own = [each.get("securityContext") or {} for each in bodies]
     of_pods = [part for path, part in mappings(pods) if path.endswith("securityContext") and part not in own]
     given = {key for each in of_pods for key in each if each[key] is not None}
-    ids = {each[key] for each in (*own, *of_pods) for key in each if key in ("runAsUser", "runAsGroup", "fsGroup")}
-    others = {name for each in own for name in (each.get("capabilities") or {}).get("add") or ()} - {"SYS_TIME"}
+    ids = {f"{each[key]:g}" for each in (*own, *of_pods) for key in each if key in ("runAsUser", "runAsGroup", "fsGroup")}
+    others = {str(name) for each in own for name in (each.get("capabilities") or {}).get("add") or ()} - {"SYS_TIME"}
     alone = all(each.get("allowPrivilegeEscalation") is False and "runAsUser" in {*each, *given} for each in own)
-    return bool(own) and alone and ids == {65534} and not others and "supplementalGroups" not in given
+    return bool(own) and alone and ids == {"65534"} and not others and "supplementalGroups" not in given
 
 
 def _ends(path: str, part: Mapping[str, Any]) -> list[str]:

@@ -66,9 +66,7 @@ def shell_faults(text: str) -> Iterator[str]:
     if not re.search(r"sh\b", first):
         yield "is in a language that isn't judged, and root runs it"
         return
-    for (harms, *sound), (what, *_) in zip(_ROWS, _SHELL["rows"], strict=True):
-        if harms.search(said) and not any(each.search(said) for each in sound):
-            yield what
+    yield from row_faults(said)
     if match := _UNQUOTED.search(_QUOTED.sub('""', said)):
         yield f"has {match[0]} outside quotes: its user writes words of the command"
     plain = _plain(said)
@@ -76,6 +74,13 @@ def shell_faults(text: str) -> Iterator[str]:
     split = (part.strip() for part in _ENDS.split(_FUNCTION.sub(";", plain)))
     parts = (" ".join(part[match.end() :].split()) for part in split if (match := _PREFIX.match(part)))
     yield from sorted({fault for part in parts if part and (fault := _of_command(*part.partition(" ")[::2], own))})
+
+
+def row_faults(said: str) -> Iterator[str]:
+    """What a text does of which a row says that no sound script does it."""
+    for (harms, *sound), (what, *_) in zip(_ROWS, _SHELL["rows"], strict=True):
+        if harms.search(said) and not any(each.search(said) for each in sound):
+            yield what
 
 
 def _of_command(word: str, rest: str, own: set[str]) -> str:

@@ -27,7 +27,8 @@ _OF_HERE = (".internal", ".local", ".lan", ".home.arpa", ".localdomain")
 _NETWORK = re.compile(r"[\d.]{7,15}/(?:[89]|[12]\d|3[0-2])|[\da-f:]{2,39}/(?:1[6-9]|[2-9]\d|1[0-2]\d)")
 """No network so wide that it says nothing."""
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
-_HOST = re.compile(r"(?<![\w.-])(?:[A-Za-z0-9-]{1,63}+\.){1,9}[A-Za-z][A-Za-z0-9-]{1,62}+(?![\w-]|\.\w)")
+_HOST = re.compile(r"(?:(?<=//)|(?<![\w./-])(?!\S{1,255}/))(?:[A-Za-z0-9-]{1,63}+\.){1,9}[A-Za-z][A-Za-z0-9-]{1,62}+(?![\w-]|\.\w)")
+"""A host's name, and no image's: that is believed for its certificate and its digest."""
 _REFERENCES = ("name", "secretName", "claimName")
 
 
@@ -49,7 +50,7 @@ class World:
     archives: frozenset[str]
     """Folders to which slurmdbd writes what it purges (ArchiveDir)."""
     addresses: frozenset[str]
-    """Names of hosts in what the cluster's own objects say: daemons, databases, gates, registries of images."""
+    """Names of hosts in what the cluster's own objects say: daemons, databases, gates."""
     sssd: frozenset[tuple[str, str]]
     """Name and entry of the Secrets that pods read as sssd.conf; ``""`` for what isn't known yet, which may be any."""
     priorities: frozenset[str]
@@ -158,7 +159,10 @@ def world_of(stack: Stack) -> World:
         scripts=frozenset(str(key) for data in maps if isinstance(data, Mapping) for key in data),
         archives=frozenset(conf["archivedir"].rstrip("/") for conf in confs if "archivedir" in conf),
         addresses=frozenset(
-            host.lower() for each in (*slinky, *gates) for _, text in texts(each.props) for host in _HOST.findall(text)
+            host.lower()
+            for each in (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
+            for _, text in texts(each.props)
+            for host in _HOST.findall(text)
         ),
         sssd=frozenset(
             (_known(each, *path, "name"), _known(each, *path, "key"))

@@ -74,7 +74,7 @@ def test_what_holds_data_or_leads_connections_passes(type_: str, properties: dic
 @pytest.mark.parametrize(
     ("type_", "properties", "why"),
     [
-        ("aws:ec2/instance:Instance", {"userData": "x"}, "may run programs"),
+        ("aws:ec2/instance:Instance", {"iamInstanceProfile": "x"}, "others may come in"),
         ("aws:autoscaling/group:Group", {"minSize": 0}, "may run programs"),
         ("aws:s3/bucketPolicy:BucketPolicy", {"bucket": "x"}, "gives more"),
         ("aws:s3/bucketPolicy:BucketPolicy", {"policy": allowed("s3:*", "arn:aws:s3:::x")}, "allows s3:*"),
