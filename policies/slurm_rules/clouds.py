@@ -36,10 +36,10 @@ _DAEMON: Final = re.compile(
 )
 """Names of daemons' hosts: to who answers there go the tokens of all users, or the configuration of all nodes."""
 _WEB: Final = frozenset({80, 443})
+_ASIDE: Final = re.compile("(?i)dest|port")
 _LEADS: Final = re.compile(r"(?i)^(?:content|value|target|data|record(?!name)s?\b|rrdata|address|alias|\w{1,9}Records?\b)")
 """Fields of a record that say where its name leads."""
 _NAMES: Final = re.compile(r"(?i)(?:relative)?(?:record)?(?:set)?name|fqdn|subdomain|hostname")
-_BOOTED: Final = ("userData", "metadata", "metadataStartupScript")
 _OF_CLUSTER: Final = re.compile(r"(?i)slurm|munge|\bsackd?\b|kube|k3s|rke2|\b68(?:1[789]|20)\b|base64|\bb64\b|gzip")
 """What a machine of somebody else's has no word of; and texts that can't be read."""
 
@@ -88,7 +88,8 @@ def package_faults(resource: Resource, world: World) -> Iterator[Fault]:
 
 def _booted(resource: Resource) -> Iterator[Fault]:
     """What a machine runs when it starts."""
-    for path, text in (found for field in _BOOTED for found in texts(resource.get(field), field)):
+    fields = ("userData", "metadata", "metadataStartupScript")
+    for path, text in (found for field in fields for found in texts(resource.get(field), field)):
         if word := _OF_CLUSTER.search(text):
             yield Fault(path, f"has {word[0]}: a machine that is part of the cluster, or whose programs no rule can read")
         yield from (Fault(path, what) for what in row_faults(text))
@@ -112,8 +113,7 @@ def _answered(resource: Resource, world: World) -> Iterator[Fault]:
     for path, text in found:
         named = _NAMES.fullmatch(path)
         own = [host for host in sorted(world.addresses) if fnmatchcase(host, text) or fnmatchcase(host, f"{text}.*")]
-        labels = text.split(".")
-        domain = ".".join([each for each in labels if each[:1] != "_"][labels[0][:1] != "_" :])
+        domain = re.sub(r"^(?:_[^.]{1,63}\.)+|^[^.]{1,63}\.", "", text)
         near = [world.near(each) or ("." in domain and each.endswith(f".{domain}")) for each in leads]
         if named and own:
             yield Fault(path, f"says who answers for {own[0]}, which this stack asks")
@@ -219,7 +219,7 @@ def _opened(resource: Resource) -> Iterator[Fault]:
         protocols = {str(value)[:4].lower() for _, each in mappings(part) for key, value in each.items() if "rotocol" in key}
         if not firewall or out or "egress" in f"{path}{resource.kind}".lower() or protocols == {"icmp"}:
             continue
-        said = [str(each) for key, value in part.items() if "dest" not in key.lower() for each in _list(value)]
+        said = [str(each) for key, value in part.items() if not _ASIDE.search(key) for each in _list(value)]
         if (not ports or not ports <= _WEB) and any(_WIDE.fullmatch(each) for each in said):
             yield Fault(path, "opens more than the web's ports to every address")
 

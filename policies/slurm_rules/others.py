@@ -252,15 +252,15 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
             if isinstance(found := part.get(field), Mapping) and "path" in found:
                 folder = normpath("/" + str(found["path"]).strip().lstrip("/"))
                 looked = any(folder == each or folder.startswith(f"{each}/") for each in _LISTS["lookedAt"])
-                if not ((looked or _of_no_one(value)) and _read_only(value, str(part.get("name")))) and (fault := folder_fault(folder, options)):
+                seen = (looked or _of_no_one(value)) and _read_only(value, str(part.get("name")))
+                if not seen and (fault := folder_fault(folder, options)):
                     yield Fault(f"{path}.{field}", fault)
 
 
 def _of_no_one(pods: object) -> bool:
-    """Whether all containers are of the user and group 65534, who can become no other. It ends no process and looks at none;
-    of a node's files it reads what everybody may, and no Secret (the kubelet's folders are root's, 0750); to munged and sackd
-    it is nobody. The capability that node-exporter adds has no effect then. Source: capabilities(7); kubelet.go, setupDataDirs.
-    """
+    """Whether all containers are of the user and group 65534, who can become no other: of a node's files he reads what
+    everybody may, of Secrets none (the kubelet's folders are root's, 0750), and to munged and sackd he is nobody. What else
+    is 65534 he may look at: slurmrestd. The capability that node-exporter adds has no effect. Source: capabilities(7)."""
     bodies = [part for _, part in mappings(pods) if isinstance(part.get("image"), str)]
     own = [each.get("securityContext") or {} for each in bodies]
     of_pods = [part for path, part in mappings(pods) if path.endswith("securityContext") and part not in own]

@@ -115,8 +115,7 @@ _ACTED_BY: Final = re.compile(r"(?:k8s|kubernetes)\.io$|^slinky|(?:^|\.)(?:cloud
 
 
 def _namespace_label(asked: Asked) -> str | None:
-    own = asked.key.startswith("pod-security.kubernetes.io/")
-    return _label(asked) if own else "is a label that others may act on"
+    return _label(asked) if asked.key.startswith("pod-security.kubernetes.io/") else "is a label that others may act on"
 
 
 def _not_a_key(asked: Asked) -> str | None:
@@ -253,21 +252,19 @@ def _mount(asked: Asked) -> str | None:
         return f"mounts {asked.value.get('name')}, a volume that the operator or the program makes"
     path = normpath(str(asked.value.get("mountPath")))
     top = path.lstrip("/").split("/", 1)[0]
-    if (not top or top in _LISTS["ownFolders"]) and not (_matches(path, _LISTS["usualMounts"]) or _of_archive(path, asked)):
+    if (not top or top in _LISTS["ownFolders"]) and not _matches(path, _LISTS["usualMounts"]):
         return f"covers {path}, where the image has programs or settings"
     return None
 
 
 def _own_mount(asked: Asked) -> str | None:
-    """A mount of a daemon that has keys: beside what the image and Slurm have, never over it."""
+    """A mount of a daemon that has keys: beside what the image and Slurm have, never over it. To its ArchiveDir slurmdbd
+    writes what it purges; beside that, neither it nor its image has anything below /var/spool."""
     path = normpath("/" + str(asked.value.get("mountPath") if isinstance(asked.value, Mapping) else "").lstrip("/"))
-    own = path.split("/")[1] in _LISTS["ownFolders"] and not (_matches(path, _LISTS["ownMounts"]) or _of_archive(path, asked))
+    if asked.kind.endswith("/Accounting") and path in asked.judging.world.archives:
+        path, asked = "/archive", replace(asked, value={**asked.value, "mountPath": "/archive"})
+    own = path.split("/")[1] in _LISTS["ownFolders"] and not _matches(path, _LISTS["ownMounts"])
     return f"covers {path}, where the image, or Slurm, has its files" if own else _mount(asked)
-
-
-def _of_archive(path: str, asked: Asked) -> bool:
-    """Whether slurmdbd writes there what it purges. Beside that neither it nor its image has anything below /var/spool."""
-    return asked.kind.endswith("/Accounting") and path in asked.judging.world.archives
 
 
 def _env(asked: Asked) -> str | None:
@@ -367,9 +364,8 @@ def _own_host(asked: Asked) -> str | None:
 
 
 def _metrics_url(asked: Asked) -> str | None:
-    if not any(f"/metrics/{page}" in str(asked.value) for page in ("partitions", "jobs")):
-        return f"asks {asked.value}"
-    return _own_host(asked)
+    known = any(f"/metrics/{page}" in str(asked.value) for page in ("partitions", "jobs"))
+    return _own_host(asked) if known else f"asks {asked.value}"
 
 
 def _metric(asked: Asked) -> str | None:

@@ -27,7 +27,7 @@ _OF_HERE = (".internal", ".local", ".lan", ".home.arpa", ".localdomain")
 _NETWORK = re.compile(r"[\d.]{7,15}/(?:[89]|[12]\d|3[0-2])|[\da-f:]{2,39}/(?:1[6-9]|[2-9]\d|1[0-2]\d)")
 """No network so wide that it says nothing."""
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}")
-_HOST = re.compile(r"(?:(?<=//)|(?<![\w./-])(?!\S{1,255}/))(?:[A-Za-z0-9-]{1,63}+\.){1,9}[A-Za-z][A-Za-z0-9-]{1,62}+(?![\w-]|\.\w)")
+_HOST = re.compile(r"(?:(?<=//)|(?<![\w./-])(?!\S{1,255}/))(?:[\w-]{1,63}+\.){1,9}[A-Za-z][\w-]{1,62}+(?![\w-]|\.\w)")
 """A host's name, and no image's: that is believed for its certificate and its digest."""
 _REFERENCES = ("name", "secretName", "claimName")
 
@@ -144,6 +144,7 @@ def world_of(stack: Stack) -> World:
     labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
     inside = [each for each in stack.resources if _known(each, "metadata", "namespace") in slurm]
     foreign = any(each.peek("createNamespace") is False for each in gates)
+    asking = (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
     files = {name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))}
     maps = [each.peek("data") for each in inside if each.kind == "ConfigMap" and each.in_cluster_name in files]
     confs = [settings(_known(each, "spec", "extraConf")) for each in main if each.kind == "Accounting"]
@@ -159,10 +160,7 @@ def world_of(stack: Stack) -> World:
         scripts=frozenset(str(key) for data in maps if isinstance(data, Mapping) for key in data),
         archives=frozenset(conf["archivedir"].rstrip("/") for conf in confs if "archivedir" in conf),
         addresses=frozenset(
-            host.lower()
-            for each in (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
-            for _, text in texts(each.props)
-            for host in _HOST.findall(text)
+            host.lower() for each in asking for _, text in texts(each.props) for host in _HOST.findall(text)
         ),
         sssd=frozenset(
             (_known(each, *path, "name"), _known(each, *path, "key"))

@@ -50,8 +50,8 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 
 def of_parameter(name: str, value: str, *, cgroups: bool = True, files: Collection[str] = ()) -> Fault | None:
     """What a parameter of slurm.conf or slurmdbd.conf reaches that it must not; None for nothing. Names of parameters that
-    the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them; ``files``: names of
-    those that the stack puts beside slurm.conf."""
+    the operator owns, and unknown ones, are judged elsewhere. ``cgroups``: whether jobs are held by them; ``files``: those
+    that the stack puts beside slurm.conf."""
     key, text = name.lower(), value.strip().strip('"')
     if key in tables.ELSEWHERE:
         return SENDS, tables.ELSEWHERE[key]
