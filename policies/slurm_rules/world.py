@@ -144,7 +144,7 @@ def world_of(stack: Stack) -> World:
     labels = {key for each in own for _, key, _ in everything(each.peek("metadata", "labels")) if key}
     inside = [each for each in stack.resources if _known(each, "metadata", "namespace") in slurm]
     foreign = any(each.peek("createNamespace") is False for each in gates)
-    asking = (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
+    ours = (*slinky, *gates, *(each for each in inside if each.kind == "Service"))
     files = {name for path, name in fields if path.partition("[")[0].endswith(("FileRefs", "ScriptRefs"))}
     maps = [each.peek("data") for each in inside if each.kind == "ConfigMap" and each.in_cluster_name in files]
     confs = [settings(_known(each, "spec", "extraConf")) for each in main if each.kind == "Accounting"]
@@ -159,9 +159,7 @@ def world_of(stack: Stack) -> World:
         files=frozenset(files),
         scripts=frozenset(str(key) for data in maps if isinstance(data, Mapping) for key in data),
         archives=frozenset(conf["archivedir"].rstrip("/") for conf in confs if "archivedir" in conf),
-        addresses=frozenset(
-            host.lower() for each in asking for _, text in texts(each.props) for host in _HOST.findall(text)
-        ),
+        addresses=frozenset(host.lower() for each in ours for _, text in texts(each.props) for host in _HOST.findall(text)),
         sssd=frozenset(
             (_known(each, *path, "name"), _known(each, *path, "key"))
             for each in slinky
