@@ -258,9 +258,9 @@ def pods(value: object, root: str, options: Mapping[str, Any]) -> Iterator[Fault
 
 
 def _of_no_one(pods: object) -> bool:
-    """Whether all containers are of the user and group 65534, who can become no other: of a node's files he reads what
-    everybody may, of Secrets none (the kubelet's folders are root's, 0750), and to munged and sackd he is nobody. What else
-    is 65534 he may look at: slurmrestd. The capability that node-exporter adds has no effect. Source: capabilities(7)."""
+    """Whether all containers are of the user and group 65534, who can become no other. Of a node's files they read what all
+    may, of Secrets none (the kubelet's folders are root's, 0750); munged and sackd know no user by it. What else is 65534
+    they may look at: slurmrestd. The capability that node-exporter adds has no effect. Source: capabilities(7)."""
     bodies = [part for _, part in mappings(pods) if isinstance(part.get("image"), str)]
     own = [each.get("securityContext") or {} for each in bodies]
     of_pods = [part for path, part in mappings(pods) if path.endswith("securityContext") and part not in own]

@@ -64,7 +64,8 @@ DECLARED = {
     "images-by-mirror": "Controller/slurm/slurm:spec.slurmctld.image",
     "command-renders-docs": "Command//x",
     "command-checks-portal": "Command//portal-well",
-    "homes-backup-cronjob": "CronJob/backup/homes:spec.jobTemplate.spec.template.spec.containers[0].securityContext.capabilities",
+    "homes-backup-cronjob": "CronJob/backup/homes:"
+    "spec.jobTemplate.spec.template.spec.containers[0].securityContext.capabilities",
     "open-ondemand": "Deployment/ondemand/ondemand:spec.template.spec.containers[0].volumeMounts",
 }
 """Sound stacks that a site must declare, with the place that its entry names."""
