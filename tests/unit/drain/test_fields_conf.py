@@ -173,7 +173,7 @@ REACHED: dict[str, tuple[object, str, object]] = {
     "restapiService": ("other", "restapi_service", "other"),
     "jwtSecret": ("other", "jwt_secret", "other"),
     "jwtEntry": ("other", "jwt_entry", "other"),
-    "tokens": ("rs256", "tokens", "rs256"),
+    "tokens": ("rs256", "algorithm", "rs256"),
     "kubeconfig": ("/k", "kubeconfig", "/k"),
     "context": ("c", "context", "c"),
     "url": ("https://r", "url", "https://r"),
