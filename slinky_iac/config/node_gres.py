@@ -10,6 +10,10 @@ from slinky_iac.config.stack import StackConfig
 GRES_CONF: Final = "gres.conf"
 _AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi"}
 """How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
+_SAME: Final = {"nvml": "nvidia"}
+"""AutoDetect that finds the same devices by a library of the vendor's."""
+_OF_OTHERS: Final = frozenset({*_AUTODETECT.values(), *_SAME, "nrt"})
+"""AutoDetect of one vendor's devices each."""
 
 
 def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
@@ -45,13 +49,22 @@ def with_gres_conf(config: StackConfig) -> StackConfig:
 
 def vendors(config: StackConfig) -> set[str]:
     """AutoDetect of each vendor whose GPUs NodeSets ask Kubernetes for; empty for one that isn't known."""
-    gpus = with_gpus(config)
+    return {each for path in with_gpus(config) for each in autodetects(config, path)}
+
+
+def autodetects(config: StackConfig, path: str) -> set[str]:
+    """The same of the nodes of one setting; none for hosts, of which that isn't known."""
     return {
         _AUTODETECT.get(resource.partition("/")[0], "")
         for name, nodeset in config.nodesets.items()
-        if f"nodesets.{name}.gres" in gpus
+        if f"nodesets.{name}.gres" == path
         for resource in nodeset.resources.extended
     }
+
+
+def finds_others_alone(wanted: str, given: set[str]) -> bool:
+    """Whether every AutoDetect of ``given`` finds devices of one vendor, and none of them those of ``wanted``."""
+    return given <= _OF_OTHERS and wanted not in {_SAME.get(each, each) for each in given}
 
 
 def outside_line(config: StackConfig) -> str:

@@ -45,7 +45,12 @@ class Record:
     @property
     def file(self) -> str:
         """Its devices; empty without."""
-        return self.values.get("file") or self.values.get("multiplefiles", "")
+        return self.listed or self.values.get("multiplefiles", "")
+
+    @property
+    def listed(self) -> str:
+        """What File names, by either of its names (``_parse_gres_config``)."""
+        return self.values.get("file") or self.values.get("files", "")
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -60,7 +65,7 @@ class Record:
     @property
     def devices(self) -> int | None:
         """How many it names; None where that can't be read. Those of MultipleFiles are one."""
-        names = _expanded(self.values.get("file", ""))
+        names = _expanded(self.listed)
         return 1 if "multiplefiles" in self.values else None if names is None else len(names)
 
     @property
@@ -89,13 +94,13 @@ def finds_devices(text: str) -> bool:
 
 def _of_one(record: Record) -> Iterator[str]:
     """What is wrong with a line alone."""
-    if {"file", "multiplefiles"} <= record.values.keys():
+    if record.listed and "multiplefiles" in record.values:
         yield "has File and MultipleFiles: keep one, MultipleFiles where all its files are one device"
         return
     if record.devices is None:
         yield f"has a File that isn't a list of files: write File=/dev/{record.name}[0-3], say"
         return
-    if bare := _BARE_RANGE.fullmatch(record.values.get("file", "")):
+    if bare := _BARE_RANGE.fullmatch(record.listed):
         yield f"has {bare[2]} without brackets in File, which names one file: write [{bare[2]}]"
         return
     if "no_gpu_env" in record.variables and len(record.variables) > 1:

@@ -12,8 +12,9 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config import gres, rules_gres_conf
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.node_gres import GRES_CONF
+from slinky_iac.config.node_gres import GRES_CONF, autodetects, finds_others_alone, with_gpus
 from slinky_iac.config.rules_gres_conf import Record, finds_devices, records_of
+from slinky_iac.config.rules_slurm_files import lines_of, pairs
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import StackConfig
 
@@ -30,9 +31,7 @@ def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not (hosts or config.nodesets) or any(each.on_each_node for each in config.nodesets.values()):
         return  # a pod that has its number from slurm-operator alone
     for record in records_of(config.slurmctld.config_files.get(GRES_CONF, "")):
-        named = [each for each in record.hosts if each]
-        known = [each for each in named if each in hosts or any(names.is_node_of(each, name) for name in config.nodesets)]
-        if named and not known:
+        if record.hosts != ("",) and not _known_of(record, config):
             with_gres = sorted(config.nodesets, key=lambda name: not gres.items(config.nodesets[name].slurmd_conf))
             examples = [f"{names.nodeset_hostname(name)}0" for name in with_gres] or sorted(hosts)[:1]
             yield at(_PATH).warning(
@@ -41,6 +40,12 @@ def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 " lacks its devices is drained. Correct the name, or remove the line",
                 id="gres-conf-differs",
             )
+
+
+def _known_of(record: Record, config: StackConfig) -> list[str]:
+    """The nodes of a line that the stack has."""
+    hosts = {host.name for host in config.external.slurmd_hosts}
+    return [each for each in record.hosts if each in hosts or any(names.is_node_of(each, name) for name in config.nodesets)]
 
 
 def _without_devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -58,6 +63,40 @@ def _without_devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
                 " Flags=CountOnly",
                 id="gres-without-devices",
             )
+
+
+def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """GPUs that no line of gres.conf names, and no AutoDetect of their vendor finds: an empty file, too, keeps this program
+    and the operator from writing one."""
+    text = config.slurmctld.config_files.get(GRES_CONF)
+    if text is None or any(line.lower().startswith("include ") for _, line in lines_of(text)):
+        return
+    gpus = [each for each in records_of(text) if each.name == "gpu"]
+    if any("nodename" in each.values and not _known_of(each, config) for each in gpus):
+        return  # said of the line
+    given = {value.lower() for _, key, value in pairs(text) if key.lower() == "autodetect"} - {"off"}
+    for path in with_gpus(config):
+        lines = [each for each in gpus if _is_for(each, path, config)]
+        if any(each.file for each in lines) or (lines and not given):
+            continue  # named, or said of the line already
+        asked = sorted(autodetects(config, path)) or [""]
+        if given and not all(each and finds_others_alone(each, given) for each in asked):
+            continue
+        has = f"has AutoDetect={name_of(min(given))}, which finds none of" if given else "has no line for"
+        yield at(_PATH).warning(
+            f"{has} the GPUs of {path}: slurmd reports none, and slurmctld drains each such node. Write"
+            f" AutoDetect={asked[0] or 'nvidia'}, or lines with Name=gpu and File",
+            id="gpus-without-gres-conf",
+        )
+
+
+def _is_for(record: Record, path: str, config: StackConfig) -> bool:
+    """Whether a line is for nodes of a setting: for all of a NodeSet whose pods have the names of Kubernetes nodes."""
+    kind, _, name = path.removesuffix(".gres").partition(".")
+    if kind == "nodesets":
+        return config.nodesets[name].on_each_node or _of_nodeset(record, name)
+    hosts = {host.name for host in config.external.slurmd_hosts if path == f"{host.path}.config"}
+    return "nodename" not in record.values or not hosts.isdisjoint(record.hosts)
 
 
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -91,7 +130,6 @@ def _per_type(lines: list[Record], nodeset: str) -> Mapping[str, int]:
 
 
 def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping[str, int]) -> Iterator[Finding]:
-    count, devices = sum(each.count for each in expected), sum(there.values())
     lacking = [each.type for each in expected if each.type and each.type not in there]
     if lacking and "" not in there:
         others = ", ".join(map(name_of, there))
@@ -110,15 +148,28 @@ def _differs(path: str, name: str, expected: list[gres.GresItem], there: Mapping
         others = ", ".join(map(name_of, there))
         yield at(path).warning(
             f"has {name_of(name)} without a type, and gres.conf has Type={others}: slurmd passes over the type, and no job"
-            f" can ask for it. Write {name_of(name)}:{name_of(next(iter(there)))}:{count} here, or leave Type out",
+            f" can ask for it. Write {name_of(name)}:{name_of(next(iter(there)))}:{_sum(expected)} here, or leave Type out",
             id="slurm-ignores",
         )
-    elif devices < count:
+    elif short := [each for each in _counts(name, expected, there) if each[1] > each[2]]:
+        what, count, devices = short[0]
         yield at(path).warning(
-            f"has {count} of {name_of(name)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"
+            f"has {count} of {name_of(what)}, and gres.conf names {devices} in File: slurmctld drains the node, as slurmd"
             " reports fewer than it expects. Give both the same number",
             id="gres-conf-differs",
         )
 
 
-RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _nodesets)
+def _counts(name: str, expected: list[gres.GresItem], there: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
+    """What is expected of each type, and of all, beside what is there."""
+    for kind in dict.fromkeys(each.type for each in expected if each.type in there):
+        of_kind = [each for each in expected if each.type == kind]
+        yield f"{name}:{kind}" if kind else name, _sum(of_kind), there[kind]
+    yield name, _sum(expected), sum(there.values())
+
+
+def _sum(items: list[gres.GresItem]) -> int:
+    return sum(each.count for each in items)
+
+
+RULES = (*rules_gres_conf.RULES, _without_devices, _unknown_nodes, _unseen, _nodesets)

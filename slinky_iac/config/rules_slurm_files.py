@@ -73,6 +73,10 @@ _FUNCTIONS: Final = {
 _NO_SYSTEMD: Final = ("ignoresystemd", "ignoresystemdonfailure")
 """Parameters of cgroup.conf, in lower case, by which slurmd makes its cgroups without systemd."""
 _SHEBANG: Final = re.compile(r"#![^\r\n]*(\n|\Z)")
+_ONE_ARGUMENT: Final = re.compile(r"(?:.*/)?(?:env|(?:ba|da|z|k)?sh|python[0-9.]*)")
+"""Programs that end over two options in one argument, as Linux gives them what is behind ``#!`` (execve(2); run)."""
+_SPLITS: Final = re.compile(r"-[iv]*S|--split-string\b")
+"""What has env part that argument (env(1))."""
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
@@ -114,6 +118,23 @@ def _scripts(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"{what} #!, so slurmd can't run it: the first job of every node would fail there, and the node be"
                     " drained. Begin with #!/bin/sh and a line feed"
                 )
+            elif said := _no_program(text):
+                yield at(f"controller.{kind}.{name}").error(
+                    f"{said}: slurmd can't run it, the first job of every node fails there, and the node is drained"
+                )
+
+
+def _no_program(script: str) -> str:
+    """What is wrong with the program that a script names behind ``#!``; empty where nothing is."""
+    program, _, argument = (script.partition("\n")[0].removeprefix("#!").strip() + " ").replace("\t", " ").partition(" ")
+    if not program.startswith("/"):
+        named = f"{name_of(program)} behind #!, which isn't the path of a program" if program else "nothing behind #!"
+        return f"has {named} (write #!/bin/bash, say)"
+    env = program.rpartition("/")[2] == "env"
+    if not " " in argument.strip() or not _ONE_ARGUMENT.fullmatch(program) or (env and _SPLITS.match(argument)):
+        return ""
+    way = f"#!{program} -S {argument.strip()}" if env else f"#!{program}, and the options in a line of their own"
+    return f"has two words behind {program} in its first line, which Linux passes as one argument; write {way}"
 
 
 def _parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

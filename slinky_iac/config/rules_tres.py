@@ -214,6 +214,17 @@ def _devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 " than slurmctld expects, and the node would be drained. Give both the same number",
                 id="gres-without-devices",
             )
+            continue
+        found = [each for each in gres.items(nodeset.slurmd_conf) if each.name == "gpu"]
+        for resource, slices in nodeset.resources.extended.items():
+            kind = resource.partition("/mig-")[2]
+            count = sum(each.count for each in found if kind and each.type == kind)
+            if count > slices:
+                yield at(f"nodesets.{name}.gres").warning(
+                    f"has {count} of gpu:{name_of(kind)}, and resources.extended asks Kubernetes for {slices} of"
+                    f" {name_of(resource)}: slurmctld drains the node, as slurmd finds fewer. Give both the same number",
+                    id="gres-without-devices",
+                )
 
 
 def _qos(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
