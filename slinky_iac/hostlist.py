@@ -69,6 +69,11 @@ def expand(expr: str, limit: int = DEFAULT_LIMIT) -> tuple[str, ...]:
     return tuple(names)
 
 
+def bracketed(ports: str) -> str:
+    """Ports of a NodeName= line as a hostlist: several need no brackets there (``build_node_line_info`` of node_conf.c)."""
+    return ports if ports.startswith("[") or not re.search("[,-]", ports) else f"[{ports}]"
+
+
 def split(text: str) -> list[str]:
     """The expressions of a list, each as it is written: commas in brackets don't part, and a bracket without its end goes to
     the end of the text. What an expression stands for isn't looked at."""

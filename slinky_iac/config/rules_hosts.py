@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
 
@@ -33,13 +34,15 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Two slurmds of one machine have a port each (slurm.conf(5), NodeAddr and Port); else both names are one slurmd."""
-    first: dict[tuple[str, ...], str] = {}
+    first: dict[tuple[str, str], str] = {}
+    told: set[str] = set()
+    of_all = Conf(config.slurmctld.extra_conf)["SlurmdPort"] or str(names.SLURMD_PORT)
     for host in config.external.slurmd_hosts:
         if host.address is None:
             continue
-        ports = [value for name, value in host.config.items() if name.lower() == "port"]
-        place = (host.address, *ports)
-        if (other := first.setdefault(place, host.name)) != host.name:
+        place = (host.address, Conf(host.config)["Port"] or of_all)
+        if (other := first.setdefault(place, host.name)) != host.name and host.path not in told:
+            told.add(host.path)
             yield at(f"{host.path}.address").warning(
                 f"{name_of(host.address)} is also the address of {name_of(other)}: slurmctld sends the jobs of both to one"
                 " slurmd. Correct one of them; two slurmds of one machine have a `Port` each in `config`",
@@ -47,4 +50,35 @@ def _addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (_names, _addresses)
+def _families(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Slurm's daemons speak IPv4 alone unless slurm.conf has EnableIPv6 (``slurm_set_addr``; run: "Address family '0' not
+    supported")."""
+    if not config.slurmctld.owns_conf or "enableipv6" in Conf(config.slurmctld.extra_conf)["CommunicationParameters"]:
+        return
+    outside = {f"{host.path}.address": host.address for host in config.external.slurmd_hosts}
+    outside["accounting.external.host"] = config.accounting.external.host if config.accounting.external else None
+    for path, address in outside.items():
+        if address and ":" in address:
+            yield at(path).error(
+                f"{name_of(address)} is an IPv6 address, and slurmctld speaks IPv4 alone: it never gets an answer. Add"
+                " CommunicationParameters: EnableIPv6 to controller.extraConf (IPv4 stays), or give an IPv4 address"
+            )
+
+
+def _powered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A node in the cloud is powered down until ResumeProgram starts it (slurm.conf(5), State; power_save.c)."""
+    conf, told = Conf(config.slurmctld.extra_conf), set()
+    if not config.slurmctld.owns_conf or (conf["ResumeProgram"] and conf["SuspendProgram"]):
+        return
+    for host in config.external.slurmd_hosts:
+        key = spelt(host.config, "State")
+        if host.config.get(key, "").lower() == "cloud" and host.path not in told:
+            told.add(host.path)
+            yield at(f"{host.path}.config.{key}").warning(
+                "is CLOUD, and controller.extraConf lacks ResumeProgram or SuspendProgram: slurmctld takes the node for"
+                " powered down, gives it jobs, and nothing starts it. Leave State out for a host that runs, or set both",
+                id="cloud-without-programs",
+            )
+
+
+RULES = (_names, _addresses, _families, _powered)

@@ -131,7 +131,7 @@ def _no_program(script: str) -> str:
         named = f"{name_of(program)} behind #!, which isn't the path of a program" if program else "nothing behind #!"
         return f"has {named} (write #!/bin/bash, say)"
     env = program.rpartition("/")[2] == "env"
-    if not " " in argument.strip() or not _ONE_ARGUMENT.fullmatch(program) or (env and _SPLITS.match(argument)):
+    if " " not in argument.strip() or not _ONE_ARGUMENT.fullmatch(program) or (env and _SPLITS.match(argument)):
         return ""
     way = f"#!{program} -S {argument.strip()}" if env else f"#!{program}, and the options in a line of their own"
     return f"has two words behind {program} in its first line, which Linux passes as one argument; write {way}"

@@ -32,7 +32,9 @@ def slurm_word(value: str) -> str:
 def node_name(value: str) -> str:
     """A host's NodeName, or a user of its system: a hostlist (``hostlist_create`` of common/hostlist.c) with ``:`` and ``/``
     kept for ports and addresses (``slurm_set_addr``), and at most 64 characters (HOST_NAME_MAX). ``DEFAULT`` is no name
-    (``_parse_nodename`` of read_config.c)."""
+    (``_parse_nodename`` of read_config.c), and slurmctld ends over ``ALL`` there."""
+    if value.lower() == "all":
+        raise Refused(value, "; ALL stands for every node (slurm.conf(5)), and slurmctld ends over it. Give another name")
     return _named(value, _NODE, 64, "letters, digits, '_', '-' and '.', without spaces or commas")
 
 

@@ -182,11 +182,12 @@ NODE: Final = {
     "parameters": PERMITTED["slurmdparameters"],
     **dict.fromkeys(
         words("""
-boards corespeccount corespersocket cpus memspeclimit port procs realmemory restrictedcorespergpu sockets
+boards corespeccount corespersocket cpus memspeclimit procs realmemory restrictedcorespergpu sockets
 socketsperboard threadspercore tmpdisk weight
 """),
         (NUMBER, OTHER),
     ),
+    "port": (r"\[?\d{1,5}(-\d{1,5})?\]?", OTHER),
     "suspendtime": (rf"{NUMBER}|{TIME}", OTHER),
     **dict.fromkeys(
         words("""
@@ -243,6 +244,7 @@ ALLOWED: Final[dict[str, str]] = {
     "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard, and few"
     " connections (conmgr_max_connections below 100, conmgr_threads below 2)",
     **dict.fromkeys(("parameters", "slurmdparameters"), _SLURMD),
+    "port": "a number, or one for each host, as [17001-17004]",
     "tmpfs": "a folder, as /tmp",
 }
 """What a form allows, for a message, by the form or else by the parameter; forms that only list values say it themselves."""

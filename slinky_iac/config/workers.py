@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
@@ -17,13 +16,10 @@ from slinky_iac.config.fields import (
     FilePath,
     Gres,
     Host,
-    HostConf,
-    Hosts,
     Image,
     Memory,
     NodeConf,
     NodeName,
-    NodeNames,
     NodeSetName,
     PartitionConf,
     Share,
@@ -35,7 +31,7 @@ from slinky_iac.config.fields import (
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
-from slinky_iac.hostlist import expand
+from slinky_iac.config.slurmd_hosts import SlurmdHost
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 
@@ -297,52 +293,6 @@ class LoginSet(Section):
 
 class LoginSetDefaults(LoginSet):
     """What login sets have that say nothing else, laid under them in the same way."""
-
-
-class SlurmdHost(Section):
-    """Bare-metal slurmd hosts that belong to the same cluster: one, or a hostlist of equal ones."""
-
-    name: NodeNames
-    """NodeName, or a hostlist such as metal-[001-500], which is one NodeName= line in slurm.conf."""
-    address: Hosts | None = None
-    """NodeAddr where the name doesn't resolve on slurmctld's host; for a hostlist one of as many addresses."""
-    config: HostConf = Field(default_factory=dict)
-    """Parameters of its NodeName= line, e.g. CPUs: 64."""
-    state: Literal["active", "drained"] = "active"
-    """active: may run jobs. drained: held for maintenance; `pulumi up` waits until its jobs have ended."""
-    _entry: int = PrivateAttr(default=0)
-    _written: tuple[str, str | None] = PrivateAttr(default=("", None))
-
-    @property
-    def path(self) -> str:
-        """The setting that names it, once it is one host."""
-        return f"external.slurmdHosts.{self._entry}"
-
-    @property
-    def written(self) -> tuple[str, str | None]:
-        """Name and address of the entry that names it, as hostlists."""
-        return self._written if self._written[0] else (self.name, self.address)
-
-    @model_validator(mode="after")
-    def _as_many_addresses(self) -> SlurmdHost:
-        if self.address is None:
-            return self
-        names, addresses = len(expand(self.name)), len(expand(self.address))
-        if names != addresses:
-            raise ValueError(
-                f"address: {addresses} address{'' if addresses == 1 else 'es'} for {names} name{'' if names == 1 else 's'};"
-                " slurmctld stops at such a line. Give one address for each name, in the same order"
-            )
-        return self
-
-    def each(self, entry: int) -> Iterator[SlurmdHost]:
-        """The hosts that it stands for, one by one, each with the place of its entry."""
-        names = expand(self.name)
-        addresses = itertools.repeat(None) if self.address is None else expand(self.address)
-        for name, address in zip(names, addresses, strict=False):
-            host = self.model_copy(update={"name": name, "address": address})
-            host._entry, host._written = entry, (self.name, self.address)
-            yield host
 
 
 class LoginHost(Section):

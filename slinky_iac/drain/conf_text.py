@@ -18,7 +18,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.losses import Change, gres_of
 from slinky_iac.errors import HostlistError
-from slinky_iac.hostlist import expand
+from slinky_iac.hostlist import bracketed, expand
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 from slinky_iac.slurmrest.controller import Host
 from slinky_iac.slurmrest.objects import by_comma
@@ -70,7 +70,7 @@ def _for_each(word: str, count: int) -> Sequence[str]:
     """A parameter as each of so many names has it: the same, or its own where it has a hostlist of as many values."""
     key, _, value = word.partition("=")
     try:
-        own = expand(value) if key.lower() in _PAIRED else ()
+        own = expand(bracketed(value) if key.lower() == "port" else value) if key.lower() in _PAIRED else ()
     except HostlistError:
         own = ()
     return [f"{key}={each}" for each in own] if len(own) == count else [word] * count

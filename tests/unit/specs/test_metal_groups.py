@@ -72,6 +72,22 @@ def test_from_single_lines_to_a_hostlist_nothing_leaves_and_nothing_changes():
         assert not going.nodes
 
 
+@pytest.mark.parametrize("ports", ["[17001-17004]", "17001-17004", "17001,17002,17003-17004"])
+def test_hosts_of_one_address_have_a_port_each(ports):
+    row = {"name": "m-[1-4]", "address": "192.0.2.5", "config": {"CPUs": 2, "port": ports}}
+    config = inside(row)
+    assert metal_lines(config) == (f"NodeName=m-[1-4] NodeAddr=192.0.2.5 CPUs=2 port={ports}",)
+    assert host_lines(config)["m-2"] == "NodeName=m-2 NodeAddr=192.0.2.5 CPUs=2 port=17002"
+    assert read_lines("\n".join(metal_lines(config))) == ConfLines({}, host_lines(config))
+    some = inside(row, nodes={"table": [{"hosts": ["m-2"], "gres": ["gpu:2"]}]})
+    assert metal_lines(some) == (
+        "NodeName=m-1 NodeAddr=192.0.2.5 CPUs=2 port=17001",
+        "NodeName=m-2 NodeAddr=192.0.2.5 CPUs=2 port=17002 Gres=gpu:2",
+        "NodeName=m-[3-4] NodeAddr=192.0.2.5 CPUs=2 port=17003,17004",
+    )
+    assert read_lines("\n".join(metal_lines(some))) == ConfLines({}, host_lines(some))
+
+
 def test_a_host_that_leaves_a_hostlist_leaves_alone():
     olds = read_lines(controller_extra_conf(inside(EQUAL)))
     fewer = inside({**EQUAL, "name": "metal-[001-006,008-500]", "address": "node-[001-006,008-500].example.org"})
@@ -100,7 +116,9 @@ def test_names_and_addresses_stay_pairs_in_any_order(hosts):
     ("host", "said"),
     [
         ({"name": "m-[1-3]", "address": "h-[1-2]"}, "address: 2 addresses for 3 names"),
+        ({"name": "m-[1-3]", "config": {"Port": "7001-7002"}}, "config.Port: 2 ports for 3 names"),
         ({"name": "m-[3-1]"}, "runs backwards"),
+        ({"name": "All"}, "ALL stands for every node"),
         ({"name": "m-[1-2] x"}, "blank"),
         ({"name": "m-[1-200000]"}, "more than"),
         ({"name": "m-[1-2]", "address": "h_[1-2]"}, "DNS name"),
