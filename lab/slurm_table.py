@@ -92,9 +92,12 @@ OPTIONS: Final = {
     "SlurmctldParameters": "slurmctld_params",
     "SlurmdParameters": "slurmd_params",
     "TopologyParam": "topology_param",
+    "X11Parameters": "x11_params",
 }
 """Parameters of slurm.conf with a list of options, of which daemons pass over those that they don't know, and the field that
 the code looks for options in. The options are these, and those that slurm.conf(5) has."""
+OPTIONS_OF: Final = {"slurmdbd.conf": {"Parameters": "parameters"}}
+"""The same of other files; these options are in the code alone."""
 DEFS: Final = "src/common/slurm_protocol_defs.c"
 FUNCTIONS: Final = {
     "AccountingStorageEnforce": (CONF, "_validate_accounting_storage_enforce"),
@@ -107,7 +110,12 @@ FUNCTIONS: Final = {
     "SlurmctldDebug": (DEFS, "log_string2num"),
 }
 """Parameters that take a closed list: the function that compares each word, and refuses another."""
-VALUES: Final = {"PreemptParameters": "preempt_params", "SchedulerParameters": "sched_params"}
+VALUES: Final = {
+    "DependencyParameters": "dependency_params",
+    "PreemptParameters": "preempt_params",
+    "SchedulerParameters": "sched_params",
+    "SlurmctldParameters": "slurmctld_params",
+}
 """Parameters of slurm.conf of whose options the table has the values, and the field that the code looks for them in."""
 MANUAL: Final = "doc/man/man5/slurm.conf.5"
 PARSERS: Final = "src/plugins/data_parser/v*/parsers.c"
@@ -161,6 +169,8 @@ def table(tree: Path) -> dict[str, Any]:
     for kind, functions in PASSED_OVER.items():
         of_kind = {key: sorted(set(map(str.lower, _compared(_function(tree / f, n))))) for key, (f, n) in functions.items()}
         found[f"options of {kind}"] = {key: " ".join(each) for key, each in of_kind.items()}
+    for kind, fields in OPTIONS_OF.items():
+        found[f"options of {kind}"] = {key: " ".join(sorted(_looked_for(code, field))) for key, field in fields.items()}
     found |= {file: _objects(tree, parsers) for file, parsers in YAML.items()}
     found["plugins"] = {kind: " ".join(names) for kind, names in plugins.items() if names}
     return found

@@ -33,8 +33,8 @@ GENERAL: Final[Mapping[str, str]] = {
     " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type` to"
     " LoadBalancer or NodePort, or slurmctld learns of changed accounts only when it asks again.",
     "cloud-without-programs": "A host has `State=CLOUD`, and slurm.conf no ResumeProgram or SuspendProgram: slurmctld gives"
-    " it jobs that wait for a node which nothing starts. Set both, or leave State out. Acknowledge it if you start these nodes"
-    " yourself.",
+    " it jobs that wait for a node which nothing starts. Set both, or leave State out. Acknowledge it if you start these"
+    " nodes yourself.",
     "config-file-unread": "A file of `controller.configFiles` has a name that no Slurm daemon opens. Acknowledge it where"
     " another file includes it.",
     "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it if only pods and hosts have a"

@@ -10,7 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config import rules_node_sizes, rules_private_folders, rules_slurm_idle, rules_slurm_values
+from slinky_iac.config import (
+    rules_node_sizes,
+    rules_private_folders,
+    rules_slurm_idle,
+    rules_slurm_replaced,
+    rules_slurm_values,
+)
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.rules_slurm_files import pairs
@@ -97,6 +103,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 RULES = (
     *(_unloaded, _defunct, _ports, _partitions),
     *rules_slurm_values.RULES,
+    *rules_slurm_replaced.RULES,
     *rules_slurm_idle.RULES,
     *rules_node_sizes.RULES,
     *rules_private_folders.RULES,

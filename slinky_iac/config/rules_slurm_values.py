@@ -1,4 +1,4 @@
-"""Rules of what options of SchedulerParameters and PreemptParameters are given: numbers, bounds, words, on and off.
+"""Rules of what options of SchedulerParameters and three others are given: numbers, bounds, words, on and off.
 
 slurmctld looks for each option by its name and reads what follows as C's ``atoi`` does: of ``7-0`` it takes 7 without a
 word, of ``ten`` 0. What is out of bounds it names in its log, and takes its default. All of it was run on
@@ -18,13 +18,16 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 
-_JUDGED: Final = ("SchedulerParameters", "PreemptParameters")
+_JUDGED: Final = ("DependencyParameters", "PreemptParameters", "SchedulerParameters", "SlurmctldParameters")
 _READ: Final = re.compile(r"([+-]?[0-9]{1,18})(.*)")
 _IGNORES: Final = "slurm-ignores"
 _UNIT: Final = re.compile(r"s|secs?|seconds?|m|mins?|minutes?", re.IGNORECASE)
 """What people write behind a number that is in this unit already."""
-_ELSEWHERE: Final = frozenset({"max_job_bf", "min_exempt_priority"})
-"""Options over which slurmctld ends: :data:`.slurm_refusals.REFUSED`."""
+_ELSEWHERE: Final = frozenset({"max_job_bf", "min_exempt_priority", "max_dbd_msg_action", "node_reg_mem_percent"}) | {
+    "power_save_interval",
+    "power_save_min_interval",
+}
+"""Options over which slurmctld ends (:data:`.slurm_refusals.REFUSED`), or that other rules judge."""
 _SIZES: Final = ("max_script_size", "max_submit_line_size")
 """Options in bytes, of which 4m isn't 4."""
 _OFF: Final = frozenset({"0", "no", "off", "false"})

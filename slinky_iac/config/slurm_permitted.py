@@ -66,6 +66,8 @@ topologyplugin
 LOGS: Final = "the log hides what the daemon did, or holds messages between daemons with their credentials"
 FEW: Final = r"conmgr_max_connections=\d{1,2}$|conmgr_threads=[01]$"
 """So few connections that daemons do not answer each other, and nodes are taken for down."""
+_MORE: Final = r"node_reg_mem_percent=(?!(100|\d{1,2})(\.\d{1,9})?$)"
+"""More memory than a node has, so that each is drained when it registers (``validate_node_specs`` of node_mgr.c)."""
 _MEMORY: Final = r"0|unlimited|6[4-9]|[7-9]\d|[1-9]\d{2,11}"
 SENT: Final = "data of jobs and users may leave the cluster"
 PERMITTED: Final = {
@@ -109,7 +111,7 @@ PERMITTED: Final = {
     "priorityusageresetperiod": ("none|daily|weekly|monthly|quarterly|yearly", "the usage of all users is forgotten"),
     "proctracktype": ("(proctrack/)?cgroup", "processes leave their job, and go on after it"),
     "requeueexit": (
-        r"[1-9]\d{0,2}",
+        r"[1-9]\d{0,2}(-[1-9]\d{0,2})?",
         "jobs that ended well, or by a fault of their own, begin again",
     ),
     "schedulerparameters": (
@@ -119,8 +121,8 @@ PERMITTED: Final = {
     "schedulertype": ("(sched/)?(backfill|builtin)", "nothing is scheduled"),
     "selecttype": ("(select/)?cons_tres", "slurmctld forgets all jobs where this changes"),
     "slurmctldparameters": (
-        rf"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action(?!=exit$)|{FEW})[a-z][\w=.:/-]{{1,80}}",
-        "users run programs, end reservations, records of jobs are dropped, or nodes can't connect",
+        rf"(?!allow_user_triggers|user_resv_delete|max_dbd_msg_action(?!=exit$)|{_MORE}|{FEW})[a-z][\w=.:/-]{{1,80}}",
+        "users run programs, end reservations, records of jobs are dropped, nodes are drained, or can't connect",
     ),
     "slurmdparameters": (
         rf"(?!config_overrides|{FEW})(?:{TEXT})",
@@ -222,6 +224,7 @@ ALLOWED: Final[dict[str, str]] = {
     LEVEL: _DEBUG,
     QUIET: f"quiet, fatal, {_DEBUG}",
     files.RUNTIME[0]: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
+    files.OCI["runtimekill"][0]: "the same, or kill -s SIGNAL %p",
     "accountingstorageparameters": "max_step_records=NUMBER",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",
@@ -238,11 +241,11 @@ ALLOWED: Final[dict[str, str]] = {
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
     "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
     "metricsauthusers": "names of users",
-    "requeueexit": "single exit codes from 1 to 999",
+    "requeueexit": "exit codes from 1 to 999, and ranges of them, as 1-9",
     "schedulerparameters": "all but sched_interval=-1, max_script_size=0, default_queue_depth=0 and max_rpc_cnt below 10:"
     f" {_WORDS}",
-    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard, and few"
-    " connections (conmgr_max_connections below 100, conmgr_threads below 2)",
+    "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard,"
+    " node_reg_mem_percent above 100, and few connections (conmgr_max_connections below 100, conmgr_threads below 2)",
     **dict.fromkeys(("parameters", "slurmdparameters"), _SLURMD),
     "port": "a number, or one for each host, as [17001-17004]",
     "tmpfs": "a folder, as /tmp",

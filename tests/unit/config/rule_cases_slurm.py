@@ -11,6 +11,7 @@ from typing import Any
 from tests.stacks import merged, minimal
 from tests.unit.config.rule_cases import Case, nodeset
 from tests.unit.config.rule_cases_files import GRES, file
+from tests.unit.config.rule_cases_values import conf
 
 NVIDIA = {"nvidia.com/gpu": 4}
 
@@ -173,10 +174,90 @@ CLOUD = [
         {"external": {"slurmdHosts": [{"name": "c[1-2]", "config": {"CPUs": 4, "State": "UNKNOWN"}}]}},
     ),
 ]
-SLURM = SCRIPTS + METAL
-SLURM_TOLD = DRAINED + PORTS + CLOUD
+REPLACED = [
+    conf(f"{key}: {bad}, for which another is taken", "warning", key, bad, words, good, **more)
+    for key, bad, words, good, more in (
+        ("SuspendTime", "600", ("power saving is off",), "-1", {}),
+        ("CpuFreqDef", "Fast", ("leaves it out", "OnDemand"), "performance", {}),
+        ("CpuFreqDef", "UserSpace", ("leaves it out",), "OnDemand", {}),
+        ("GpuFreqDef", "ultra", ("without it",), "high,memory=low", {}),
+        ("MaxJobId", "99999999", ("67108863",), "67108863", {}),
+        ("FastSchedule", "1", ("does nothing",), None, {}),
+        ("SlurmdParameters", "l3cache_as_socket,numa_node_as_socket", ("Keep one",), "l3cache_as_socket", {}),
+        ("MCSParameters", "enforced,selct", ("ondemandselect",), "enforced,select:a|b", {"MCSPlugin": "mcs/group"}),
+        ("BcastParameters", "Compression=zstd", ("lz4",), "Compression=lz4,send_libs", {}),
+        (
+            "X11Parameters",
+            "home_xauthority,use_raw_hostname",
+            ("use_raw_hostname", "home_xauthority"),
+            "home_xauthority",
+            {},
+        ),
+        ("SuspendExcNodes", "node[1-4]", ("node1", "powers down"), None, {}),
+        ("SuspendExcParts", "gpu", ("gpu", "powers down"), None, {}),
+        ("SlurmctldParameters", "validate_nodeaddr_threads=0", ("1 or more",), "validate_nodeaddr_threads=8", {}),
+        ("SlurmctldParameters", "power_save_interval=90", ("60 seconds",), "power_save_interval=60", {}),
+    )
+]
+REPLACED += [
+    Case(
+        f"a partition with {key}={bad}",
+        nodeset(partition={"config": {key: bad}}),
+        "warning",
+        f"nodesets.gpu.partition.config.{key}",
+        ("leaves out", "FORCE"),
+        {"nodesets": {"gpu": {"partition": {"config": {key: good}}}}},
+    )
+    for key, bad, good in (("OverSubscribe", "FORCE:0", "FORCE:1"), ("Shared", "YES:1", "YES:2"))
+]
+REPLACED.append(
+    Case(
+        "an option of slurmdbd that it doesn't have",
+        minimal(accounting={"database": {"host": "db"}, "extraConf": {"Parameters": "PreserveCaseUsers"}}),
+        "warning",
+        "accounting.extraConf.Parameters",
+        ("PreserveCaseUsers", "preservecaseuser"),
+        {"accounting": {"extraConf": {"Parameters": "PreserveCaseUser"}}},
+    )
+)
+READ = [
+    conf("a depth in words", "error", "DependencyParameters", "max_depend_depth=ten", ("reads 0",), "max_depend_depth=10"),
+    conf(
+        "a limit of nodes with power in words",
+        "error",
+        "SlurmctldParameters",
+        "max_powered_nodes=ten",
+        ("reads 0",),
+        "max_powered_nodes=10",
+    ),
+    conf(
+        "more memory than nodes have",
+        "error",
+        "SlurmctldParameters",
+        "node_reg_mem_percent=150",
+        ("drained",),
+        "node_reg_mem_percent=90.5",
+    ),
+    conf(
+        "exit codes with that of jobs that end well", "error", "RequeueExit", "0-9", ("begin again", "1-9"), "1-9,18,100-102"
+    ),
+    Case(
+        "a container's end by a program of the site's",
+        minimal(**file("oci.conf", 'RunTimeKill="/opt/kill %p"\n')),
+        "error",
+        "controller.configFiles.oci.conf",
+        ("kill -s SIGNAL",),
+        file("oci.conf", 'RunTimeKill="kill -s SIGTERM %p"\nRunTimeDelete="/bin/kill -s SIGKILL %p"\n'),
+    ),
+]
+SLURM = READ + SCRIPTS + METAL
+SLURM_TOLD = REPLACED + DRAINED + PORTS + CLOUD
 SLURM_SOUND: dict[str, dict[str, Any]] = {
     "Files, the other name of File": gpus("Name=gpu Files=/dev/nvidia[0-3]\n", "gpu:4"),
+    "nodes of the stack that keep their power": minimal(
+        nodesets={"cpu": {"replicas": 2}},
+        controller={"extraConf": {"SuspendExcNodes": "cpu-[0-1]:1,cpu-1", "SuspendExcParts": "cpu"}},
+    ),
     "GPUs of a vendor that isn't known": gpus("AutoDetect=rsmi\n", "gpu:4", devices={"example.org/gpu": 4}),
 }
 """Settings over which nothing is said."""

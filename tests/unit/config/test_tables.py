@@ -53,8 +53,8 @@ OBJECTS = {
 }
 """Names of each object of a file in YAML, the whole file first, then by their names."""
 OPTIONS = {
-    "25.11": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 82, 35, 15, 7],
-    "26.05": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 81, 36, 15, 7],
+    "25.11": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 82, 35, 15, 7, 1],
+    "26.05": [5, 3, 13, 6, 3, 4, 6, 13, 7, 13, 8, 81, 36, 15, 7, 1],
 }
 """Options of each parameter of ``slurm_table.OPTIONS``."""
 
