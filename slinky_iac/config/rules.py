@@ -103,6 +103,19 @@ def _external_daemons(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
                 f" {name_of(config.cluster.namespace)}. Give the full name: {host}.example.org",
                 id="short-host-name",
             )
+    if config.slurmctld.owns_conf:
+        local = {h.path: h.address for h in config.external.slurmd_hosts if h.address is not None and _is_local(h.address)}
+        for path, address in local.items():
+            yield at(f"{path}.address").error(
+                f"{name_of(address)} is a pod's own host or none at all: slurmctld would call itself; give the address under"
+                " which its pod reaches the host"
+            )
+    taken = {(each.host, each.port) for each in hosts}
+    if any((each.host, each.port) in taken for each in config.slurmdbd.hosts):
+        yield at("accounting.external.port").error(
+            "is slurmctld's on the same host (controller.external), and one daemon alone can listen there: correct one of"
+            " the two; slurmctld's is 6817, slurmdbd's 6819, where slurm.conf says no other"
+        )
 
 
 def _is_local(host: str) -> bool:

@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config import gres, rules_gres_conf
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.node_gres import GRES_CONF, autodetects, finds_others_alone, with_gpus
+from slinky_iac.config.raw import Raw
 from slinky_iac.config.rules_gres_conf import Record, finds_devices, records_of
 from slinky_iac.config.rules_slurm_files import lines_of, pairs
 from slinky_iac.config.shown import name_of, shown
@@ -56,13 +57,19 @@ def _without_devices(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     for name, nodeset in config.nodesets.items():
         items = gres.items(nodeset.slurmd_conf)
         devices = not items or any(each.name not in counted for each in items)
-        if "Gres" in nodeset.slurmd_conf and devices and not nodeset.resources.extended:
+        if "Gres" in nodeset.slurmd_conf and devices and not nodeset.resources.extended and not _claimed(nodeset.raw):
             yield at(f"nodesets.{name}.gres").warning(
                 "names devices, but resources.extended asks Kubernetes for none: slurmd will see none. Set, for example,"
                 " resources.extended: {nvidia.com/gpu: 8}. For what is only counted write in gres.conf a line with Name and"
                 " Flags=CountOnly",
                 id="gres-without-devices",
             )
+
+
+def _claimed(raw: Raw) -> bool:
+    """Whether pods have devices by a claim (Kubernetes' Dynamic Resource Allocation)."""
+    resources = raw.container.get("resources")
+    return isinstance(resources, Mapping) and bool(resources.get("claims"))
 
 
 def _unseen(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

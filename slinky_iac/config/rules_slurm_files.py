@@ -34,6 +34,8 @@ READ_FILES: Final = {
 burst_buffer.conf and oci.conf read: ``bb_load_config``, ``get_oci_conf``)."""
 _LOCAL: Final = re.compile(r"\blocal\s+(function\s+)?\w+")
 """What Lua keeps to the script: Slurm doesn't find it (run)."""
+_LUA_TEXT: Final = re.compile(r"(?<!\[)(\"[^\"\n\\]*\"|'[^'\n\\]*')(?!\])")
+"""A text on one line, which is no key of a table."""
 _SUBMITTED: Final = "job_submit.lua"
 _MPI: Final = "mpi.conf"
 """slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""
@@ -272,8 +274,8 @@ def _says(files: Mapping[str, str], file: str, plugin: str) -> bool:
 
 
 def _lacking(text: str, file: str) -> list[str]:
-    """Functions that a script's plugin needs, and that it doesn't define."""
-    named = set(LUA_NAME.findall(_LOCAL.sub("", LUA_COMMENT.sub("", text))))
+    """Functions that a script's plugin needs, and that it doesn't define: a name in a text defines none."""
+    named = set(LUA_NAME.findall(_LOCAL.sub("", _LUA_TEXT.sub("", LUA_COMMENT.sub("", text)))))
     return [each for each in _FUNCTIONS.get(file, ()) if each not in named]
 
 

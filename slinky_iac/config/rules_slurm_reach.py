@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac.config import slurm_permitted as permitted
 from slinky_iac.config import slurm_permitted_files as permitted_files
 from slinky_iac.config import slurm_reach as tables
-from slinky_iac.config import slurm_words
+from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.partitions import partition_parameters
 from slinky_iac.config.pieces import parts
@@ -209,9 +209,12 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """What a daemon can't read is said of as that elsewhere: with it no job ends early, since slurmctld doesn't start."""
     words = slurm_words.words(config.slurm_release, "PartitionName")
     for path, parameters in partition_parameters(config).items():
+        refused = {key for key, _ in slurm_refusals.refused_of_partition(parameters)}
         for name, value in parameters.items():
             row = permitted.PARTITION.get(name.lower())
-            if row and not words.fault(name, value) and (fault := _form(name.lower(), value, *row)):
+            if name in refused or words.fault(name, value):
+                continue
+            if row and (fault := _form(name.lower(), value, *row)):
                 yield _refused(f"{path}.{name}", *fault)
 
 

@@ -215,6 +215,7 @@ LEAST: Final = {
 _DEBUG: Final = "error, info, verbose, debug, debug2, debug3"
 _WORDS: Final = "words, numbers and assignments between commas, without a path at the beginning, an address or a quote"
 _SLURMD: Final = f"all but config_overrides and few connections (conmgr_max_connections below 100): {_WORDS}"
+_RUNTIMES: Final = "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged"
 ALLOWED: Final[dict[str, str]] = {
     NUMBER: "a whole number, or UNLIMITED",
     SWITCH: "YES or NO",
@@ -223,8 +224,8 @@ ALLOWED: Final[dict[str, str]] = {
     rf"{PLUGIN}|\w{{1,60}}": "names of plugins",
     LEVEL: _DEBUG,
     QUIET: f"quiet, fatal, {_DEBUG}",
-    files.RUNTIME[0]: "runc, crun, youki, nvidia-container-runtime, singularity or apptainer, without --privileged",
-    files.OCI["runtimekill"][0]: "the same, or kill -s SIGNAL %p",
+    files.RUNTIME[0]: _RUNTIMES,
+    files.OCI["runtimekill"][0]: f"{_RUNTIMES}, or kill -s SIGNAL %p",
     "accountingstorageparameters": "max_step_records=NUMBER",
     "bcastexclude": "folders, or none",
     "bcastparameters": "Compression=…, send_libs, DestDir= below /tmp, /scratch, /local, /run or /dev/shm",

@@ -75,8 +75,8 @@ _PLUGINS: Final = {
     "topologyplugin": "topology",
 }
 """Parameters whose value is a plugin, or several, and the kind of each."""
-_PMIX: Final = re.compile(r"(mpi/)?pmix(_v[0-9]+)?")
-"""PMIx is built once for each release of it that a site has."""
+_PMIX: Final = re.compile(r"(mpi/)?pmix(_v[2-6])?")
+"""PMIx is built once for each release of it that a site has, of those that Slurm's build looks for (x_ac_pmix.m4)."""
 _WHOLE: Final = frozenset(
     {"acct_gather_filesystem", "acct_gather_profile", "jobacct_gather", "jobcomp", "mcs", "metrics", "preempt", "priority"}
     | {"proctrack", "sched", "site_factor", "tls", "topology"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stacks import merged, minimal
+from tests.stacks import merged, minimal, outside
 from tests.unit.config.rule_cases import Case, nodeset
 from tests.unit.config.rule_cases_files import GRES, file
 from tests.unit.config.rule_cases_values import conf
@@ -131,6 +131,27 @@ METAL = [
         {"controller": {"extraConf": {"CommunicationParameters": "EnableIPv6"}}},
     ),
 ]
+METAL += [
+    Case(
+        "a host at the address of each pod's own",
+        hosts({"name": "a", "address": "127.0.0.1"}),
+        "error",
+        f"{HOST}.address",
+        ("would call itself",),
+        {"external": {"slurmdHosts": [{"name": "a", "address": "192.0.2.7"}]}},
+    ),
+    Case(
+        "slurmctld and slurmdbd at one port",
+        outside(
+            controller={"external": {"host": "192.0.2.1", "port": 6819}},
+            accounting={"external": {"host": "192.0.2.1", "port": 6819}},
+        ),
+        "error",
+        "accounting.external.port",
+        ("one daemon alone",),
+        {"controller": {"external": {"port": 6817}}},
+    ),
+]
 PORTS = [
     Case(
         f"two hosts at {name}",
@@ -220,7 +241,20 @@ REPLACED.append(
         {"accounting": {"extraConf": {"Parameters": "PreserveCaseUser"}}},
     )
 )
+LUA_LOCAL = (
+    "local function slurm_job_submit(job, parts, uid)\n  slurm.log_info('slurm_job_submit: %u', uid)\n  return 0\nend\n"
+)
+LUA_MODIFY = "function slurm_job_modify(job, was, parts, uid) return 0 end\n"
 READ = [
+    Case(
+        "a script that names its function in a text alone",
+        minimal(**file("job_submit.lua", LUA_LOCAL + LUA_MODIFY, JobSubmitPlugins="lua")),
+        "error",
+        "controller.extraConf.JobSubmitPlugins",
+        ("slurm_job_submit", "not as a local one"),
+        file("job_submit.lua", LUA_LOCAL.removeprefix("local ") + LUA_MODIFY, JobSubmitPlugins="lua"),
+    ),
+    conf("PMIx of a release that Slurm doesn't build for", "error", "MpiDefault", "pmix_v7", ("mpi/pmix",), "pmix_v5"),
     conf("a depth in words", "error", "DependencyParameters", "max_depend_depth=ten", ("reads 0",), "max_depend_depth=10"),
     conf(
         "a limit of nodes with power in words",
@@ -252,11 +286,32 @@ READ = [
 ]
 SLURM = READ + SCRIPTS + METAL
 SLURM_TOLD = REPLACED + DRAINED + PORTS + CLOUD
+REFUSED_ONCE = {
+    "MaxTime": "2days",
+    "State": "CLOSED",
+    "GraceTime": "2m",
+    "ExclusiveUser": "maybe",
+    "OverSubscribe": "SOMETIMES",
+}
+"""What slurmctld can't read of a partition: said once, and not as harmful too."""
 SLURM_SOUND: dict[str, dict[str, Any]] = {
     "Files, the other name of File": gpus("Name=gpu Files=/dev/nvidia[0-3]\n", "gpu:4"),
     "nodes of the stack that keep their power": minimal(
         nodesets={"cpu": {"replicas": 2}},
         controller={"extraConf": {"SuspendExcNodes": "cpu-[0-1]:1,cpu-1", "SuspendExcParts": "cpu"}},
+    ),
+    "GPUs by a claim": merged(
+        gpus("AutoDetect=nvidia\n", "gpu:8", devices={}),
+        {
+            "nodesets": {
+                "gpu": {
+                    "raw": {
+                        "pod": {"resourceClaims": [{"name": "g", "resourceClaimTemplateName": "eight"}]},
+                        "container": {"resources": {"claims": [{"name": "g"}]}},
+                    }
+                }
+            }
+        },
     ),
     "GPUs of a vendor that isn't known": gpus("AutoDetect=rsmi\n", "gpu:4", devices={"example.org/gpu": 4}),
 }

@@ -21,7 +21,7 @@ from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
 from tests.unit.config.rule_cases_raw import RAW, RAW_SOUND, RAW_TOLD
 from tests.unit.config.rule_cases_reach import REACH, REACH_RAW
-from tests.unit.config.rule_cases_slurm import SLURM, SLURM_SOUND, SLURM_TOLD
+from tests.unit.config.rule_cases_slurm import REFUSED_ONCE, SLURM, SLURM_SOUND, SLURM_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_values import VALUES, VALUES_SOUND, VALUES_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
@@ -95,6 +95,13 @@ def test_what_slurm_takes_is_sound(data: dict[str, Any]) -> None:
 @pytest.mark.parametrize("data", (FILES_SOUND | VALUES_SOUND).values(), ids=FILES_SOUND | VALUES_SOUND)
 def test_a_sound_neighbour_of_a_fault_has_no_error(data: dict[str, Any]) -> None:
     assert [each for each in found(data, frozenset()) if each[0] == "error" or "passes over" in each[2]] == []
+
+
+@pytest.mark.parametrize(("key", "value"), REFUSED_ONCE.items())
+def test_what_slurmctld_cannot_read_of_a_partition_is_said_once(key: str, value: str) -> None:
+    said = found(nodeset(partition={"config": {key: value}}), frozenset())
+    assert [(level, path) for level, path, _ in said] == [("error", f"nodesets.gpu.partition.config.{key}")]
+    assert "refuses its whole file" in said[0][2]
 
 
 def test_every_rule_has_a_case() -> None:
