@@ -52,8 +52,8 @@ def test_what_divides_gpus_without_a_gpu_gets_no_file_and_stops_no_check() -> No
 
 
 def test_a_file_of_the_users_stays() -> None:
-    made = stack(GPUS, controller={"configFiles": {GRES_CONF: "AutoDetect=off\n"}})
-    assert made.controller.config_files == {GRES_CONF: "AutoDetect=off\n"}
+    made = stack(GPUS, controller={"configFiles": {GRES_CONF: "AutoDetect=nvml\n"}})
+    assert made.controller.config_files == {GRES_CONF: "AutoDetect=nvml\n"}
     assert not warned(made)
 
 
