@@ -56,7 +56,7 @@ def _families(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not config.slurmctld.owns_conf or "enableipv6" in Conf(config.slurmctld.extra_conf)["CommunicationParameters"]:
         return
     outside = {f"{host.path}.address": host.address for host in config.external.slurmd_hosts}
-    outside |= {"accounting.external.host": each.host for each in config.slurmdbd.hosts}
+    outside |= dict.fromkeys(["accounting.external.host"], next((each.host for each in config.slurmdbd.hosts), None))
     for path, address in outside.items():
         if address and ":" in address:
             yield at(path).error(
