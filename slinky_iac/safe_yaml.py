@@ -2,10 +2,10 @@
 
 All of it is written for programs in Go: Helm's values, kubeconfigs, stacks' files. So texts such as ``12:30:00`` and dates
 are texts, as Go's libraries have them, where PyYAML reads the older standard, and numbers. Helm and kubectl read YAML 1.1,
-to which ``yes`` and ``OFF`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:class:`StackLoader`).
+to which ``yes`` and ``OFF`` are truth values; Pulumi reads YAML 1.2, to which they are texts (:mod:`.pulumi_yaml`).
 
 PyYAML takes a time that grows with the square of the nesting of brackets, and its errors quote the text: a tag such as
-!!bool before a token raises whatever it likes, with the token in it.
+!!bool before a token raises whatever it likes, with the token in it. It bounds no aliases, where Go's libraries do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import yaml
 
 DEEPEST: Final = 100
 """Brackets within brackets; no kubeconfig and no stack file has ten."""
+MOST: Final = 100_000
+"""Values that stand for aliases; Go's libraries read 400,000, and a thousand NodeSets of one anchor have 20,000."""
 TAB: Final = "a tab indents here, YAML takes spaces"
 _INDENT: Final = re.compile(r"^ *\t", re.MULTILINE)
 _BRACKET: Final = re.compile(r"[\[\]{}]")
@@ -32,7 +34,33 @@ class NotYamlError(ValueError):
         super().__init__(f"isn't YAML{f' at line {line}' if line else ''}{f': {why}' if why else ''}")
 
 
-class Loader(yaml.SafeLoader):
+class GoLoader(yaml.SafeLoader):
+    """What PyYAML refuses and Go's libraries read: tabs between words of a line (``yaml_parser_scan_to_next_token`` and
+    ``yaml_parser_scan_plain_scalar`` of go-yaml)."""
+
+    def scan_to_next_token(self) -> None:
+        """Pass over blanks, comments and line breaks; a tab too, where no line's first word can be."""
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            while self.peek() in " \t":
+                self.forward()
+            super().scan_to_next_token()
+
+    def scan_plain_spaces(self, indent: int, start_mark: yaml.Mark) -> list[str] | None:
+        """The blanks within a text without quotes; tabs belong to it where more of it follows on the line."""
+        length = 0
+        while self.peek(length) in " \t":
+            length += 1
+        blanks = str(self.prefix(length))
+        if "\t" not in blanks:
+            return super().scan_plain_spaces(indent, start_mark)
+        self.forward(length)
+        if self.peek() in "\r\n\x85\u2028\u2029":
+            return super().scan_plain_spaces(indent, start_mark)
+        return [blanks]
+
+
+class Loader(GoLoader):
     """YAML as Go's libraries have it."""
 
 
@@ -54,73 +82,29 @@ Loader.add_implicit_resolver(
 )
 
 
-class StackLoader(yaml.SafeLoader):
-    """YAML as Pulumi has a stack's file: ``resolve`` of yaml.v3, and then JSON, which writes 1.0 and 1e3 as 1 and 1000 (run:
-    ``pulumi config --json``)."""
-
-
-_OF_GO: Final = {"tag:yaml.org,2002:null", "tag:yaml.org,2002:merge"}
-"""Kinds of values of which PyYAML and yaml.v3 have the same forms."""
-_WHOLE: Final = re.compile(
-    r"[-+]?(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<two>[01]+)|0[oO]?(?P<eight>[0-7]+)|(?P<ten>0|[1-9][0-9]*))"
-)
-_BASES: Final = {"hex": 16, "two": 2, "eight": 8, "ten": 10}
-_DECIMAL: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_EXPONENT_FROM: Final = 1e21
-"""Where Go's JSON begins to write numbers with an exponent."""
-_NUMBER: Final = "tag:yaml.org,2002:float"
-StackLoader.yaml_implicit_resolvers = {
-    first: kept
-    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    if (kept := [(tag, pattern) for tag, pattern in known if tag in _OF_GO])
-}
-StackLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
-)
-StackLoader.add_implicit_resolver(
-    _NUMBER, re.compile(r"[-+]?(?:[0-9.][0-9a-fA-FxXoObB_.+-]*|\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"), list("-+0123456789.")
-)
-
-
-def _number(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | float | str:
-    """The number of a scalar that may be one; the text of any other."""
-    plain = node.value.replace("_", "")
-    if whole := _WHOLE.fullmatch(plain):
-        kind = whole.lastgroup or "ten"
-        return int(whole[kind], _BASES[kind]) * (-1 if plain.startswith("-") else 1)
-    if plain.lower().lstrip("+-") in (".inf", ".nan"):
-        return float(plain.replace(".", "", 1))
-    number = float(plain) if _DECIMAL.fullmatch(plain) else float("inf")
-    if abs(number) == float("inf"):
-        return str(loader.construct_scalar(node))
-    return int(number) if number.is_integer() and abs(number) < _EXPONENT_FROM else number
-
-
-StackLoader.add_constructor(_NUMBER, _number)
-
-
-class StackDumper(yaml.SafeDumper):
-    """Writes YAML for Pulumi: a text that it would take for a number, as 0E0, has quotes."""
-
-
-StackDumper.add_implicit_resolver(
-    _NUMBER,
-    re.compile(r"(?:[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?0[xXoObB][0-9a-fA-F_]+)$"),
-    list("-+0123456789."),
-)
-
-
 def read(text: str, loader: type[yaml.SafeLoader] = Loader) -> object:
     """The value of a document. Raises :class:`NotYamlError`, and nothing else."""
     require_shallow(text)
     try:
-        return yaml.load(text, loader)
+        return _value(text, loader)
+    except NotYamlError:
+        raise
     except Exception as error:  # see above
         if tab := tab_in(text, getattr(error, "problem", None) or ""):
             raise NotYamlError(text.count("\n", 0, tab.start()) + 1, TAB) from None
         mark = getattr(error, "problem_mark", None)
         marked = error if isinstance(error, yaml.MarkedYAMLError) else None
         raise NotYamlError(mark.line + 1 if mark is not None else 0, problem=marked) from None
+
+
+def _value(text: str, loader: type[yaml.SafeLoader]) -> object:
+    reader = loader(text)
+    try:
+        root = reader.get_single_node()
+        require_bounded(root)
+        return None if root is None else reader.construct_document(root)
+    finally:
+        reader.dispose()
 
 
 def tab_in(text: str, problem: str | None) -> re.Match[str] | None:
@@ -135,3 +119,51 @@ def require_shallow(text: str) -> None:
         depth = depth + 1 if found[0] in "[{" else max(depth - 1, 0)
         if depth > DEEPEST:
             raise NotYamlError(text.count("\n", 0, found.start()) + 1)
+
+
+def composed(text: str, loader: type[yaml.SafeLoader]) -> yaml.Node | None:
+    """The document as nodes. Raises what PyYAML does."""
+    return yaml.compose(text, loader)
+
+
+def require_bounded(root: yaml.Node | None) -> None:
+    """Raises :class:`NotYamlError` for an alias within its own anchor, and for aliases that multiply to more values than
+    Go's libraries read (``unmarshal`` and ``allowedAliasRatio`` of go-yaml's decode.go)."""
+    _Counted().visit(root)
+
+
+class _Counted:
+    """Values of a document, each alias with all that it stands for."""
+
+    def __init__(self) -> None:
+        self.all = self.of_aliases = self.depth = 0
+        self.seen: set[int] = set()
+        self.open: set[int] = set()
+
+    def visit(self, node: yaml.Node | None) -> None:
+        if not isinstance(node, yaml.Node):
+            return
+        line = node.start_mark.line + 1
+        if id(node) in self.open:
+            raise NotYamlError(line, "the value of an anchor has an alias of the same anchor in it")
+        again = id(node) in self.seen
+        self._count(line, 1 + again)
+        if not isinstance(node, yaml.CollectionNode):
+            self.seen.add(id(node))
+            return
+        self.open.add(id(node))
+        self.depth += again
+        for each in node.value:
+            for inner in each if isinstance(each, tuple) else (each,):
+                self.visit(inner)
+        self.depth -= again
+        self.open.remove(id(node))
+        self.seen.add(id(node))
+
+    def _count(self, line: int, more: int) -> None:
+        self.all += more
+        self.of_aliases += more if self.depth else more - 1
+        if self.of_aliases > MOST:
+            raise NotYamlError(line, "its aliases stand for more values than any configuration has")
+        if self.of_aliases > 100 and self.all > 1000 and self.of_aliases > 0.99 * self.all:
+            raise NotYamlError(line, "its aliases stand for a hundred times of what is written")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from slinky_iac.commands import mend, output, whole_file
+from slinky_iac.commands import mend, output, paste, whole_file
 from slinky_iac.commands.output import FOUND, Paint, terminal
 from slinky_iac.config import files_here
 from slinky_iac.config.chart import as_yaml
@@ -44,6 +44,8 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     texts, plain = _read(file)
     there = file.secret | (texts.keys() & frozenset(SECRET_KEYS))  # what is there in plain text isn't missing, too
     config, faults = examined(texts)
+    misread = {each.finding.path for each in file.faults if "." in each.finding.path}
+    faults = tuple(each for each in faults if each.path not in misread)
     wrong = shifted(texts)
     found = [*plain, *(each for each in faults if not any(at.explains(each.path) for at in wrong))]
     found += [each.finding(file.line_of(each.owner)) for each in wrong]
@@ -51,7 +53,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         found = [each for each in found if str(each) != "cluster: is missing and has no default"]
     unread = [each.finding for each in file.faults if each.finding.path in SECTIONS]
     if config is not None:
-        ruled = _ruled(config, there)
+        ruled = [each for each in _ruled(config, there) if each.path not in misread]
         found += of_sound(ruled, unread, config) if unread else ruled
         if said := renamed(file.project):
             found += acknowledged([at("config").info(said, id="project-renamed")], config.acknowledged)
@@ -61,7 +63,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
         found += dropped(config) or refused(config)  # a preview's last questions, too
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
-    return config if is_sound else None, tuple(sorted(places, key=_order))
+    return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
 
 
 def _order(place: Place) -> tuple[int, int]:
@@ -250,7 +252,7 @@ def _said(finding: Finding, sections: Mapping[str, object]) -> str:
         if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
             found = found[int(part)]
             name = found.get("name") if isinstance(found, Mapping) else None
-            shown += f"[{name_of(name)}]" if isinstance(name, str) else f"[{int(part) + 1}.]"
+            shown += f"[{name_of(name)}]" if isinstance(name, str) else f"[item {int(part) + 1}]"
         else:
             found = found.get(part) if isinstance(found, Mapping) else None
             shown += f".{part}" if shown else part
@@ -274,7 +276,7 @@ def as_text(
             yield first.replace(f": {level}:", f": {paint(level, _SHADES[each.level])}:", 1)
             yield from rest
         yield ""
-    pasted, lost = mend.block(sections or {}, places)
+    pasted, lost = paste.block(sections or {}, places)
     if pasted:
         yield from _wrapped(_to_paste(pasted, places), width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
@@ -282,7 +284,7 @@ def as_text(
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
     wrong = [place.finding for place in places if place.finding.level is Level.ERROR and not place.finding.reason]
     still = [each for each in wrong if each.instead is None]
-    if pasted and (there := [each.path for each in still if mend.is_in(each.path, pasted) and not each.paste]):
+    if pasted and (there := [each.path for each in still if paste.is_in(each.path, pasted) and not each.paste]):
         yield from _wrapped(f"Still to be put right in it: {', '.join(there)}", width, paint, "bold")
         yield ""
     if lost:
@@ -306,7 +308,7 @@ def _to_paste(pasted: str, places: Sequence[Place]) -> str:
     mended = sum(each in mends for each in errors)
     number = "all errors" if mended == len(errors) else f"{mended} of {len(errors)} errors"
     count = f"; it mends {number}" if mended else ""
-    return f"Paste this below `config:`, in place of what the file has of {', '.join(mend.names_of(pasted))}{count}:"
+    return f"Paste this below `config:`, in place of what the file has of {', '.join(paste.names_of(pasted))}{count}:"
 
 
 def _own_files(sections: Mapping[str, object]) -> Iterator[str]:

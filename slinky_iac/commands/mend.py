@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac.config.chart import as_yaml, masked, merged
+from slinky_iac.config.chart import as_yaml, masked
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.stack import PROJECT
@@ -21,8 +21,6 @@ from slinky_iac.config.stack_file import Place, parse
 
 ROUNDS: Final = 5
 """A setting at its place can show what else is wrong with it."""
-BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
-"""Sections that have one part for each name of the user's."""
 _SCALAR: Final = re.compile(r"^([ +-]\s*(?:- )?)(?:([^\s#].*?)(:\s+))?(\S.*)$")
 _WORD: Final = re.compile(r"[a-z0-9]+")
 Judge = Callable[[str, str], Sequence[Place]]
@@ -51,7 +49,7 @@ def mended(text: str, project: str, judge: Judge) -> Mended:
     left: list[LeftOut] = []
     for _ in range(ROUNDS):
         file = parse(text, project)
-        new, gone_values = _applied(file.sections, (place.finding for place in judge(text, project)))
+        new, gone_values = applied(file.sections, (place.finding for place in judge(text, project)))
         changed = {name: value for name, value in new.items() if value != file.sections.get(name)}
         gone = [name for name in file.sections if name not in new]
         if not changed and not gone:
@@ -69,10 +67,10 @@ def mended(text: str, project: str, judge: Judge) -> Mended:
 
 def sections(now: Mapping[str, object], findings: Iterable[Finding]) -> dict[str, Any]:
     """Sections with what takes the place of what was found. Where a setting has another value already, both stay."""
-    return _applied(now, findings)[0]
+    return applied(now, findings)[0]
 
 
-def _applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[dict[str, Any], list[LeftOut]]:
+def applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[dict[str, Any], list[LeftOut]]:
     """The same, and the values that what takes their place doesn't carry."""
     found: dict[str, Any] = copy.deepcopy(dict(now))
     put: set[str] = set()
@@ -90,7 +88,7 @@ def _applied(now: Mapping[str, object], findings: Iterable[Finding]) -> tuple[di
         carried = _words(each.instead)
         left += [
             LeftOut(path, value)
-            for path, value in _leaves(before, each.path)
+            for path, value in leaves(before, each.path)
             if value is not None and (not carried or not _words(value) <= carried)
         ]
     kept = {name: value for name, value in found.items() if value not in ({}, None) or name in put or value == now.get(name)}
@@ -129,13 +127,14 @@ def _is_other(there: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
     return False
 
 
-def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+def leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+    """Values that are no mappings and no lists, each with its path."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}")
+            yield from leaves(inner, f"{path}.{key}")
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}.{number}")
+            yield from leaves(inner, f"{path}.{number}")
     else:
         yield path, value
 
@@ -175,54 +174,6 @@ def _ordered(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, A
         else:
             found |= {name: after[name] for name in new}
     return found | {name: after[name] for name in new if name not in found}
-
-
-def names_of(pasted: str) -> list[str]:
-    """The sections of what :func:`block` gave, and of those that have a part for each name, which parts alone."""
-    return [
-        f"{name} ({', '.join(map(name_of, value))} alone)"
-        if name.removeprefix(f"{PROJECT}:") in BY_NAME and isinstance(value, dict)
-        else name
-        for name, value in yaml.safe_load(pasted).items()
-    ]
-
-
-def block(now: Mapping[str, object], places: Sequence[Place]) -> tuple[str, list[str]]:
-    """YAML to paste below ``config:``: each section once and whole, of NodeSets and other parts by name those alone that
-    change, with what the file has and what was found; empty where there is none. And the paths of what is left out of it,
-    since it has a value that may not be shown: to paste it would change the value."""
-    findings = [place.finding for place in places if not place.finding.reason]
-    changed = {name for each in findings if each.instead is not None for name in (each.path.split(".")[0], *each.instead)}
-    new = sections(now, findings)
-    whole: dict[str, Any] = {name: new[name] for name in new if name in changed and new[name] != now.get(name)}
-    for each in findings:
-        if each.paste and each.instead is None:
-            pasted = {name.removeprefix(f"{PROJECT}:"): value for name, value in yaml.safe_load(each.paste).items()}
-            for name, value in pasted.items():
-                have = whole.get(name, now.get(name) if isinstance(now.get(name), Mapping) else {})
-                whole[name] = merged(have, value) if isinstance(value, Mapping) else value
-    shown: dict[str, Any] = {}
-    lost: list[str] = []
-    for name, value in whole.items():
-        parts = _changed_parts(now.get(name), value) if name in BY_NAME and isinstance(value, Mapping) else {"": value}
-        kept = {part: each for part, each in parts.items() if masked(each, part or name) == each and name_of(part) == part}
-        lost += [f"{name}.{name_of(part)}" if part else name for part in parts if part not in kept]
-        if kept:
-            shown[name] = kept if "" not in parts else value
-    return (as_yaml(shown) if shown else ""), lost
-
-
-def is_in(path: str, pasted: str) -> bool:
-    """Whether the section of a path is in what is to be pasted, and of parts by name the part."""
-    section, _, below = path.partition(".")
-    shown = yaml.safe_load(pasted).get(f"{PROJECT}:{section}")
-    return shown is not None and (section not in BY_NAME or below.partition(".")[0] in shown)
-
-
-def _changed_parts(now: object, new: Mapping[str, Any]) -> dict[str, Any]:
-    """Parts by name that aren't as the file has them; all of them where none is, since one was taken away then."""
-    before = now if isinstance(now, Mapping) else {}
-    return {part: each for part, each in new.items() if part not in before or before[part] != each} or dict(new)
 
 
 def difference(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:

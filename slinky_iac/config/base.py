@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticKnownError, core_schema
 
 if TYPE_CHECKING:
-    from pydantic import GetJsonSchemaHandler
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
@@ -50,6 +51,13 @@ class Section(BaseModel):
         return self
 
     @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401
+        """The schema, in which no number takes ``true`` for 1, as pydantic's do: `replicas: true` isn't a scale-in to 1."""
+        schema = handler(source)
+        _numbers_alone(handler.resolve_ref_schema(schema), cls)
+        return schema
+
+    @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """The schema, with the texts below the fields as descriptions.
 
@@ -63,6 +71,45 @@ class Section(BaseModel):
                 for name, text in docstrings(section):
                     properties[to_camel(name)].setdefault("description", text)
         return schema
+
+
+_INNER = frozenset({"schema", "fields", "choices", "items_schema", "keys_schema", "values_schema", "steps"})
+"""Where pydantic has the schemas that a schema is made of."""
+
+
+def _numbers_alone(schema: Any, section: type) -> Any:  # noqa: ANN401 - pydantic's schemas are mappings without a type
+    """The schema of a section with a guard around each number in it; other sections in it have their own."""
+    if isinstance(schema, list | tuple):
+        return type(schema)(_numbers_alone(each, section) for each in schema)
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind in _NOT_TRUTH:
+        return core_schema.no_info_before_validator_function(_NOT_TRUTH[kind], schema)  # type: ignore[arg-type]
+    if kind == "model" and schema["cls"] is not section:
+        return schema
+    for name in _INNER & schema.keys():
+        inner = schema[name]
+        if kind == "model-fields" and name == "fields":
+            schema[name] = {field: _numbers_alone(each, section) for field, each in inner.items()}
+        else:
+            schema[name] = _numbers_alone(inner, section)
+    return schema
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("int_type")
+    return value
+
+
+def _any(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticKnownError("float_type")
+    return value
+
+
+_NOT_TRUTH: Mapping[Any, Callable[[object], object]] = {"int": _whole, "float": _any}
 
 
 def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 - pydantic's own type has no name

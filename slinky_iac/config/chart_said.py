@@ -126,7 +126,8 @@ def _it(keys: list[str]) -> str:
 
 def _needless(keys: list[str]) -> str:
     one = len(keys) == 1
-    return f"{_list(keys)}: {'is' if one else 'are'} so here in any case, or only {'says' if one else 'say'} what is read"
+    said = "has no line here, since what it says" if one else "have no line here, since what they say"
+    return f"{_list(keys)}: {said} holds without one"
 
 
 def _list(keys: list[str]) -> str:

@@ -97,6 +97,7 @@ def resources(value: Any) -> object:  # noqa: ANN401
     both = {**requests, **limits}
     found: dict[str, object] = {word: text(both[key]) for key, word in _SIZES if key in both}
     extended = {key: number(amount) for key, amount in both.items() if "/" in key}
+    pages = {key: amount for key, amount in both.items() if key.startswith(_PAGES)}
     found |= {"extended": extended} if extended else {}
     said = [
         f"{key} is {_amount(limits[key])} (requests say {_amount(asked)})"
@@ -108,7 +109,8 @@ def resources(value: Any) -> object:  # noqa: ANN401
         [f"requests equal limits here: {', '.join(said)}. A Kubernetes node needs that much for each pod"] if said else []
     )
     others = {"nodesets.{}.raw.container.resources.claims": claims} if isinstance(claims, list) and claims else {}
-    return Several({**({SAME: found} if found else {}), **others}, left, notes)
+    paged = {"nodesets.{}.raw.container.resources.limits": pages} if pages else {}
+    return Several({**({SAME: found} if found else {}), **others, **paged}, left, notes)
 
 
 def container_resources(value: Any) -> object:  # noqa: ANN401
@@ -122,6 +124,7 @@ def container_resources(value: Any) -> object:  # noqa: ANN401
     return Several({SAME: found} if found else {}, left)
 
 
+_PAGES: Final = "hugepages-"
 _SIZES: Final = (("cpu", "cpus"), ("memory", "memory"))
 
 
@@ -136,10 +139,10 @@ def _amounts(value: Mapping[Any, Any], *, devices: bool) -> tuple[dict[str, Any]
             left.append((f".{word}", "is a mapping in the chart, and isn't one here"))
             continue
         for key, amount in inner.items():
-            if key in dict(_SIZES) or (devices and "/" in str(key)):
+            if key in dict(_SIZES) or (devices and ("/" in str(key) or str(key).startswith(_PAGES))):
                 given |= {str(key): amount} if amount is not None else {}
             else:
-                can = "cpu, memory and resources of device plugins" if devices else "cpu and memory"
+                can = "cpu, memory, huge pages and resources of device plugins" if devices else "cpu and memory"
                 left.append((f".{word}.{key}", f"can't be said here: {can} can"))
     return found["limits"], found["requests"], left
 

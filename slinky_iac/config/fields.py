@@ -5,25 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import date
 from ipaddress import ip_address
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from slinky_iac.config.file_paths import context_name, file_path
 from slinky_iac.config.gres import SHARED, GresItem
 from slinky_iac.config.hosts import no_host
 from slinky_iac.config.kubernetes_names import IMAGE, is_entry_name, is_image
-from slinky_iac.config.quantities import memory, quantity
-from slinky_iac.config.shown import SHORT, Refused, is_key, may_be_secret, name_of, of_names
+from slinky_iac.config.quantities import memory, quantity, whole_cpus
+from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_names
 from slinky_iac.config.slurm_names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label
+from slinky_iac.pulumi_yaml import written
 from slinky_iac.releases import OperatorVersion
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
+_MONTH = re.compile(r"[0-9]{2}\.(0[1-9]|1[0-2])")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _HOST_VALUE = re.compile(r"[^\s'\"#\\]+")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
@@ -31,8 +35,8 @@ _PARTITION_VALUE = re.compile(r"[^\s#\\\"]+( +[^\s#\\\"]+)*|\"\"")
 _QUOTED = re.compile(r'"([^"]+)"')
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_NO_PATH = ("{", ": ", "://", "-----")
-"""What the text of a kubeconfig, a URL and a PEM file have, and no path that a stack names."""
+_MOST_CPUS: Final = 65533
+"""Of a node: slurmctld counts them in 16 bits (``NO_VAL16`` of slurm.h)."""
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBERED = re.compile(r"([a-z0-9-]*[a-z0-9])-?\[[0-9,-]+\]")
 
@@ -174,41 +178,8 @@ def _operator_version(value: str) -> str:
 def _some(value: str) -> str:
     if not any(digit in value for digit in "123456789"):
         raise ValueError("must be above 0, for example 4")
-    return value
-
-
-def _file(value: str) -> str:
-    """A path. Pulumi's providers take a file's text in the same place, and settings are shown in states and previews."""
-    parts = value.split("/")
-    long = len(value) > 4096 or max(map(len, parts)) > 255
-    if long or not _is_one_word(value) or any(map(is_key, parts)):
-        raise ValueError(
-            "is not the path of a file: a path is one line without '{', ': ', '://' or '-----', such as /etc/slinky/ca.pem."
-            " If you pasted the file's contents, delete them here: settings can be read in the state and in previews, so any"
-            " key in them has leaked (`slinky docs keys`)"
-        )
-    if value.startswith(("/proc/", "/dev/fd/")):
-        raise ValueError(
-            "is a file that one process alone has open, and previews, updates and gates are other processes. Write its text"
-            " to a file that only you can read"
-        )
-    return value
-
-
-def _is_one_word(value: str) -> bool:
-    """Whether a text may name something: a file's text, a URL and a key of one line may not."""
-    key = is_key(value) and not value.startswith("/")
-    return value.isprintable() and not any(sign in value for sign in _NO_PATH) and not key
-
-
-def _context(value: str) -> str:
-    """A context's name: a cloud's has slashes, colons and an at sign in it, and no space."""
-    if len(value) > 200 or " " in value or not _is_one_word(value):
-        raise ValueError(
-            "is not the name of a context: a name is one word without '{', '://' or '-----'; `kubectl config get-contexts`"
-            " lists them. If you pasted a kubeconfig, delete it here: settings can be read in the state and in previews, so"
-            " any key in it has leaked"
-        )
+    if whole_cpus(value) > _MOST_CPUS:
+        raise Refused(value, f"; CPUs are counted one by one, at most {_MOST_CPUS}: 16, or 500m for half of one")
     return value
 
 
@@ -265,7 +236,12 @@ def _as_text(value: object) -> object:
 
 
 def _text_map(value: object) -> object:
-    return {k: unquoted(_as_text(v)) for k, v in value.items()} if isinstance(value, dict) else value
+    return {k: unquoted(_in_one_line(_as_text(v))) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _in_one_line(value: object) -> object:
+    """A text of one line without the break at its end, which YAML's ``|`` gives it."""
+    return value[:-1] if isinstance(value, str) and value.endswith("\n") and value.count("\n") == 1 else value
 
 
 def unquoted(value: object) -> object:
@@ -273,6 +249,12 @@ def unquoted(value: object) -> object:
     with another quote inside stays as it is (``keyvalue_pattern`` of parse_config.c)."""
     whole = isinstance(value, str) and _QUOTED.fullmatch(value)
     return whole[1] if whole else value
+
+
+def _release(value: str) -> str:
+    if _MONTH.fullmatch(value) is None:
+        raise Refused(value, "; a release of Slurm is its year and its month, as 26.05")
+    return value
 
 
 def _without_patch(value: object) -> object:
@@ -329,15 +311,27 @@ Host = Annotated[str, checked(_host)]
 Hosts = Annotated[str, checked(_each(_host))]
 _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
-Quantity = Annotated[str, BeforeValidator(_as_text), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
+
+def _amount(value: object) -> object:
+    if isinstance(value, bool):
+        got = f"got {str(value).lower()}"
+        raise ValueError(f"{got}; an amount is a number with a unit, for example 4 for CPUs, 16Gi for bytes")  # noqa: TRY004
+    return _as_text(value)
+
+
+def _as_written(value: object) -> object:
+    return written(value) if isinstance(value, str) else value
+
+
+Quantity = Annotated[str, BeforeValidator(_amount), checked(quantity), WithJsonSchema({"type": ["string", "number"]})]
 Cpus = Annotated[Quantity, AfterValidator(_some)]
 """CPUs of a container that runs jobs: slurmd registers with none of none."""
-Memory = Annotated[str, BeforeValidator(_as_text), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
+Memory = Annotated[str, BeforeValidator(_amount), checked(memory), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, checked(_image)]
 Digest = Annotated[str, checked(_digest)]
-FilePath = Annotated[str, checked(_file)]
+FilePath = Annotated[str, checked(file_path)]
 """A path of a file or folder, never a file's text."""
-ContextName = Annotated[str, checked(_context)]
+ContextName = Annotated[str, checked(context_name)]
 """The name of a context of a kubeconfig, never a kubeconfig's text."""
 Reason = Annotated[str, checked(_reason)]
 """One line that says why a finding is accepted."""
@@ -346,8 +340,8 @@ Gres = Annotated[str, checked(_gres)]
 SlurmRelease = Annotated[
     str,
     BeforeValidator(_without_patch),
-    Field(pattern=r"^[0-9]{2}\.[0-9]{2}$"),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{2}\.[0-9]{2}(\.[0-9].*)?$"}),
+    checked(_release),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9].*)?$"}),
 ]
 """A release as 26.05. `slurmd -V` prints 26.05.2: the patch level is dropped."""
 Share = Annotated[
@@ -371,6 +365,10 @@ UpToAYear = Annotated[Seconds, Field(le=365 * DAY_S)]
 """The same, to a year: a gate accepts no longer time, and Slurm's own fields are 32 bits wide."""
 UpToAMonth = Annotated[Seconds, Field(le=30 * DAY_S)]
 """The same, to 30 days: with a year's deadline a gate's whole stay is within what it accepts."""
+Day = Annotated[date, BeforeValidator(_as_written), WithJsonSchema({"type": "string", "format": "date"})]
+"""A day as 2026-11-22. Without quotes Pulumi reads ``2026-11-22 00:00:00 +0000 UTC``."""
+Moment = Annotated[str, BeforeValidator(_as_written), Field(pattern=r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)?$")]
+"""A time as 2026-11-22T10:00:00Z, or an empty text; with quotes or without."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 SlurmUser = Annotated[str, Field(pattern=USER)]
 """A user's name as slurmdbd and a token's claim have it."""

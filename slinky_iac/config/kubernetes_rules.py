@@ -149,6 +149,7 @@ def faults(kind: str, value: Piece, *, whole: bool) -> Faults:
     if whole:
         yield from missing(value, _NEEDED.get(kind, ()))
         yield from pods.whole_pod(value) if kind == "PodSpec" else ()
+        yield from pods.probed(value) if kind == "Container" else ()
         yield from amounts.size(value) if kind == "PersistentVolumeClaimSpec" else ()
     if kind in _RULES:
         yield from _RULES[kind](value)
@@ -160,6 +161,7 @@ _RULES: Final[Mapping[str, Callable[[Piece], Faults]]] = {
     "Container": pods.container,
     "DownwardAPIVolumeFile": lambda value: _both(value, volumes.file_of_pod, partial(volumes.path_of, names.FILE_FIELD)),
     "EmptyDirVolumeSource": volumes.empty_dir,
+    "NFSVolumeSource": volumes.nfs,
     "EnvVar": pods.variable,
     "EnvVarSource": partial(volumes.path_of, names.POD_FIELD),
     "EphemeralVolumeSource": volumes.ephemeral,

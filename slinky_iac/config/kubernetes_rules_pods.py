@@ -250,6 +250,22 @@ def security(value: Piece) -> Faults:
     added = texts(mapped(value, "capabilities"), "add")
     if value.get("allowPrivilegeEscalation") is False and (value.get("privileged") or "CAP_SYS_ADMIN" in added):
         yield ".allowPrivilegeEscalation", "can't be false where privileged is true or CAP_SYS_ADMIN is added"
+    for field in ("add", "drop"):
+        for each in texts(mapped(value, "capabilities"), field):
+            if name_of(each) == each and each.upper().startswith("CAP_"):
+                said = f"has {each}, which runtimes read as CAP_{each} and pass over; Kubernetes' name is {each[4:]}"
+                yield f".capabilities.{field}", said
+
+
+def probed(value: Piece) -> Faults:
+    """Ports by name are those of the container itself (``FindPort`` of kubelet's prober): where it has none of the name, no
+    probe succeeds, and kubelet restarts it for ever."""
+    own = {str(each.get("name")) for each in listed(value, "ports")}
+    for field in _PROBES:
+        for how in ("httpGet", "tcpSocket"):
+            name = mapped(value, field, how).get("port")
+            if isinstance(name, str) and names.is_port_name(name) and name not in own:
+                yield f".{field}.{how}.port", f"is {name_of(name)}, and the container has no port of this name"
 
 
 def groups(value: Piece) -> Faults:

@@ -39,6 +39,13 @@ def empty_dir(value: Piece) -> Faults:
         yield ".sizeLimit", "is below 0"
 
 
+def nfs(value: Piece) -> Faults:
+    """kubelet runs ``mount SERVER:PATH`` (``pkg/volume/nfs``), and the pod waits for it in ContainerCreating."""
+    server = str(value.get("server") or "")
+    if "/" in server or server.endswith(":"):
+        yield ".server", f"is {name_of(server)}, and must be a host name or an address; the folder goes in path"
+
+
 def projected(value: Piece) -> Faults:
     """``validateProjectionSources``: places of files that are named."""
     seen = set[str]()

@@ -321,7 +321,7 @@ def _advised(where: str, got: str, known: Advice) -> Finding:
     return at(where).error(f"{got}; {known.words}", known.paste, known.instead)
 
 
-def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:
+def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Finding:  # noqa: PLR0911 - one a kind
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
     leaf = str(_bare(location)[-1])
     leaf = leaf if name_of(leaf) == leaf else "NAME"
@@ -330,10 +330,12 @@ def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Find
     if not -_LARGE < value < _LARGE:
         return at(where).error("got a number of many digits (not shown); it must be a text")
     if where == "cluster.slurmVersion" and 1 < value < float(".".join(map(str, MINIMUM_SLURM))):
-        return at(where).error(too_old(f"{value:05.2f}"))
+        return at(where).error(too_old(_release(value) or str(value)))
     if where == "operator.version":
         return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
-    text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
+    text = _release(value) if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
+    if not text:
+        return at(where).error(f'got the number {value}, and Slurm has no such release; quote one: {leaf}: "26.05"')
     if location[0] == "controller" and location[1] in _FILES:
         return at(where).error(
             f"got the number {value}, and holds the text of a file: write `{leaf}: |`, and the text below it"
@@ -341,7 +343,20 @@ def _unquoted(where: str, value: float, location: tuple[int | str, ...]) -> Find
     # 1.10 and 1.1 are one number: only a release, of which the form is known, and whole numbers are sure.
     sure = where == "cluster.slurmVersion" or isinstance(value, int)
     instead = nested(location, text) or None if sure else None
-    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(location, text), instead)
+    of_list = isinstance(_bare(location)[-1], int)
+    right = f'- "{text}"' if of_list else f'{leaf}: "{text}"'
+    return at(where).error(f"got the number {value}; quote it: {right}", _quoted(location, text), instead)
+
+
+_MONTHS = ("02", "05", "08", "11")
+"""Of Slurm's releases since 20.02."""
+
+
+def _release(value: float) -> str:
+    """The release that a number is, to which 26.05 with a 0 left out is 26.5; empty where none is."""
+    year, month = f"{value:05.2f}".split(".")
+    meant = (month, f"0{month[0]}" if month[1] == "0" else month)
+    return next((f"{year}.{each}" for each in meant if each in _MONTHS), "")
 
 
 _FILES = frozenset({"prolog", "epilog", "configFiles"})
@@ -349,7 +364,9 @@ _FILES = frozenset({"prolog", "epilog", "configFiles"})
 
 def _quoted(location: tuple[int | str, ...], text: str) -> str:
     section, *inner = (str(part) for part in location if part not in MARKERS)
-    if any(not part.isidentifier() and not part.replace("-", "").isalnum() for part in inner):
+    if any(isinstance(part, int) for part in location) or any(
+        not part.isidentifier() and not part.replace("-", "").isalnum() for part in inner
+    ):
         return ""
     lines = [f"{PROJECT}:{section}:", *(f"{'  ' * at}{part}:" for at, part in enumerate(inner, 1))]
     return "\n".join(lines) + f' "{text}"\n'

@@ -125,7 +125,7 @@ def _one_size(path: tuple[str, ...], own: Mapping[Any, Any]) -> Advice:
     return Advice("; ".join(filter(None, (said, notes))), nested((*path, "resources"), {**size, **more}))
 
 
-def wrong_value(location: Location, value: object) -> Advice | None:
+def wrong_value(location: Location, value: object) -> Advice | None:  # noqa: PLR0911 - one return a slip
     """What to say of a value that its setting can't have; None where the type's own words say it all."""
     *above, name = map(str, location)
     if name == "host":
@@ -135,6 +135,9 @@ def wrong_value(location: Location, value: object) -> Advice | None:
     if name == "gres" and isinstance(value, str) and all(map(_GRES.fullmatch, items := value.split(","))):
         shown = ", ".join(f'"{each}"' for each in items)
         return Advice(f"must be a list: write gres: [{shown}]", nested(location, items))
+    if above[-2:] == ["resources", "extended"] and name.startswith("hugepages-"):
+        there = (*above[:-2], "raw", "container", "resources", "limits", name)
+        return Advice("huge pages go below raw.container.resources.limits", nested(there, value))
     if above[-1:] == ["extended"] and isinstance(value, str) and _GRES.fullmatch(value) and (item := GresItem.parse(value)):
         both = nested(location, item.count)
         both["nodesets"][above[1]]["gres"] = [value]

@@ -15,6 +15,7 @@ from slinky_iac.config.fields import (
     FilePath,
     Host,
     Image,
+    Moment,
     Port,
     Quantity,
     Seconds,
@@ -192,7 +193,7 @@ class Keys(Section):
     """Who makes the Secrets (external), for messages: ExternalSecret slurm-keys of team platform."""
     wait: Seconds = 300
     """How long `pulumi up` waits for the Secrets (external), in seconds or as 10m."""
-    accepted_change: Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)?$")] = ""
+    accepted_change: Moment = ""
     """Time of a change of a Secret's key (external) that all daemons have followed, in a stop that you carried out by
     yourself: the message that refuses the change names it."""
     max_age: Seconds | None = None

@@ -29,6 +29,10 @@ _HOSTLIST: Final = re.compile(rf"(?=[^\[]*\[)(?:[A-Za-z0-9_.-]|{_BRACKET})+(?:,(
 LONGEST_HOSTLIST: Final = 200
 _WORD: Final = re.compile(r"[A-Za-z]{1,30}|[0-9]{1,4}")
 """What a part of a path has that is the schema's: a field, or a place in a list."""
+_FIELDS: Final = frozenset(f"{how}DuringSchedulingIgnoredDuringExecution" for how in ("required", "preferred")) | {
+    "persistentVolumeClaimRetentionPolicy"
+}
+"""Kubernetes' fields that are longer."""
 _CUT: Final = re.compile(r".{0,12}…?\(\d+ characters\)")
 """A part of a path that was cut before."""
 _HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IGNORECASE)
@@ -99,7 +103,7 @@ def _is_hostlist(text: str) -> bool:
 def place(path: str) -> str:
     """A path of settings for a message: fields and names as they are, of other parts their beginning at most."""
     parts: list[str] = []
-    for is_field, group in groupby(path.split("."), lambda part: _WORD.fullmatch(part) is not None):
+    for is_field, group in groupby(path.split("."), lambda part: part in _FIELDS or _WORD.fullmatch(part) is not None):
         found = list(group)
         parts += found if is_field else [_part(".".join(found))]
     cut = ".".join(parts)

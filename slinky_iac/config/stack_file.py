@@ -15,15 +15,17 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac import safe_yaml
+from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.config.chart import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
+from slinky_iac.config.scalar_faults import misread
 from slinky_iac.config.shown import name_of, place, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.config.yaml_faults import why_not
 from slinky_iac.errors import StateError
+from slinky_iac.pulumi_yaml import text_of_key
 
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
@@ -93,15 +95,18 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
     return replace(_parsed(text, project), project=project)
 
 
-def _parsed(text: str, project: str) -> StackFile:
+def _parsed(text: str, project: str) -> StackFile:  # noqa: PLR0911 - one a kind of fault
     try:
         safe_yaml.require_shallow(text)
-        root = yaml.compose(text, safe_yaml.StackLoader)
-        whole = yaml.load(text, safe_yaml.StackLoader)
+        root = safe_yaml.composed(text, pulumi_yaml.StackLoader)
+        safe_yaml.require_bounded(root)
+        whole = yaml.load(text, pulumi_yaml.StackLoader)
     except yaml.MarkedYAMLError as wrong:
         if tab := safe_yaml.tab_in(text, wrong.problem or ""):
             return _tabbed(text, tab)
         return _unread(*why_not(text, wrong), path="")
+    except safe_yaml.NotYamlError as wrong:
+        return _unread(wrong.line, f"pulumi refuses the file: {wrong.why}" if wrong.why else _NO_YAML, path="")
     except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
         tab = safe_yaml.tab_in(text, None)
         return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), _NO_YAML, path="")
@@ -200,7 +205,7 @@ def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) ->
     secret: set[str] = set()
     lines: dict[str, int] = {"": body.start_mark.line}
     faults: list[Place] = []
-    nodes = {str(key.value): (key, value) for key, value in body.value}
+    nodes = {text_of_key(key): (key, value) for key, value in body.value}
     for key, value in config.items():
         name, fault = _own(str(key), project)
         line = nodes[str(key)][0].start_mark.line + 1 if str(key) in nodes else 0
@@ -210,6 +215,7 @@ def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) ->
             continue
         if str(key) in nodes:
             lines |= {place(path): at for path, at in _lines(nodes[str(key)][1], name, line, set())}
+            faults += [Place(line, fault) for line, fault in misread(nodes[str(key)][1], name)]
         if isinstance(value, dict) and set(value) == {"secure"}:
             secret.add(name)
         else:
@@ -283,7 +289,7 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         return
     first: dict[str, int] = {}
     for key, value in node.value:
-        name, line = str(key.value), key.start_mark.line + 1
+        name, line = text_of_key(key), key.start_mark.line + 1
         inner = f"{path}.{name}".removeprefix(".").removeprefix(f"{PROJECT}:")
         if name in first and name != "<<":
             move = (
@@ -317,7 +323,7 @@ def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tu
     seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            yield from _lines(value, f"{path}.{key.value}", key.start_mark.line + 1, seen)
+            yield from _lines(value, f"{path}.{text_of_key(key)}", key.start_mark.line + 1, seen)
     elif isinstance(node, yaml.SequenceNode):
         for at, value in enumerate(node.value):
             yield from _lines(value, f"{path}.{at}", value.start_mark.line + 1, seen)

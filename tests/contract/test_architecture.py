@@ -51,6 +51,7 @@ EXTRA = {
     "slinky_iac/config/chart.py": {"yaml"},
     "slinky_iac/config/yaml_faults.py": {"yaml"},
     "slinky_iac/commands/mend.py": {"yaml"},
+    "slinky_iac/commands/paste.py": {"yaml"},
     "slinky_iac/commands/import_chart.py": {"yaml"},
     "slinky_iac/parts/node_table/topology.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
@@ -58,6 +59,8 @@ EXTRA = {
     "slinky_iac/keys/rsa.py": {"cryptography"},
     "slinky_iac/parts/slurmrestd/certificate.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
+    "slinky_iac/pulumi_yaml.py": {"yaml"},
+    "slinky_iac/config/scalar_faults.py": {"yaml"},
     "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/command_page.py": {"shtab"},
     "slinky_iac/commands/plan/build.py": {"msgspec"},
@@ -90,6 +93,7 @@ _PARTS = {
     "releases": "",
     "selection": "",
     "safe_yaml": "",
+    "pulumi_yaml": "safe_yaml",
     "decoders": "",
     "engine": "causes errors text",
     "text": "",
@@ -98,9 +102,12 @@ _PARTS = {
     "hostlist": "errors",
     "keys": "errors names",
     "kube": "causes addresses decoders errors names safe_yaml text selection",
-    "config.base": "errors hostlist keys names releases selection",
+    "config.base": "errors hostlist keys names pulumi_yaml releases selection",
     "parts.settings": "addresses config.base hostlist keys names",
-    "config": "addresses config.base node_demand errors hostlist keys names parts.settings releases safe_yaml selection",
+    "config": (
+        "addresses config.base node_demand errors hostlist keys names parts.settings pulumi_yaml releases safe_yaml"
+        " selection"
+    ),
     "slurmrest": "addresses decoders errors hostlist keys kube names text",
     "cluster": "causes errors keys kube names slurmrest selection",
     "blueprint.base": "config names",
@@ -137,7 +144,8 @@ _PARTS = {
     "commands.policies": "commands.new commands.whole_file errors",
     "commands.monitoring": "parts",
     "commands.mend": "config",
-    "commands.check": "commands.mend commands.output commands.whole_file config errors specs",
+    "commands.paste": "commands.mend config pulumi_yaml safe_yaml",
+    "commands.check": "commands.mend commands.paste commands.output commands.whole_file config errors specs",
     "commands.import_chart": "commands.check commands.output commands.whole_file config errors releases safe_yaml",
     "commands.adopt": (
         "blueprint cluster commands.check commands.import_chart commands.output config errors kube names ownership "
@@ -163,7 +171,7 @@ _PARTS = {
     "commands.qualify": ("cluster cluster_access commands.output config errors kube names parts slurmrest"),
     "commands.init": (
         "causes commands.check commands.children commands.rotation commands.host_shell config errors keys kube parts"
-        " releases safe_yaml specs text"
+        " pulumi_yaml releases safe_yaml specs text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
@@ -222,6 +230,7 @@ NARROW = {
         "errors",
         "keys",
         "kube",
+        "pulumi_yaml",
         "safe_yaml",
         "text",
     },
@@ -232,7 +241,7 @@ NARROW = {
         "keys",
         "parts",
         "releases",
-        "safe_yaml",
+        "pulumi_yaml",
     },
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
@@ -265,7 +274,7 @@ NARROW = {
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/config/stack_file.py": {"config.base", "errors", "safe_yaml"},
+    "slinky_iac/config/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
@@ -320,6 +329,7 @@ def test_a_module_imports_only_what_its_room_may() -> None:
 
 
 BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities", "slurm_names"} | {
+    "file_paths",
     "kubernetes_names",
     "outputs",
     "raw",

@@ -13,7 +13,7 @@ from typing import Final
 
 import yaml
 
-from slinky_iac import causes, safe_yaml
+from slinky_iac import causes, pulumi_yaml, safe_yaml
 from slinky_iac.commands import children
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.init.stack import (
@@ -238,7 +238,7 @@ def _has_keys(before: StackFile | None) -> bool:
 
 def _document(file: Path) -> dict[str, object]:
     try:
-        found = safe_yaml.read(text_of(file), safe_yaml.StackLoader) if file.exists() else {}
+        found = safe_yaml.read(text_of(file), pulumi_yaml.StackLoader) if file.exists() else {}
     except safe_yaml.NotYamlError as wrong:
         raise ProjectError(
             f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move the file away and run this"

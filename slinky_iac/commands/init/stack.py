@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac import safe_yaml
+from slinky_iac import pulumi_yaml
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
@@ -365,7 +365,7 @@ def document(
     the NodeSets: at the end pulumi would move it into the last of them when it adds the keys; ``nodes``: slurmctld's own."""
     lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]
     if kept:
-        lines += yaml.dump(dict(kept), Dumper=safe_yaml.StackDumper, sort_keys=False).splitlines()
+        lines += yaml.dump(dict(kept), Dumper=pulumi_yaml.StackDumper, sort_keys=False).splitlines()
     lines.append("config:")
     for name, value in settings.items():
         if name == "nodesets":
@@ -376,7 +376,7 @@ def document(
             lines.append(f"  # slurmctld had {nodes} nodes of its own when this was written.")
         text = yaml.dump(
             {f"{PROJECT}:{name}": value},
-            Dumper=safe_yaml.StackDumper,
+            Dumper=pulumi_yaml.StackDumper,
             sort_keys=False,
             default_flow_style=False,
             allow_unicode=True,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, Host, Image
+from slinky_iac.config.fields import Day, DnsLabel, Host, Image
 from slinky_iac.config.outputs import CONF_WORDS, IMAGE, IN_NAMES, OBJECT, TEXT
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources
@@ -55,7 +54,7 @@ class RestApiTls(Section):
     """Name of the Secret with tls.crt and tls.key (existing)."""
     issuer: Issuer | None = None
     """Issuer (cert-manager)."""
-    since: date | None = None
+    since: Day | None = None
     """First day of the certificate (generated), e.g. 2026-11-22. A later day renews it in place, by the same authority."""
     days: int = Field(default=397, ge=7, le=825)
     """How many days the certificate holds (generated). Every preview warns in the last 30."""

@@ -220,6 +220,15 @@ def test_claims_of_devices_are_a_raw_piece_beside_the_amounts() -> None:
     assert half["resources"] == {"cpus": "30", "memory": "120Gi"}
 
 
+def test_huge_pages_are_a_raw_piece_beside_the_amounts() -> None:
+    """They were left out: "can't be said here"."""
+    limits = "{cpu: 8, memory: 64Gi, hugepages-2Mi: 5120Mi}"
+    settings, left = taken(f"nodesets:\n  gpu: {{slurmd: {{resources: {{limits: {limits}}}}}}}\n")
+    assert settings["nodesets"]["gpu"]["raw"]["container"]["resources"] == {"limits": {"hugepages-2Mi": "5120Mi"}}
+    assert settings["nodesets"]["gpu"]["resources"] == {"cpus": "8", "memory": "64Gi"}
+    assert not left
+
+
 def test_requests_that_become_others_are_named_with_both_numbers() -> None:
     notes = [note for note in found(RESOURCES).notes if "requests equal limits" in note]
     assert [note.split(". ")[0] for note in notes] == [

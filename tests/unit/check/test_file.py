@@ -118,8 +118,8 @@ def test_who_judges_the_contents_of_files_is_said(tmp_path: Path, capsys: pytest
     assert "`slinky preflight --try`" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text", ["12:30:00", "2026-11-22", "1:02"])
-def test_times_and_dates_stay_texts_as_pulumi_has_them(text: str) -> None:
+@pytest.mark.parametrize("text", ["12:30:00", "1:02"])
+def test_times_stay_texts_as_pulumi_has_them(text: str) -> None:
     file = parse(f"config:\n  slinky-iac:partitions:\n    a:\n      config: {{MaxTime: {text}}}\n")
     assert file.sections["partitions"] == {"a": {"config": {"MaxTime": text}}}
 

@@ -8,8 +8,9 @@ import pytest
 
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.cli import main
-from slinky_iac.commands.mend import block, difference, mended
+from slinky_iac.commands.mend import difference, mended
 from slinky_iac.commands.output import Paint
+from slinky_iac.commands.paste import block
 from slinky_iac.config.chart import masked
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.stack import PROJECT

@@ -32,7 +32,7 @@ def errors(text: str) -> list[str]:
         ),
         (f"{GPU}  slinky-iac:partitions:\n    a: {{nodesets: [gpu], maxTime: 9}}\n", "it is `config.MaxTime`"),
         (f"{GPU}      volumes: [{{name: a, mountPath: /a, nfs: {{}}}}]\n", "goes below `source`: source: {nfs: …}"),
-        (HEAD.replace("name: atlas", 'name: atlas, slurmVersion: "26.5"'), "the form ^[0-9]{2}"),
+        (HEAD.replace("name: atlas", 'name: atlas, slurmVersion: "26.5"'), "its year and its month, as 26.05"),
         (HEAD.replace("name: atlas", "name: atlas, slurmVersion: 24.11"), "24.11 is older than 25.11, which slurm-operator"),
     ],
 )

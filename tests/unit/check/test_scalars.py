@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from slinky_iac import safe_yaml
+from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse
 
 HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
-TEXTS = ("OFF", "off", "yes", "No", "on", "y", "n", "12:30:00", "2026-01-01", "1.2.3", "1e400", "_1", "0x", "1-0", "0x1.8")
+TEXTS = ("OFF", "off", "yes", "No", "on", "y", "n", "12:30:00", "2026-13-01", "1.2.3", "1e400", "_1", "0x", "1-0", "0x1.8")
 VALUES = {
     "True": True,
     "FALSE": False,
@@ -29,6 +29,17 @@ VALUES = {
     "-0b11": -3,
     "0x_1F": 31,
     "1_000": 1000,
+    "2026-01-01": "2026-01-01 00:00:00 +0000 UTC",
+    "2026-11-22T10:00:00Z": "2026-11-22 10:00:00 +0000 UTC",
+    "0300": 192,
+    "0o300": 192,
+    "0x12c": 300,
+    "1:30:00": "1:30:00",
+    "1e22": 1e22,
+    "18446744073709551615": 18446744073709552000,
+    ".7_5": 0.75,
+    "._75": "._75",
+    "-_75": -75,
 }
 
 
@@ -42,7 +53,7 @@ def errors(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("written", "value"), [*VALUES.items(), *((text, text) for text in TEXTS)])
 def test_a_scalar_is_what_pulumi_reads(written: str, value: object) -> None:
-    read = parse(conf(f"X: {written}")).sections["controller"]
+    read = parse(conf(f"X: {written}")).sections["controller"]  # with words of it that a person has to decide, as 010
     assert read == {"extraConf": {"X": value}}
     (got,) = read["extraConf"].values()
     assert isinstance(got, bool) is isinstance(value, bool)
@@ -66,5 +77,5 @@ def test_values_of_helm_have_helms_truth_values() -> None:
 
 @pytest.mark.parametrize("text", ["0E0", "1e3", "08", "0o17", "0b11", "1_0.5"])
 def test_a_text_that_is_written_is_a_text_to_pulumi(text: str) -> None:
-    written = yaml.dump({"a": text}, Dumper=safe_yaml.StackDumper)
-    assert safe_yaml.read(written, safe_yaml.StackLoader) == {"a": text}
+    written = yaml.dump({"a": text}, Dumper=pulumi_yaml.StackDumper)
+    assert safe_yaml.read(written, pulumi_yaml.StackLoader) == {"a": text}

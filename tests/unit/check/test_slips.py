@@ -140,4 +140,4 @@ def test_fix_of_a_sound_file_says_that_there_is_nothing_to_put_right(
 
 def test_a_release_s_form_has_an_example() -> None:
     text = HEAD.replace("{name: c}", '{name: c, slurmVersion: "26.5"}')
-    assert any("for example slurmVersion: " in each for each in said(text))
+    assert any("its year and its month, as 26.05" in each for each in said(text))

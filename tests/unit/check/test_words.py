@@ -103,13 +103,20 @@ def test_a_word_of_the_chart_in_a_section_leads_to_our_setting(typed: str, said:
     assert {str(each) for each in errors(typed)} == said
 
 
-@pytest.mark.parametrize(
-    ("typed", "quoted"), [("26.05", '"26.05"'), ("26.10", '"26.10"'), ("25.11", '"25.11"'), ("26", '"26.00"')]
-)
+@pytest.mark.parametrize(("typed", "quoted"), [("26.05", '"26.05"'), ("26.5", '"26.05"'), ("25.11", '"25.11"')])
 def test_an_unquoted_release_is_named_with_its_quotes(typed: str, quoted: str) -> None:
     (found,) = errors("", cluster(f"slurmVersion: {typed}"))
     assert f"quote it: slurmVersion: {quoted}" in found.message
     assert found.paste == f"slinky-iac:cluster:\n  slurmVersion: {quoted}\n"
+
+
+@pytest.mark.parametrize("typed", ["26.1", "26", "99.9"])
+def test_a_number_that_is_no_release_is_not_made_one(typed: str) -> None:
+    """26.5 was mended to 26.50, which no release is."""
+    (found,) = errors("", cluster(f"slurmVersion: {typed}"))
+    assert "no such release" in found.message
+    assert (found.paste, found.instead) == ("", None)
+    assert any("26.05" in each.message for each in errors("", cluster('slurmVersion: "26.50"')))
 
 
 def test_the_release_that_slurmd_prints_is_read() -> None:

@@ -140,7 +140,7 @@ RAW += [
         ),
         (
             "may become it",
-            {"name": "a", "image": "r/a:1", "securityContext": {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}},
+            {"name": "a", "image": "r/a:1", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}},
             "pod.initContainers.securityContext.capabilities",
             ("SYS_ADMIN", "in sight"),
         ),
