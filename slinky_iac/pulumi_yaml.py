@@ -31,7 +31,7 @@ class StackLoader(GoLoader):
                 raise yaml.constructor.ConstructorError(
                     "while constructing a mapping", node.start_mark, "found unhashable key", key.start_mark
                 )
-            found[text_of_key(key)] = self.construct_object(value, deep=deep)  # type: ignore[no-untyped-call]
+            found[text_of_key(key)] = self.construct_object(value, deep=deep)
         return found
 
 

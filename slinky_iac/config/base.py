@@ -85,7 +85,7 @@ def _numbers_alone(schema: Any, section: type) -> Any:  # noqa: ANN401 - pydanti
         return schema
     kind = schema.get("type")
     if kind in _NOT_TRUTH:
-        return core_schema.no_info_before_validator_function(_NOT_TRUTH[kind], schema)  # type: ignore[arg-type]
+        return core_schema.no_info_before_validator_function(_NOT_TRUTH[kind], schema)
     if kind == "model" and schema["cls"] is not section:
         return schema
     for name in _INNER & schema.keys():
