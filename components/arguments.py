@@ -126,7 +126,7 @@ def in_snake_case(fault: str) -> str:
 
 
 def not_sections(parts: Mapping[str, object], where: str = "") -> list[Finding]:
-    """Faults of arguments that are no mappings, each with an example. What is there isn't shown: it may be a secret."""
+    """Faults of arguments that aren't mappings, each with an example. What is there isn't shown: it may be a secret."""
     return [
         at(f"{where}{name}").error(
             f"takes a mapping of names to settings, got {_got(part)}; for example {name}={EXAMPLES[name]}"

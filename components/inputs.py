@@ -44,7 +44,7 @@ def address(value: pulumi.Input[str]) -> Address:
     and Outputs of names, stay as they are.
 
     Needed for an outside slurmdbd, for slurmctld on another port than 6817, and where NetworkPolicies or monitoring ask for
-    addresses: an Output without it is taken for a DNS name there. A text or an Output that is no IPv4 address is refused.
+    addresses: an Output without it is taken for a DNS name there. A text or an Output that isn't an IPv4 address is refused.
     """
     return Address(value)
 

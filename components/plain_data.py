@@ -1,4 +1,4 @@
-"""What is no plain data in a program's settings: what it is, and what the setting takes. Pure, and no value is shown."""
+"""What isn't plain data in a program's settings: what it is, and what the setting takes. Pure, and no value is shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS: Final = {str: "a text", bool: "True or False", int: "a whole number", fl
 
 
 def is_plain(value: object) -> bool:
-    """Whether a value that is no mapping and no list can be a setting's."""
+    """Whether a value that isn't a mapping nor a list can be a setting's."""
     return isinstance(value, _LITERALS)
 
 

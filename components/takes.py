@@ -1,7 +1,7 @@
 """Which settings an Output can give, and why the others can't: one row for each leaf of the configuration.
 
-A leaf is the path of a setting that is no section, as messages write it: ``*`` for a name or a number of a list, ``**`` for
-all that is below a mapping of free names. tests/unit/components/test_takes.py compares the rows with the model's leaves.
+A leaf is the path of a setting that isn't a section, as messages write it: ``*`` for a name or a number of a list, ``**``
+for all that is below a mapping of free names. tests/unit/components/test_takes.py compares the rows with the model's leaves.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _sections(model: type[Section] = StackConfig, path: str = "") -> Iterator[tu
         alias, annotation = field_of(model, name)
         section = model_in(annotation)
         if section is not None:
-            assert issubclass(section, Section), f"{path}.{alias} is no section"
+            assert issubclass(section, Section), f"{path}.{alias} isn't a section"
             yield from _sections(section, ".".join((*([path] if path else []), alias, *_steps(annotation, section))))
 
 

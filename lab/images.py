@@ -243,7 +243,7 @@ def _new_archive(out: Path, name: str, config: Mapping[str, Any], layers: Sequen
 def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     content = archive.extractfile(name)
     if content is None:
-        raise LabError(f"{archive.name!r}: {name} is no file in it; remove the archive, it is made again")
+        raise LabError(f"{archive.name!r}: {name} isn't a file in it; remove the archive, it is made again")
     return content
 
 

@@ -102,7 +102,7 @@ def _of_go(text: str) -> int | float | str:
 
 
 def time_of(text: str) -> str:
-    """What Go's ``time.Time`` prints of a date; the text itself where it is no day or time that there is."""
+    """What Go's ``time.Time`` prints of a date; the text itself where it isn't a day or time that there is."""
     found = _DATE.fullmatch(text)
     if found is None:
         return text

@@ -84,7 +84,7 @@ def at(found: Any, *path: str) -> Any:  # noqa: ANN401 - a JSON value
 
 
 def listed(found: Any) -> Sequence[Any]:  # noqa: ANN401 - a JSON value
-    """A list, and none for what isn't there. What is there and is no list has one member, which nothing takes for sound."""
+    """A list, and none for what isn't there. What is there and isn't a list has one member, which nothing takes."""
     if found is None:
         return ()
     return found if isinstance(found, list | tuple) else (None,)

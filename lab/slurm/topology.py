@@ -70,7 +70,7 @@ def metal(name: str) -> Host:
     """A bare-metal host by its name. Raises LabError for a name without a place: metal-1 to metal-10 have one."""
     match = METAL.fullmatch(name)
     if match is None or int(match[1]) > len(METAL_OFFSETS):
-        raise LabError(f"{name!r} is no bare-metal host; names are metal-1 to metal-{len(METAL_OFFSETS)}")
+        raise LabError(f"{name!r} isn't a bare-metal host; names are metal-1 to metal-{len(METAL_OFFSETS)}")
     return Host(name, METAL_OFFSETS[int(match[1]) - 1])
 
 

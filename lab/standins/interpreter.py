@@ -60,7 +60,7 @@ def find(root: Path, options: Mapping[str, object], environ: Mapping[str, str]) 
         return Interpreter(Path(environ.get("PULUMI_PYTHON_CMD") or sys.executable), None)
     python = venv / "bin" / "python"
     if not python.exists():
-        what = "is no virtual environment" if venv.is_dir() else "does not exist"
+        what = "isn't a virtual environment" if venv.is_dir() else "does not exist"
         raise NoInterpreterError(
             f"runtime.options.virtualenv is {options['virtualenv']!r}, and {venv} {what}. Nothing was run. "
             f"Next: `pulumi install`, or python3 -m venv {venv} && {python} -m pip install -r {root / 'requirements.txt'}"

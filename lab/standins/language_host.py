@@ -201,7 +201,7 @@ def _chunks(process: subprocess.Popen[bytes]) -> Iterator[proto.RunPluginRespons
 
 
 def engine_address(argv: Sequence[str]) -> str:
-    """The engine's host:port among the host's arguments: the last one that is no flag; empty when there is none."""
+    """The engine's host:port among the host's arguments: the last one that isn't a flag; empty when there is none."""
     return next((arg for arg in reversed(argv) if not arg.startswith("-")), "")
 
 

@@ -58,7 +58,7 @@ def with_defaults(given: Mapping[str, object]) -> dict[str, object]:
 def faults(arguments: Mapping[str, object]) -> list[Fault]:
     """What is wrong with arguments that are all known; empty when a password can be made of them."""
     found = [
-        Fault(name, f"is no argument of RandomPassword; there are {', '.join(sorted(ARGUMENTS))}")
+        Fault(name, f"isn't an argument of RandomPassword; there are {', '.join(sorted(ARGUMENTS))}")
         for name in sorted(arguments.keys() - set(ARGUMENTS))
     ]
     found += [Fault(n, "must be true or false") for n in FLAGS if not isinstance(arguments.get(n, True), bool)]

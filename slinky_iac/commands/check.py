@@ -101,7 +101,7 @@ def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
                     more = f": write, for example, {PROJECT}:{example}" if example else ""
                     faults.append(at(name).error(said + more))
                 else:
-                    read[name] = value  # it is no setting, whatever it holds
+                    read[name] = value  # it isn't a setting, whatever it holds
             continue
         if inner := next(_encrypted(value, name, 0), None):
             faults.append(

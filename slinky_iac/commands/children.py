@@ -20,7 +20,7 @@ class TooMuchPrintedError(OSError):
 def run(
     argv: Sequence[str], *, timeout: float, env: Mapping[str, str], input: str = "", limit: int = LIMIT
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, with ``input`` as its standard input; bytes that are no text are replaced.
+    """Run a program to its end, with ``input`` as its standard input; bytes that aren't text are replaced.
 
     Raises OSError where it can't be run, :class:`TooMuchPrintedError` where it prints too much, and TimeoutExpired; it is
     killed then.

@@ -128,7 +128,7 @@ def _is_other(there: Mapping[str, Any], more: Mapping[str, Any]) -> bool:
 
 
 def leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
-    """Values that are no mappings and no lists, each with its path."""
+    """Values that aren't mappings or lists, each with its path."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}")

@@ -49,7 +49,7 @@ def require_room(folder: Path, names: Iterable[str], *, beside: Collection[str] 
         raise ProjectError(f"{folder}: can't be read ({wrong.strerror}). Nothing was changed") from None
     if strange:
         raise ProjectError(
-            f"{folder}: has {strange[0]}, which is no part of {what}; name a new folder or an empty one. Nothing was changed"
+            f"{folder}: has {strange[0]}, which isn't a part of {what}; name a new or an empty folder. Nothing was changed"
         )
 
 

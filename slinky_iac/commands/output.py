@@ -1,5 +1,5 @@
 """What commands give back: JSON with the number of its shape, exit codes, and text for a terminal: columns as wide as
-their content, 16 colours, without colours where the output is no terminal; a screen that renews itself, and a line that
+their content, 16 colours, without colours where the output isn't a terminal; a screen that renews itself, and a line that
 counts seconds while a command waits.
 
 Why no library: rich takes 60 ms to import, and with rich and click installed every import of httpx takes 60 ms more."""

@@ -85,6 +85,6 @@ def require_here(elsewhere: str) -> None:
 
 def own_texts(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
     """The same of entries as `pulumi config --json` prints them, and `pulumi stack history --json` for each update."""
-    ours = own_names(entries.keys())  # a list has none, and is no configuration
+    ours = own_names(entries.keys())  # a list has none, and isn't a configuration
     own = {name: str(entries[key].get("value") or "") for name, key in ours.items()}
     return own, frozenset(name for name, key in ours.items() if entries[key]["secret"])

@@ -242,7 +242,7 @@ def _is_secret(value: object) -> bool:
 
 
 def _decrypted(value: object) -> object:
-    """The value of a secret that was decrypted by --show-secrets; the value itself where it is no secret."""
+    """The value of a secret that was decrypted by --show-secrets; the value itself where it isn't a secret."""
     if not (_is_secret(value) and isinstance(value, Mapping)):
         return value
     try:

@@ -91,7 +91,7 @@ def translate(values: Mapping[str, Any]) -> Taken:
 
 
 def advice(path: str, typed: object = None) -> Advice | None:
-    """What stands here for ``path`` with the value ``typed``, which is no setting; None for a word that no chart has."""
+    """What stands here for ``path`` with the value ``typed``, which isn't a setting; None for a word that no chart has."""
     parts = tuple(path.split("."))
     row = row_of(parts)
     found = Taken()
@@ -215,7 +215,7 @@ def fits(pattern: Path, path: Path) -> bool:
 
 
 def row_of(path: Path) -> Row | None:
-    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place is no row of it."""
+    """The row of a place, in whatever spelling of small and capital letters. A row for all below a place isn't its own."""
     low = tuple(part.lower() for part in path)
     return next(
         (row for pattern, row in _TABLE if fits(pattern, low) and not (pattern[-1] == ANY and len(low) < len(pattern))),

@@ -149,7 +149,7 @@ GENERAL: Final[Mapping[str, str]] = {
     " one. Rename one of them.",
     "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
     "secret-like-variable": "An environment variable is named like a secret. Pod specs, previews and the state show its"
-    " value, and jobs inherit it. Acknowledge it if the value is no secret.",
+    " value, and jobs inherit it. Acknowledge it if the value isn't a secret.",
     "service-unchanged": "A Service isn't what its setting says: slurm-operator up to 1.2 leaves it as it was made. The"
     " finding has the command that changes it.",
     "setting-ignored": "A setting has no effect because of another one. Remove it.",

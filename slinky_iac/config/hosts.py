@@ -1,4 +1,4 @@
-"""What to say of a text that is no host. Pure."""
+"""What to say of a text that isn't a host. Pure."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def resources(value: Piece) -> Faults:
 def _entry(path: str, name: str, quantity: object) -> Faults:
     number = amount(quantity)
     if not (name in _PLAIN or name.startswith(_PAGES) or names.is_device(name)):
-        yield path, "is no resource of a container; Kubernetes takes cpu, memory, ephemeral-storage and DOMAIN/DEVICE"
+        yield path, "isn't a resource of a container; Kubernetes takes cpu, memory, ephemeral-storage and DOMAIN/DEVICE"
     elif number is None:
         return
     elif number < 0:
@@ -45,9 +45,9 @@ def _entry(path: str, name: str, quantity: object) -> Faults:
     elif name.startswith(_PAGES):
         page = amount(name.removeprefix(_PAGES))
         if not page or number <= 0 or number % page:
-            yield path, "is no whole number of pages of that size, which is written as hugepages-2Mi or hugepages-1Gi"
+            yield path, "isn't a whole number of pages of that size, which is written as hugepages-2Mi or hugepages-1Gi"
     elif "/" in name and number.denominator != 1:
-        yield path, "is no whole number, and devices are counted"
+        yield path, "isn't a whole number, and devices are counted"
 
 
 def _against(name: str, asked: object, limits: Piece) -> Faults:

@@ -12,7 +12,7 @@ Piece = Mapping[str, Any]
 
 
 def listed(value: Piece, field: str) -> list[Piece]:
-    """The mappings of a list; of what is no list, none."""
+    """The mappings of a list; of what isn't a list, none."""
     found = value.get(field)
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list | tuple) else []
 

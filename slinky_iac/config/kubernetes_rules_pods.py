@@ -52,7 +52,7 @@ def app_armor(spec: Piece, metadata: Piece) -> Faults:
         if name not in every:
             yield path, f"names {name_of(name)}, and the pod has no such container"
         elif _PROFILE.fullmatch(str(text)) is None:
-            yield path, "is no profile; Kubernetes takes runtime/default, unconfined and localhost/NAME"
+            yield path, "isn't a profile; Kubernetes takes runtime/default, unconfined and localhost/NAME"
         elif mapped(every[name], "securityContext", "appArmorProfile"):
             yield path, "is set beside the container's securityContext.appArmorProfile; set one of the two"
 
@@ -209,7 +209,7 @@ def node_term(value: Piece) -> Faults:
     for number, each in enumerate(listed(value, "matchFields")):
         path = f".matchFields[{number}]"
         if each.get("key") != "metadata.name":
-            yield f"{path}.key", "is no field of a node that Kubernetes selects by; it takes metadata.name"
+            yield f"{path}.key", "isn't a field of a node that Kubernetes selects by; it takes metadata.name"
         if each.get("operator") not in {"In", "NotIn"}:
             yield f"{path}.operator", "must be In or NotIn for a field"
         elif len(each.get("values") or ()) != 1:

@@ -30,7 +30,7 @@ def service(value: Piece) -> Faults:
         yield ".loadBalancerClass", f"is {name_of(str(kind))}, and Kubernetes takes {names.KEY.form}"
     for number, each in enumerate(value.get("loadBalancerSourceRanges") or []):
         if not _is_range(str(each).strip()):
-            yield f".loadBalancerSourceRanges[{number}]", "is no range of addresses, as 192.0.2.0/24"
+            yield f".loadBalancerSourceRanges[{number}]", "isn't a range of addresses, as 192.0.2.0/24"
     yield from _addresses(value)
 
 
@@ -50,7 +50,7 @@ def _addresses(value: Piece) -> Faults:
         yield ".ipFamilyPolicy", "must be PreferDualStack or RequireDualStack for two families"
     for field, each in ((".clusterIP", first), *((".clusterIPs", each) for each in several)):
         if each and each != "None" and not _is_address(str(each)):
-            yield field, "is no address, as 10.96.0.50"
+            yield field, "isn't an address, as 10.96.0.50"
     if several and first != several[0]:
         yield ".clusterIPs", "must begin with the address of clusterIP"
 

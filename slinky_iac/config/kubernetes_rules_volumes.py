@@ -83,7 +83,7 @@ def ephemeral(value: Piece) -> Faults:
 
 
 def claim(value: Piece) -> Faults:
-    """``ValidatePersistentVolumeClaimSpec``. A dataSource of core that is no claim is dropped without a word
+    """``ValidatePersistentVolumeClaimSpec``. A dataSource of core that isn't a claim is dropped without a word
     (``NormalizeDataSources``), and the disk comes up empty."""
     modes = value.get("accessModes") or []
     if "ReadWriteOncePod" in modes and len(modes) > 1:

@@ -255,7 +255,7 @@ def _empty_nodeset(location: tuple[int | str, ...], value: object) -> str:
 
 
 def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Finding:  # noqa: PLR0911 - one a kind of word
-    """A key that is no setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part only."""
+    """A key that isn't a setting: a word of a chart, a secret that belongs elsewhere, or a word that is shown in part."""
     if (secret := secret_of(where)) is not None:
         return at(where).error(in_plain_text(secret))
     own = unknown(tuple(part for part in location if part not in MARKERS), value)

@@ -48,7 +48,7 @@ def nested(location: Sequence[int | str], value: object) -> dict[str, Any]:
 
 
 def unknown(location: Location, value: object) -> Advice | None:  # noqa: PLR0911 - one return a word
-    """What a key is that is no setting; None where it is none that is known."""
+    """What a key is that isn't a setting; None where it is none that is known."""
     *above, name = map(str, location)
     if not above and name in _DAEMONS:
         section = _DAEMONS[name]

@@ -151,7 +151,7 @@ class _Later:
 
     @property
     def texts(self) -> dict[str, pulumi.Output[str]]:
-        """Those that are no keys."""
+        """Those that aren't keys."""
         return {name: self._of(lambda _, name=name: name, name) for name in (_PASSWORD, SSSD_CONF) if name in self.given}  # type: ignore[misc]
 
     def keys(self, known: KeyOutputs) -> KeyOutputs:
@@ -192,7 +192,7 @@ class _Later:
 
 
 def _require_one(name: str, own: Mapping[str, str], text: str | None) -> None:
-    """Raises :class:`ConfigError` for what is no text, and for a secret that the stack has otherwise."""
+    """Raises :class:`ConfigError` for what isn't text, and for a secret that the stack has otherwise."""
     if text is None:
         raise ConfigError((f"{name}: isn't a text",))
     if name in own and "".join(own[name].split()) != "".join(text.split()):

@@ -287,7 +287,7 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " operator.version to 1.1.1, or this to false: `slinky check` and previews refuse what the webhook refuses"
         )
     if seen := operator.parsed.seen:
-        said = "is no release" if "-" in operator.version else "wasn't tried"
+        said = "isn't a release" if "-" in operator.version else "wasn't tried"
         yield at("operator.version").warning(
             f"{operator.version} {said}; of the line {operator.parsed.line}"
             f" {seen}. Try a scale-in and a rollout with this release before jobs that matter run, or set one that is known,"
@@ -379,7 +379,7 @@ def _without_cause(config: StackConfig, possible: set[str]) -> Iterator[Finding]
 
 
 def require_sound(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings that are no errors. Raises :class:`ConfigError` with all errors where there is one."""
+    """The findings that aren't errors. Raises :class:`ConfigError` with all errors where there is one."""
     errors = tuple(str(f) for f in found if f.level is Level.ERROR)
     if errors:
         raise ConfigError(errors)

@@ -27,7 +27,7 @@ def _of_nodeset(record: Record, nodeset: str) -> bool:
 
 
 def _unknown_nodes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Lines whose NodeName is no node of the stack: no slurmd reads them."""
+    """Lines whose NodeName isn't a node of the stack: no slurmd reads them."""
     hosts = {host.name for host in config.external.slurmd_hosts}
     if not (hosts or config.nodesets) or any(each.on_each_node for each in config.nodesets.values()):
         return  # a pod that has its number from slurm-operator alone

@@ -154,7 +154,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if member != "ALL" and not members.issuperset(hosts_in(member)):
                 known = ", ".join(name_of(each) for each in sorted(members)) or "none"
                 yield at(f"partitions.{name}.nodesets").error(
-                    f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
+                    f"names {name_of(member)}, which isn't a NodeSet nor an outside slurmd host (there are: {known});"
                     " slurmctld refuses its whole configuration over one such line. Remove it from the list; nodesets: []"
                     " keeps the partition and its queue"
                 )
@@ -213,8 +213,8 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 continue  # refused already, with what to do
             if key not in words:
                 yield at(f"{path}.{key}").error(
-                    f"is no parameter that Slurm {config.slurm_release} reads in this place, and {daemon} refuses its whole"
-                    f" file over one such name. {slurm_words.instead_of(key, file, config.slurm_release)}"
+                    f"isn't a parameter that Slurm {config.slurm_release} reads in this place, and {daemon} refuses its"
+                    f" whole file over one such name. {slurm_words.instead_of(key, file, config.slurm_release)}"
                 )
             elif fault := words.fault(key, value):
                 yield at(f"{path}.{key}").error(

@@ -35,7 +35,7 @@ burst_buffer.conf and oci.conf read: ``bb_load_config``, ``get_oci_conf``)."""
 _LOCAL: Final = re.compile(r"\blocal\s+(function\s+)?\w+")
 """What Lua keeps to the script: Slurm doesn't find it (run)."""
 _LUA_TEXT: Final = re.compile(r"(?<!\[)(\"[^\"\n\\]*\"|'[^'\n\\]*')(?!\])")
-"""A text on one line, which is no key of a table."""
+"""A text on one line, which isn't a key of a table."""
 _SUBMITTED: Final = "job_submit.lua"
 _MPI: Final = "mpi.conf"
 """slurmd passes over what no loaded plugin reads there (``PARSE_FLAGS_IGNORE_NEW`` in mpi.c)."""

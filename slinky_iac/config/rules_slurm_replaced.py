@@ -31,8 +31,8 @@ _COMPRESSION: Final = re.compile(r"(?:^|,)compression=(?!(lz4|none)(,|$))")
 _TOO_LONG: Final = re.compile(r"power_save_(?:min_)?interval=0*(?:6[1-9]|[7-9][0-9]|[1-9][0-9]{2,})(?:,|$)")
 _OF_CONF: Final[tuple[Row, ...]] = (
     ("SuspendTime", lambda c: c["SuspendTime"] not in _NEVER and not (c["SuspendProgram"] and c["ResumeProgram"]), "has no effect: power saving is off without SuspendProgram and ResumeProgram (power_save.c). Set both, or remove it"),
-    ("CpuFreqDef", lambda c: not c["CpuFreqDef"].startswith(_GOVERNORS), "is no governor that it takes, and slurmctld leaves it out. Write Conservative, OnDemand, Performance, PowerSave or SchedUtil, or remove it"),
-    ("GpuFreqDef", lambda c: _GPU_FREQUENCY.fullmatch(c["GpuFreqDef"]) is None, "is no frequency of GPUs, and jobs run without it. Write low, medium, high, highm1 or a number in MHz, with memory= before it for memory (gpu_common.c)"),
+    ("CpuFreqDef", lambda c: not c["CpuFreqDef"].startswith(_GOVERNORS), "isn't a governor that it takes, and slurmctld leaves it out. Write Conservative, OnDemand, Performance, PowerSave or SchedUtil, or remove it"),
+    ("GpuFreqDef", lambda c: _GPU_FREQUENCY.fullmatch(c["GpuFreqDef"]) is None, "isn't a frequency of GPUs, and jobs run without it. Write low, medium, high, highm1 or a number in MHz, with memory= before it for memory (gpu_common.c)"),
     ("MaxJobId", lambda c: c.number("MaxJobId", 0) > _MOST_JOBS, f"is above {_MOST_JOBS}, which slurmctld takes for it. Lower it, or remove it"),
     ("FastSchedule", lambda c: c["FastSchedule"] == "1", "does nothing in this release of Slurm, which only writes a line in its log. Remove it"),
     ("SlurmdParameters", lambda c: c.has("SlurmdParameters", "l3cache_as_socket") and c.has("SlurmdParameters", "numa_node_as_socket"), "has l3cache_as_socket and numa_node_as_socket, and slurmd leaves out the second. Keep one"),

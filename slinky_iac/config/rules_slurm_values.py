@@ -94,8 +94,8 @@ def _of_option(option: str, equals: str, value: str, form: str) -> tuple[bool, s
         if _TIME.fullmatch(value):
             return None
         return False, (
-            f"has {option}={name_of(value)}, which is no time of Slurm's, as 5 (minutes) or 0:30: slurmctld passes over it."
-            " Correct it, or remove it"
+            f"has {option}={name_of(value)}, which isn't a time of Slurm's, as 5 (minutes) or 0:30: slurmctld passes over"
+            " it. Correct it, or remove it"
         )
     if ".." not in form:
         words = form.split("|")

@@ -219,7 +219,7 @@ def _units(value: object, word: str, name: str) -> list[Unit]:
 
 
 def _text(value: object) -> str:
-    """A name or a hostlist. What is neither is no hostlist."""
+    """A name or a hostlist. What is neither isn't a hostlist."""
     return (
         "" if value is None else value if isinstance(value, str) else "[" if isinstance(value, list | dict) else str(value)
     )

@@ -43,7 +43,7 @@ def _of_value(word: str, read: str, path: str) -> Finding:
     if hidden(name):
         return at(path).error("has a number that Pulumi reads otherwise than it looks (never shown here): put it in quotes")
     if not read:
-        return at(path).error(f"is {word}, which is no number to JSON, and pulumi refuses the file. Give a number")
+        return at(path).error(f"is {word}, which isn't a number to JSON, and pulumi refuses the file. Give a number")
     meant = word.replace("_", "").lstrip("+-0") or "0"
     sign = "-" if word.startswith("-") else ""
     return at(path).error(

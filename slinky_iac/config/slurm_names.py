@@ -25,13 +25,13 @@ def slurm_word(value: str) -> str:
     """A partition, account or QOS. slurmctld parts lists of them at commas and compares the rest as it is
     (``get_part_list`` of partition_mgr.c; ``slurm_addto_char_list`` of slurm_protocol_defs.c for accounts and QOS), and
     ``PartitionName=`` ends at a blank (``keyvalue_pattern`` of parse_config.c). ``+`` and ``-`` in front of a QOS add and
-    remove it (sacctmgr(1)). ``DEFAULT`` is no name (``_parse_partitionname`` of read_config.c)."""
+    remove it (sacctmgr(1)). ``DEFAULT`` isn't a name (``_parse_partitionname`` of read_config.c)."""
     return _named(value, _WORD, 64, "letters, digits, '_', '-', '.', ':', '@' and '+', without spaces or commas")
 
 
 def node_name(value: str) -> str:
     """A host's NodeName, or a user of its system: a hostlist (``hostlist_create`` of common/hostlist.c) with ``:`` and ``/``
-    kept for ports and addresses (``slurm_set_addr``), and at most 64 characters (HOST_NAME_MAX). ``DEFAULT`` is no name
+    kept for ports and addresses (``slurm_set_addr``), and at most 64 characters (HOST_NAME_MAX). ``DEFAULT`` isn't a name
     (``_parse_nodename`` of read_config.c), and slurmctld ends over ``ALL`` there."""
     if value.lower() == "all":
         raise Refused(value, "; ALL stands for every node (slurm.conf(5)), and slurmctld ends over it. Give another name")

@@ -238,7 +238,7 @@ ALLOWED: Final[dict[str, str]] = {
     "dirs": "/tmp, /var/tmp, /dev/shm, and folders of local disks below /local, /localscratch, /lscratch, /nvme or /raid",
     "pmixenv": "variables by which no program loads another file",
     "debugflags": "all but Network, Net, NetRaw, Protocol, Script and TLS",
-    "flags": "all but CountOnly; this one too for what is no GPU and has no File",
+    "flags": "all but CountOnly; this one too for what isn't a GPU and has no File",
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
     "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
     "metricsauthusers": "names of users",

@@ -46,7 +46,7 @@ COUNTED: Final = (
     r"(?i)^(?!.*\bname[ \t]*[=:][ \t]*\"?(?:gpu|mps|shard)\b)(?!.*\b(?:file|multiplefiles|autodetect)[ \t]*[=:])"
     r"(?=.*\bname[ \t]*[=:])(.*)\bflags=countonly(?=\s|$)"
 )
-"""A line of gres.conf that may say CountOnly, up to there: what it names is no GPU, and it names no files of devices."""
+"""A line of gres.conf that may say CountOnly, up to there: what it names isn't a GPU, and it names no files of devices."""
 INCLUDED: Final = r"(?i)^[ \t]*include[ \t]+"
 """How a line of each file reads another, which may be anybody's. Source: Slurm src/common/parse_config.c."""
 RUNTIME: Final = (

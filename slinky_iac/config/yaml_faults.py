@@ -40,7 +40,7 @@ def why_not(text: str, wrong: yaml.MarkedYAMLError) -> tuple[int, str]:
 
 
 def is_template(text: str) -> bool:
-    """Whether a text that is no YAML has marks of a template's."""
+    """Whether a text that isn't YAML has marks of a template's."""
     return _TEMPLATE.search(text) is not None
 
 

@@ -190,7 +190,7 @@ class RemovalsProvider(Gate):
         return CheckResult({**news, **added}, [CheckFailure(removals.STANDS, text) for text in seen.failures])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """That something has left the cluster since is no difference."""
+        """That something has left the cluster since isn't a difference."""
         from slinky_iac.drain import removals
 
         own = own_inputs(_news)

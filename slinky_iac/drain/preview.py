@@ -151,7 +151,7 @@ def _first(session: Session, settings: GateSettings, seen: Observation) -> Seen:
 def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     plan = plan_scale_in(seen, state, settings.target, settings.policy, settings.owner)
     due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
-    # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone is no difference.
+    # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that alone isn't a difference.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
     return Seen(plan.written, plan.over, due if settings.by_stack else "")
 

@@ -68,7 +68,7 @@ class Key:
     reference: str = ""
     """Field of a Controller and an Accounting that names the object to the operator."""
     output: str = ""
-    """Stack output with the file, where that is no secret."""
+    """Stack output with the file, where that isn't a secret."""
     volume: str = ""
     """Volume of slurmd's pods with that file, and its folder: one of its own, since the operator's fills /etc/slurm."""
     folder: str = ""

@@ -130,7 +130,7 @@ def described(key: Key, own: bytes) -> str:
 
 
 def whole(key: Key, where: str, own: bytes, *, allow_trailing_newline: bool) -> bytes:
-    """The bytes as the configuration has them. Raises :class:`KeyMaterialError` for what is no key of this kind."""
+    """The bytes as the configuration has them. Raises :class:`KeyMaterialError` for what isn't a key of this kind."""
     if key.is_pair:
         from slinky_iac.keys.rsa import parse  # noqa: PLC0415
 

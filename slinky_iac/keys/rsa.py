@@ -47,7 +47,7 @@ def decode(name: str, text: str) -> TokenKey:
     Raises :class:`KeyMaterialError`, which describes the fault without showing any of the key.
     """
     if text.lstrip().startswith(_BEGIN.decode()):
-        return parse(name, text.encode(errors="replace"))  # half a surrogate pair, from JSON, is no part of a PEM
+        return parse(name, text.encode(errors="replace"))  # half a surrogate pair, from JSON, isn't a part of a PEM
     try:
         raw = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):

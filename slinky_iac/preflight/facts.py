@@ -193,7 +193,7 @@ class SlurmFacts:
     hung_up: str = ""
     """slurmctld's word, by way of slurmrestd, where it ended the connection at a token; empty where it didn't."""
     admin: str | None = None
-    """Why the user of our tokens is no administrator of Slurm; empty where it is one."""
+    """Why the user of our tokens isn't an administrator of Slurm; empty where it is one."""
     controllers: tuple[Ping, ...] = ()
     """slurmctld's hosts, as slurmrestd's slurm.conf names them: the primary, then its backups."""
     conf: SlurmConf | None = None

@@ -41,7 +41,7 @@ UNREADABLE: Final = (ValueError, RecursionError)
 
 
 def legible(content: bytes) -> bytes:
-    """``content`` as UTF-8. Slurm passes on what users name their jobs, byte for byte: what is no text becomes U+FFFD."""
+    """``content`` as UTF-8. Slurm passes on what users name their jobs, byte for byte: what isn't text becomes U+FFFD."""
     return content if content.isascii() else content.decode("utf-8", "replace").encode()
 
 

@@ -79,7 +79,7 @@ class SlurmrestClient(ExternalSession):
         return last.still_so(asked, self._clock.monotonic()) if answer is None else answer
 
     def jobs(self, *, budget_s: float | None = None) -> JobsAnswer:
-        """All jobs that slurmctld remembers. With PrivateData set, a user who is no admin sees fewer, unsaid."""
+        """All jobs that slurmctld remembers. With PrivateData set, a user who isn't an admin sees fewer, unsaid."""
         return self._job_rows(*self._listed("jobs/", "jobs", JobRows, self._lists(budget_s)), "jobs")
 
     def _job_rows(self, response: httpx.Response, asked: float, what: str) -> JobsAnswer:

@@ -24,7 +24,7 @@ from slinky_iac.text import one_line
 UNREADABLE: Final = "UNREADABLE"
 """No state of Slurm's: stands beside or for the states of a row of which what a drain decides by can't be read."""
 NO_TEXT: Final = "\ufffd"
-"""Stands for bytes that are no text; in a name, a state or a list of nodes it makes the row unreadable."""
+"""Stands for bytes that aren't text; in a name, a state or a list of nodes it makes the row unreadable."""
 FOREIGN_BYTES: Final = "its {} has bytes that aren't text"
 
 BUSY_STATES: Final = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})

@@ -54,7 +54,7 @@ class Files:
         )
 
     def context(self, material: Material) -> ssl.SSLContext:
-        """Raises :class:`SlurmrestUnreachable` where the material is no PEM or key and certificate don't fit."""
+        """Raises :class:`SlurmrestUnreachable` where the material isn't PEM or key and certificate don't fit."""
         ca, cert, key = material
         where = ", ".join(str(path) for path in (self.ca, self.client_cert, self.client_key) if path is not None)
         try:

@@ -76,7 +76,7 @@ def _references(pod: Piece) -> Faults:
                 if name not in volumes:
                     yield f"{path}.{field}", f"has {name_of(name)}, and the pod has no such volume"
                 elif field == "volumeDevices" and "persistentVolumeClaim" not in volumes[name]:
-                    yield f"{path}.{field}", f"has {name_of(name)}, which is no claim's volume"
+                    yield f"{path}.{field}", f"has {name_of(name)}, which isn't a claim's volume"
                 elif field == "volumeMounts" and _passes_on(piece, each):
                     yield (
                         f"{path}.{field}",

@@ -85,7 +85,7 @@ def quantity(text: str) -> float:
     """A quantity of Kubernetes' as a number. Raises ValueError for another unit than those of the defaults."""
     found = _QUANTITY.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no quantity that this bench reads")
+        raise ValueError(f"{text!r} isn't a quantity that this bench reads")
     return float(found[1]) * _UNITS[found[2] or ""]
 
 

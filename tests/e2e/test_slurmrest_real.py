@@ -84,7 +84,7 @@ def test_partitions_are_the_same_while_slurmdbd_is_down(own_cluster: Cluster, cl
 
 
 def test_a_job_that_runs_goes_on_by_slurmdbd_whatever_end_it_shows(client: SlurmrestClient, own: Slurm) -> None:
-    """26.05.5 shows the moment of the question as the end of a job that runs: an end alone is no end."""
+    """26.05.5 shows the moment of the question as the end of a job that runs: an end alone isn't an end."""
     job = metal(own)
     own.await_running(job)
     await_true("slurmdbd has it", lambda: client.accounted([job]), 30, every=1.0)

@@ -139,7 +139,7 @@ def test_an_account_that_rules_slurm_gets_no_notebook(jupyter_hub: Ground) -> No
     assert slurm.ask("POST", "/hub/api/users/slurm/server").status_code == 500
     assert "slurm" not in jupyter_hub.hub.notebooks()
     logged = jupyter_hub.hub.logs("hub", "hub")
-    assert f"slurm is no person: uid {STRANGE['slurm']}" in logged
+    assert f"slurm isn't a person: uid {STRANGE['slurm']}" in logged
 
 
 def test_the_pod_that_the_hub_made_has_what_the_stack_says(jupyter_hub: Ground) -> None:

@@ -222,7 +222,7 @@ def test_fewer_replicas_and_a_new_template_in_one_update_are_done_one_after_the_
     plan = gated.plan()
     assert (plan["from"], plan["to"]) == (3, 2)
     assert len(plan["rolls"]["pods"]) == 2
-    assert f"{RESOURCE}-0" in plan["rolls"]["pods"], "its job ends last, so it is no node to be removed"
+    assert f"{RESOURCE}-0" in plan["rolls"]["pods"], "its job ends last, so it isn't a node to be removed"
     run = gated.start_up()
     await_true("the node with the job is drained for the rollout", lambda: "rollout" in slurm.reason("gpu-0"), 180)
     slurm.finish(job)
@@ -251,7 +251,7 @@ def test_a_node_of_a_cordoned_kubernetes_node_is_left_and_the_documented_command
         after = uids(gated)
         assert after["gpu-1"] == before["gpu-1"]
         assert not {after[node] for node in ("gpu-0", "gpu-2")} & set(before.values())
-        assert gated.changes() == [], "somebody else's drain is no work for an update"
+        assert gated.changes() == [], "somebody else's drain isn't work for an update"
     finally:
         world.kubectl("uncordon", where)
     mark = "nodeset.slinky.slurm.net/pod-cordon-"

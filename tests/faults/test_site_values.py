@@ -143,7 +143,7 @@ def hpc(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site
             world.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(own))
             parts = (kubeconfig, public_key, script)
             made = world.stack("site-values", site_parts.settings(*parts))
-            # The environment's kubeconfig is no cluster's: what the stack's file names is all that there is.
+            # The environment's kubeconfig isn't a cluster's: what the stack's file names is all that there is.
             stack = replace(made, env={**made.env, "KUBECONFIG": str(folder / "none")})
             stack.up()
             yield Site(Inside(world, stack), private_key, registries, parts)

@@ -18,7 +18,7 @@ def asked_for(gated: Gated) -> int:
 
 
 def on_their_way(gated: Gated, slurm: Slurm) -> int:
-    """Pods that are asked for and not in service; the number first, so that a pod that registers meanwhile is no fault."""
+    """Pods that are asked for and not in service; the number first, so that a pod that registers meanwhile isn't a fault."""
     number = asked_for(gated)
     up = [
         node

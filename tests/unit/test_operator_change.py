@@ -139,7 +139,7 @@ def test_a_pod_on_another_machine_is_one_that_has_moved_in_any_release() -> None
 
 def test_a_node_that_cannot_be_read_is_in_the_way_too() -> None:
     pods = [(nodeset("hpc-worker-gpu", 2), worker())]
-    unread = with_fields(node("gpu-1", comment=NOTE_11), unreadable="its state is no text")
+    unread = with_fields(node("gpu-1", comment=NOTE_11), unreadable="its state isn't text")
     assert list(operator_change.returned(OperatorVersion.parse("1.2.1"), pods, {"gpu-1": unread}))
     assert list(operator_change.returned(OperatorVersion.parse("1.2.1"), pods, {})) == []
 

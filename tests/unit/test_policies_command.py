@@ -38,7 +38,7 @@ def test_a_folder_of_others_gets_no_pack(name: str, tmp_path: Path, capsys: pyte
     """`policies write /etc` would put seven names there, and the next commands a Python environment."""
     (tmp_path / name).write_text("theirs")
     assert main(["policies", "write", str(tmp_path)]) == 1
-    assert f"has {name}, which is no part of a policy pack" in capsys.readouterr().err
+    assert f"has {name}, which isn't a part of a policy pack" in capsys.readouterr().err
     assert [path.read_text() for path in tmp_path.iterdir()] == ["theirs"]
 
 

@@ -157,8 +157,8 @@ ROUNDABOUT = {
         KUBERNETES, "x", kubeconfig="users: [{user: {!<tag:yaml.org,2002:binary> ZXhlYw==: {command: id}}}]"
     ),
     "its key in capitals": resource(KUBERNETES, "x", kubeconfig="users: [{user: {Exec: {command: id}}}]"),
-    "a kubeconfig that is no text": resource(KUBERNETES, "x", kubeconfig={"users": [{"user": {"exec": {"command": "id"}}}]}),
-    "a kubeconfig that is no text, marked secret": resource(
+    "a kubeconfig that isn't text": resource(KUBERNETES, "x", kubeconfig={"users": [{"user": {"exec": {"command": "id"}}}]}),
+    "a kubeconfig that isn't text, marked secret": resource(
         KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps({"users": [{"user": {"exec": {}}}]})}
     ),
     "a kubeconfig without any program": resource(KUBERNETES, "x", kubeconfig="clusters: [{name: a}]\nusers: []\n"),
@@ -167,7 +167,7 @@ ROUNDABOUT = {
     ),
     "a kubeconfig with a proxy": resource(KUBERNETES, "x", kubeconfig="clusters: [{cluster: {proxy-url: 'http://evil'}}]"),
     "a kubeconfig's text of a gate": resource(kubeconfig="users: [{user: {tokenFile: /etc/passphrase}}]") | {"urn": "a::x"},
-    "a kubeconfig of a gate that is no text": resource(kubeconfig={"users": []}) | {"urn": "a::x"},
+    "a kubeconfig of a gate that isn't text": resource(kubeconfig={"users": []}) | {"urn": "a::x"},
     "a cluster of the kubeconfig": resource(KUBERNETES, "x", cluster="prod-other"),
     "a namespace": resource(KUBERNETES, "x", namespace="other"),
     "resources dropped where they can't be reached": resource(KUBERNETES, "x", deleteUnreachable="true"),

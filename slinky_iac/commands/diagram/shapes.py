@@ -15,7 +15,7 @@ TOTAL: Final = 1248.0
 LANE: Final = 892.0
 """Where the bus of the nodes goes up: to the left of it is room for words."""
 LANE_GAP: Final = 16.0
-"""From the bus to the way of login pods, and on to that of each outside host that is no node."""
+"""From the bus to the way of login pods, and on to that of each outside host that isn't a node."""
 REST_LANE: Final = 488.0
 TOP: Final = 64.0
 MARGIN: Final = 20.0

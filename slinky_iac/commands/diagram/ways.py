@@ -1,8 +1,8 @@
 """The way of each arrow between placed boxes, and where its words stand.
 
 Nodes join one bus into slurmctld, in the channel between columns 2 and 3, so that no line passes through a box: slurmctld
-connects back to slurmd, and the bus says so. Login pods share a way beside it, and each outside host that is no node has its
-own: at the right edge where slurmctld is outside, in the channel where it is inside.
+connects back to slurmd, and the bus says so. Login pods share a way beside it, and each outside host that isn't a node has
+its own: at the right edge where slurmctld is outside, in the channel where it is inside.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _pods(arrows: list[Arrow], placed: Mapping[str, Placed]) -> Iterator[Line]:
 
 
 def _hosts(arrows: list[Arrow], placed: Mapping[str, Placed], behind: int) -> Iterator[Line]:
-    """Outside hosts that are no nodes, each on a way of its own, one around the other so that none crosses another.
+    """Outside hosts that aren't nodes, each on a way of its own, one around the other so that none crosses another.
 
     ``behind``: how many ways are between the bus and the first of them.
     """

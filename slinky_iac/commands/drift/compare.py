@@ -1,6 +1,6 @@
 """What should be, what is, and each difference as one finding. Pure.
 
-A state that is on its way is no drift: a pod that isn't ready has no node yet, and a drain whose pod carries its owner's
+A state that is on its way isn't drift: a pod that isn't ready has no node yet, and a drain whose pod carries its owner's
 tag belongs to a run, also to one that ended at its deadline and will be taken up again.
 """
 

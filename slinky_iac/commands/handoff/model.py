@@ -48,7 +48,7 @@ class Placed:
 class KeyPlace:
     """Where a key has to lie on a host. ``fingerprint`` is ``SHA256:…`` or None where it isn't known yet; ``fetch`` is a
     command that gets the key onto a host, without showing it, and empty where the role's one host has it. ``holder`` is the
-    host from which all others get the key, and empty where that is no host; ``source`` the same where it is of the role."""
+    host from which all others get the key, and empty where that isn't a host; ``source`` the same where it has the role."""
 
     name: str
     path: str

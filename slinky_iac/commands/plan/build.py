@@ -122,7 +122,7 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Plan] | None = N
     """Read a preview. ``now``: seconds since the epoch, for previews that don't say when they were taken; ``removals``:
     plans of removals by NodeSet (see :func:`read_removals`).
 
-    Raises :class:`PreviewError` where ``text`` is no whole preview.
+    Raises :class:`PreviewError` where ``text`` isn't a whole preview.
     """
     try:
         seen = wire.read(text)

@@ -22,7 +22,7 @@ MARKS = {
     "other": "?",
 }
 SHOWN_OPS: Final[tuple[Op, ...]] = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
-"""What can hurt comes first; the last three are no changes to count."""
+"""What can hurt comes first; the last three aren't changes to count."""
 KINDS = {
     "scale-in": "scale-in",
     "rollout": "rollout",

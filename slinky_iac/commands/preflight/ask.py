@@ -283,7 +283,7 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def require_host(config: StackConfig, via: str) -> None:
-    """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
+    """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` isn't a command."""
     if not config.slurmctld.hosts:
         raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
     if refused := config.auth.refusals.get("preflight --via"):

@@ -24,7 +24,7 @@ from slinky_iac.slurmrest.objects import Node
 PAUSE_S: Final = 2.0
 BUDGET_S: Final = 30.0
 RUNNING: Final = "Running"
-"""Phase of a pod whose containers have started; its readiness is no condition for a slurmd."""
+"""Phase of a pod whose containers have started; its readiness isn't a condition for a slurmd."""
 
 
 class _AddressedStatus(PodStatus, frozen=True):

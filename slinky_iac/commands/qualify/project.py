@@ -50,7 +50,7 @@ class Project:
         return self.folder.exists()
 
     def make(self) -> None:
-        """Make the folder, its links and the stack. Raises :class:`ProjectError` where the site's folder is no project."""
+        """Make the folder, its links and the stack. Raises :class:`ProjectError` where the site's folder isn't a project."""
         if not (self._site / "Pulumi.yaml").is_file():
             raise ProjectError(
                 f"{self._site} has no Pulumi.yaml, and a ladder runs a site's own program. Nothing was made. Run it in the"

@@ -188,7 +188,7 @@ def read(engine: Engine) -> Values:
 
 
 def read_to_import(engine: Engine) -> Values:
-    """The same for who sets a key: it is no error that one can't be read."""
+    """The same for who sets a key: it isn't an error that one can't be read."""
     return _with_daemons(values_to_import(*_texts(engine, IN_PROGRAM)))
 
 

@@ -50,7 +50,7 @@ class Sample:
 def sample(name: str, value: float, **labels: str) -> Sample:
     """One number; ``name`` is one of :data:`METRICS`."""
     if name not in METRICS:
-        raise AssertionError(f"{name} is no metric of ours")
+        raise AssertionError(f"{name} isn't a metric of ours")
     return Sample(name, value, labels)
 
 

@@ -70,7 +70,7 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
     if job.partition not in own:
         if config.slurmctld.owns_conf:
             yield at(f"{path}.partition").error(
-                f"{name_of(job.partition)} is no partition of this stack, which has"
+                f"{name_of(job.partition)} isn't a partition of this stack, which has"
                 f" {', '.join(map(name_of, sorted(own))) or 'none'}. Name one of these"
             )
         return

@@ -51,10 +51,10 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
         for text in row.names:
             if why := fault(text):
-                yield at(f"{path}.names").error(f"has {name_of(text)}, which is no hostlist: {why}")
+                yield at(f"{path}.names").error(f"has {name_of(text)}, which isn't a hostlist: {why}")
         for name in row.nodesets:
             if name not in config.nodesets:
-                yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which is no NodeSet of this stack")
+                yield at(f"{path}.nodesets").error(f"has {name_of(name)}, which isn't a NodeSet of this stack")
         if lacking := [name for name in row.hosts if name not in hosts]:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
             yield at(f"{path}.hosts").error(
@@ -184,7 +184,7 @@ def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _hostlists(path: str, texts: tuple[str, ...]) -> Iterator[Finding]:
     for text in texts:
         if why := fault(text):
-            yield at(path).error(f"has {name_of(text)}, which is no hostlist: {why}")
+            yield at(path).error(f"has {name_of(text)}, which isn't a hostlist: {why}")
 
 
 def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iterator[Finding]:
@@ -259,7 +259,7 @@ def _unit_of(config: StackConfig, setting: Placed) -> Iterator[Finding]:
             has = blocks(config, place.topology, topology.block)
             if len(place.units) != 1 or place.units[0] not in has:
                 yield at(setting.path).error(
-                    f"has {name_of(':'.join(place.units))}, which is no block of {name_of(place.topology)}; it has"
+                    f"has {name_of(':'.join(place.units))}, which isn't a block of {name_of(place.topology)}; it has"
                     f" {', '.join(map(name_of, has))}. Name one of these"
                 )
 

@@ -19,7 +19,7 @@ def test_quantities_are_numbers(text: str, number: float) -> None:
 
 
 def test_another_unit_is_refused() -> None:
-    with pytest.raises(ValueError, match="'3E' is no quantity"):
+    with pytest.raises(ValueError, match="'3E' isn't a quantity"):
         quantity("3E")
 
 

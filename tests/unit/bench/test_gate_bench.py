@@ -19,7 +19,7 @@ LOG = """\
 [2026-11-21T05:00:01.500] update_node: node gpu-2 state set to DRAINING
 [2026-11-21T05:00:40.250] _job_complete: JobId=7 WEXITSTATUS 0
 [2026-11-21T05:00:40.250] _job_complete: JobId=7 done
-a line that is no message
+a line that isn't a message
 """
 
 

@@ -1,4 +1,4 @@
-"""What a program gives that is no plain data is refused with its path, what it is and what the setting takes."""
+"""What a program gives that isn't plain data is refused with its path, what it is and what the setting takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Site:
 
 
 class Word(Enum):
-    """No StrEnum: its members are no texts."""
+    """No StrEnum: its members aren't texts."""
 
     KEEP = "keep"
 

@@ -203,7 +203,7 @@ CLIENTS += [
 ]
 CLIENTS_TOLD = [
     Case(
-        "a partition for notebooks that are no jobs",
+        "a partition for notebooks that aren't jobs",
         hub(partition="gpu"),
         "warning",
         "clients.nb.jupyterhub.partition",

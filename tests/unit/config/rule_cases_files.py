@@ -193,7 +193,7 @@ FILES += [
         {"controller": {"extraConf": {"JobRequeue": 0}}},
     ),
     Case(
-        "a limit of requests that is no number",
+        "a limit of requests that isn't a number",
         minimal(controller={"extraConf": {"SlurmctldParameters": "rl_enable,rl_bucket_size=ten"}}),
         "error",
         "controller.extraConf.SlurmctldParameters",

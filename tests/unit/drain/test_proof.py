@@ -1,4 +1,4 @@
-"""After a drain the accounts are asked: a job that its node took along is an error, and silence is no proof."""
+"""After a drain the accounts are asked: a job that its node took along is an error, and silence isn't proof."""
 
 import pytest
 

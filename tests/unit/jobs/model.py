@@ -146,4 +146,4 @@ class Run:
                 return [lambda: daemons.release(number)]
             case CancelJobs(numbers):
                 return [lambda number=number: daemons.cancel(number) for number in numbers]  # type: ignore[misc]
-        raise AssertionError(f"{step} is no step of a run")
+        raise AssertionError(f"{step} isn't a step of a run")

@@ -1,4 +1,4 @@
-"""What a preview says becomes a change order; what it doesn't say is unknown; what is no preview is refused."""
+"""What a preview says becomes a change order; what it doesn't say is unknown; what isn't a preview is refused."""
 
 from __future__ import annotations
 

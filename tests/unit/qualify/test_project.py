@@ -75,7 +75,7 @@ def test_a_failed_update_stops_the_ladder_with_pulumis_words(site: Path) -> None
 
 @pytest.fixture
 def heard() -> Iterator[None]:
-    """Ctrl-C is no signal that is ignored, as it is in a job that a shell began in the background."""
+    """Ctrl-C isn't a signal that is ignored, as it is in a job that a shell began in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

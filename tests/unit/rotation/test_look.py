@@ -1,4 +1,4 @@
-"""What a look concludes: a daemon's silence is no refusal, and a host counts only with what its daemons have read."""
+"""What a look concludes: a daemon's silence isn't a refusal, and a host counts only with what its daemons have read."""
 
 from __future__ import annotations
 

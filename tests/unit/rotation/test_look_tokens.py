@@ -1,4 +1,4 @@
-"""What a look concludes of the token key: silence is no refusal, and Secret and set are read where gates and daemons do."""
+"""What a look concludes of the token key: silence isn't a refusal, and Secret and set are read where daemons do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A slurmrestd in memory that has the habits of the real one (facts/slurmrestd.md#ten-traps), behind httpx.MockTransport.
 
-It is no model of Slurm: tests set its nodes, jobs and faults; it answers, and keeps what it was asked.
+It isn't a model of Slurm: tests set its nodes, jobs and faults; it answers, and keeps what it was asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A user that is no administrator is found before a list is read or a node is drained: it could see too few jobs."""
+"""A user that isn't an administrator is found before a list is read or a node is drained: it could see too few jobs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def test_a_notebook_pod_has_the_pieces_of_the_client() -> None:
     assert user["allowPrivilegeEscalation"] is False
     assert user["image"] == {"name": "jupyter", "tag": "1", "pullPolicy": "Never"}
     assert user["extraEnv"] == {"SBATCH_EXPORT": "NIL"}, "its environment has the hub's token"
-    assert "initContainers" not in values()["hub"], "the hub itself is no client then"
+    assert "initContainers" not in values()["hub"], "the hub itself isn't a client then"
 
 
 def done(spawned: Coroutine[Any, Any, None]) -> None:

@@ -97,7 +97,7 @@ def test_without_virtualenv_the_environment_decides_then_our_own_python():
     assert found.environ({"PATH": "/bin"}) == {"PATH": "/bin"}
 
 
-@pytest.mark.parametrize(("make", "what"), [(False, "does not exist"), (True, "is no virtual environment")])
+@pytest.mark.parametrize(("make", "what"), [(False, "does not exist"), (True, "isn't a virtual environment")])
 def test_a_virtualenv_that_can_t_run_is_named(tmp_path, make, what):
     if make:
         (tmp_path / "venv").mkdir()

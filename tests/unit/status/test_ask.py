@@ -313,7 +313,7 @@ def test_keys_that_are_handed_out_beside_the_one_in_use_are_seen() -> None:
 
 
 def test_the_configuration_is_read_as_it_is_also_between_two_steps(world: World) -> None:
-    """Two marks at a time are no sound configuration, and just then somebody looks."""
+    """Two marks at a time aren't sound configuration, and just then somebody looks."""
     secrets = {f"slinky-iac:{name}": {"secret": True} for name in ("tokenKeyNext", "tokenKeyPrevious", "slurmKey")}
     world.pulumi["config --json"] = told({"cluster": {"name": "atlas"}}) | secrets
     found = ask._configured("prod", world.run)

@@ -181,10 +181,10 @@ def test_without_the_configuration_what_is_not_told_is_unknown() -> None:
 
 
 def test_a_configuration_with_a_fault_still_tells_which_secrets_are_set() -> None:
-    broken = Configured(frozenset({"tokenKeyNext", "tokenKeyPrevious"}), None, "workers: is no section")
+    broken = Configured(frozenset({"tokenKeyNext", "tokenKeyPrevious"}), None, "workers: isn't a section")
     found = status(facts("prod", with_tokens(A)), answers(configured=Answer(broken)))
     assert [each.signs for each in found.key_changes or ()] == [("tokenKeyNext is set", "tokenKeyPrevious is set")]
-    assert "configuration: workers: is no section" in found.unknown
+    assert "configuration: workers: isn't a section" in found.unknown
 
 
 def test_an_empty_stack_replaces_no_key() -> None:

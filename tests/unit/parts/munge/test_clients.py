@@ -234,5 +234,5 @@ def test_the_hub_and_its_notebooks_know_the_same_people_by_the_same_numbers() ->
 
 @pytest.mark.parametrize(("name", "number"), [("root", 0), ("slurm", 401), ("jovyan", 1000)])
 def test_the_hub_makes_no_pod_of_an_account_that_rules_slurm(name: str, number: int) -> None:
-    with pytest.raises(PermissionError, match="is no person"):
+    with pytest.raises(PermissionError, match="isn't a person"):
         spawned(name, number, number)

@@ -240,7 +240,7 @@ TOPOLOGIES = [
         topologies(**blocks([2])),
     ),
     Case(
-        "block sizes that are no powers of two apart",
+        "block sizes that aren't powers of two apart",
         declared(blocks([2, 6])),
         "error",
         "nodes.topologies.b.block.blockSizes",
