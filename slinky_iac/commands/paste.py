@@ -69,15 +69,12 @@ def tried(now: Mapping[str, object], places: Sequence[Place], unsure: Iterable[s
     mends = [place.finding for place in places if _mends(now, place.finding)]
     undecided = {path.partition(".")[0] for path in unsure}
     sure = [each for each in mends if undecided.isdisjoint(_whole(now, [each]))]
-    if sure == mends and _is_harmless(now, mends):
-        return tuple(places)
-    kept: list[Finding] = []
-    for each in sure:
-        kept += [each] if _is_harmless(now, [*kept, each]) else []
+    kept = sure if sure == mends and _is_harmless(now, mends) else []
+    if not kept:
+        for each in sure:
+            kept += [each] if _is_harmless(now, [*kept, each]) else []
     return tuple(
-        place
-        if place.finding in kept or place.finding not in mends
-        else replace(place, finding=replace(place.finding, paste="", instead=None))
+        place if place.finding in kept else replace(place, finding=replace(place.finding, paste="", instead=None))
         for place in places
     )
 

@@ -74,7 +74,7 @@ BESIDE = "stands beside `config:` and not below it, so it isn't read"
         ("whatever: 1", "whatever", "Remove it, or write it below `config:`"),
         ("slurmKey: {create: true}", "slurmKey", "`slinky import-chart`"),
         ("slinky-iac:slurmKey: {secure: AAAA}", "slurmKey", "indent it"),
-        ("slinky-iac:slurmKey: MTIz", "slurmKey", "`pulumi config set --secret slinky-iac:slurmKey`"),
+        ("slinky-iac:slurmKey: MTIz", "slurmKey", "`slinky keys import slurm"),
     ],
 )
 def test_every_key_beside_config_that_pulumi_does_not_read_is_an_error(root: str, path: str, words: str) -> None:

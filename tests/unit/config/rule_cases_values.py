@@ -139,7 +139,7 @@ NAMED = [
         (OPTIONS, "bf_window=ten", ("reads 0",), "bf_window=10"),
         (OPTIONS, "bf_interval=30s", ("reads 30,",), "bf_interval=30"),
         (OPTIONS, "bf_window", ("without a value",), "bf_window=60"),
-        (OPTIONS, "delay_boot=5m", ("no time",), "delay_boot=5:00"),
+        (OPTIONS, "delay_boot=5m", ("time of Slurm",), "delay_boot=5:00"),
         (OPTIONS, "bf_hetjob_prio=mean", ("avg, max, min",), "bf_hetjob_prio=avg"),
         (OPTIONS, "max_sched_time=10", ("half of MessageTimeout, 5 s",), "max_sched_time=5"),
         (OPTIONS, "correspond_after_task_cnt=5", ("10 or more",), "correspond_after_task_cnt=10"),

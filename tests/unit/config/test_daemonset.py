@@ -68,7 +68,7 @@ def affinity(**requirement: Any) -> dict[str, Any]:
     return {"pod": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}}
 
 
-WHERE = "nodesets.gpu.pod.affinity.nodeAffinity.(46 characters).nodeSelectorTerms"
+WHERE = "nodesets.gpu.pod.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "an operator that has no such mode": ({"operator": "1.0.5"}, "nodesets.gpu.scalingMode", "1.1 or newer"),
     "an autoscaler": ({"owner": "autoscaler", "maxReplicas": 4}, "nodesets.gpu.owner", "no number that an autoscaler"),

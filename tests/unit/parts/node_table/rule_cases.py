@@ -27,7 +27,7 @@ NODES = [
         table({"names": ["worker-[1-"], "features": ["ib"]}),
         "error",
         "nodes.table.0.names",
-        ("no hostlist",),
+        ("a hostlist",),
         cured(IB),
     ),
     Case(
@@ -35,7 +35,7 @@ NODES = [
         table(IB | {"nodesets": ["cpu"]}),
         "error",
         "nodes.table.0.nodesets",
-        ("cpu", "no NodeSet"),
+        ("cpu", "a NodeSet"),
         cured(IB | {"nodesets": ["gpu"]}),
     ),
     Case(
@@ -228,7 +228,7 @@ TOPOLOGIES = [
         declared({"t": {"tree": {"a": ["s[1-"]}}}),
         "error",
         "nodes.topologies.t.tree.a",
-        ("no hostlist",),
+        ("a hostlist",),
         topologies(t={"tree": {"a": ["s[1-2]"]}}),
     ),
     Case(
@@ -292,7 +292,7 @@ TOPOLOGIES = [
         declared(blocks([2]), external={"slurmdHosts": [{"name": "metal-1", "config": {"topology": "b:b9"}}]}),
         "error",
         "external.slurmdHosts.0.config.Topology",
-        ("b9", "no block"),
+        ("b9", "a block"),
         {"external": {"slurmdHosts": [{"name": "metal-1", "config": {"topology": "b:b4"}}]}},
     ),
     Case(
