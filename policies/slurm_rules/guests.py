@@ -101,7 +101,7 @@ def _certificate(certificate: Resource, world: World) -> Iterator[Fault]:
 
 
 def _network(network: Resource, stack: Stack) -> Iterator[Fault]:
-    """A second network for the pods of jobs: devices that a plugin gives out, with addresses, without a route or a gateway."""
+    """A second network for the pods of jobs: devices that a plugin gives out, with addresses and no route or gateway."""
     try:
         config = json.loads(network.text("spec", "config"))
     except (ValueError, RecursionError):

@@ -142,8 +142,8 @@ _HERE: Final = "cluster.local"
 
 
 def filters_others(resource: Resource, world: World) -> bool:
-    """Whether it is a network policy of all namespaces that selects pods of others alone, or a set of addresses with no label
-    by which policies know pods. Source: docs.tigera.io, GlobalNetworkPolicy; docs.cilium.io, "Using Kubernetes Constructs"."""
+    """Whether it is a network policy of all namespaces that selects pods of others alone, or a set of addresses without a
+    label of pods. Source: docs.tigera.io, GlobalNetworkPolicy; docs.cilium.io, "Kubernetes Constructs"."""
     spec, kind = resource.get("spec"), f"{resource.group.removeprefix('crd.')}/{resource.base_kind}"
     if not isinstance(spec, Mapping):
         return False
@@ -153,8 +153,8 @@ def filters_others(resource: Resource, world: World) -> bool:
     if kind == "projectcalico.org/GlobalNetworkPolicy":
         said = _CALICO.fullmatch(str(spec.get("namespaceSelector")))
         named = re.findall(r"['\"]([^'\"]*)['\"]", said[1]) if said else []
-    elif kind == "cilium.io/CiliumClusterwideNetworkPolicy" and "specs" not in resource.names() and "nodeSelector" not in spec:
-        named = [((spec.get("endpointSelector") or {}).get("matchLabels") or {}).get(_CILIUM, "")]
+    elif kind == _CILIUM and "specs" not in resource.names() and "nodeSelector" not in spec:
+        named = [((spec.get("endpointSelector") or {}).get("matchLabels") or {}).get(_POD_SPACE, "")]
     else:
         return False
     return bool(named) and all(elsewhere_named(str(each), world) for each in named)
@@ -165,4 +165,5 @@ _CALICO: Final = re.compile(
         "Q", "(?:'[^']*'|\"[^\"]*\")"
     )
 )
-_CILIUM: Final = "k8s:io.kubernetes.pod.namespace"
+_CILIUM: Final = "cilium.io/CiliumClusterwideNetworkPolicy"
+_POD_SPACE: Final = "k8s:io.kubernetes.pod.namespace"
