@@ -10,29 +10,10 @@ from slurm_rules.closed import cluster_as_made
 
 from tests.policies.judging import judged, messages
 from tests.policies.test_siblings import said
-from tests.policies.test_siblings_of_fifteenth import looks
 
 Data = dict[str, Any]
 CALICO, CILIUM = "projectcalico.org/v3:Global", "cilium.io/v2:CiliumClusterwideNetworkPolicy"
 NAME = "kubernetes.io/metadata.name"
-
-
-@pytest.mark.parametrize("path", ["/var/log", "/var/log/pods", "/run/log/journal", "/var/log/"])
-def test_logs_of_a_node_are_read_and_never_written(path: str) -> None:
-    assert looks(path, {}) == ""
-    assert "of the node" in looks(path, {}, read_only=False)
-
-
-@pytest.mark.parametrize(
-    "path", ["/var", "/run", "/var/lib/docker/containers", "/var/lib/kubelet/pods", "/var/log/../lib/kubelet", "/var/logs"]
-)
-def test_what_holds_more_than_logs_is_refused(path: str) -> None:
-    """Docker's folder has the environment of each container beside its log (config.v2.json)."""
-    assert "of the node" in looks(path, {})
-
-
-def test_a_reader_of_logs_opens_no_files_by_handles() -> None:
-    assert "DAC_READ_SEARCH" in looks("/var/log", {}, capabilities={"add": ["DAC_READ_SEARCH"]})
 
 
 @pytest.mark.parametrize(
