@@ -5,6 +5,7 @@ Of which kinds, and what each field may be, is in ``harmless.json`` (``guests``,
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -50,7 +51,9 @@ def guest_faults(resource: Resource, stack: Stack, world: World, options: Mappin
         yield from _named(resource, stack, world)
     if resource.base_kind == "Certificate":
         yield from _certificate(resource, world)
-    if resource.base_kind == "SecretStore":
+    if resource.base_kind == "NetworkAttachmentDefinition":
+        yield from _network(resource, stack)
+    elif resource.base_kind == "SecretStore":
         yield from _store(resource, stack, world)
     elif resource.base_kind == "Deployment":
         yield from _program(resource, world, options, {name for each in stack.slinky("Token") for name in filled(each)})
@@ -95,6 +98,21 @@ def _certificate(certificate: Resource, world: World) -> Iterator[Fault]:
     own = secret == called and secret.endswith("-restapi-tls") and f"{secret}.{certificate.namespace}" in named
     if not own and (named_as_made("/Secret", secret, world) or named_as_made("cert-manager.io/Certificate", called, world)):
         yield Fault("spec.secretName", f"is {secret}, which the program makes, or its own Certificate {secret} fills")
+
+
+def _network(network: Resource, stack: Stack) -> Iterator[Fault]:
+    """A second network for the pods of jobs: devices that a plugin gives out, with addresses and no route or gateway."""
+    try:
+        config = json.loads(network.text("spec", "config"))
+    except (ValueError, RecursionError):
+        config = None
+    yield from (Fault(f"spec.{each.path}", each.text) for each in listed({"config": config}, GUESTS["network"], _AROUND))
+    notes = [each.get("spec", "template", "metadata") for each in stack.slinky("Controller", "Accounting", "RestApi")]
+    if any(network.in_cluster_name in text for each in notes for _, text in texts(each)):
+        yield Fault("metadata.name", "is a network of a daemon with keys, where none of its NetworkPolicies holds")
+
+
+_AROUND: Final = "it may take devices from nodes, or the way to slurmctld from their pods"
 
 
 def _store(store: Resource, stack: Stack, world: World) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from slurm_rules.model import API_GROUP, Resource, Stack, everything, mappings, 
 from slurm_rules.people import people_faults
 from slurm_rules.rights import harm
 from slurm_rules.secret_text import words_of
-from slurm_rules.spaces import asks_others, brought, confined, foreign, spared, stays
+from slurm_rules.spaces import asks_others, brought, confined, filters_others, foreign, spared, stays
 from slurm_rules.values import folder_fault
 from slurm_rules.world import World
 
@@ -61,7 +61,7 @@ def elsewhere(resource: Resource, stack: Stack, world: World, options: Mapping[s
             yield from names(resource.get(part), part, world)
     elif (group in _STAY or f"{group}/{kind}" in _STAY) and not _for_all(resource):
         yield from _ordinary(resource, world, options)
-    else:
+    elif not filters_others(resource, world):
         yield from _acting(resource, world, options)
 
 
@@ -197,8 +197,9 @@ def _ordinary(resource: Resource, world: World, options: Mapping[str, Any]) -> I
                 yield Fault(path, "answers on a port of Slurm's daemons")
     if kind == "Secret" and resource.text("type") == "kubernetes.io/service-account-token":
         yield Fault("type", "asks for an account's token that never ends")
-    critical = any(part.get("priorityClassName") in _CRITICAL for _, part in mappings(resource.get("spec"), "spec"))
-    if critical and kind != "DaemonSet" and not resource.namespace.startswith("kube-"):
+    first = [path for path, part in mappings(resource.get("spec"), "spec") if part.get("priorityClassName") in _CRITICAL]
+    of_nodes = kind == "DaemonSet" or (kind == "ClusterPolicy" and first == ["spec.daemonsets"])  # one pod a node each
+    if first and not of_nodes and not resource.namespace.startswith("kube-"):
         yield Fault("spec", "has pods that take the place of pods with running jobs; use a PriorityClass of this stack")
     if resource.namespace.startswith("kube-") and kind in _SYSTEM_KINDS and not asks_others(resource, world):
         yield Fault("", f"changes what Kubernetes itself runs by ({resource.namespace})")

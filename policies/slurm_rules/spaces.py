@@ -139,3 +139,31 @@ def asks_others(resource: Resource, world: World) -> bool:
 
 
 _HERE: Final = "cluster.local"
+
+
+def filters_others(resource: Resource, world: World) -> bool:
+    """Whether it is a network policy of all namespaces that selects pods of others alone, or a set of addresses without a
+    label of pods. Source: docs.tigera.io, GlobalNetworkPolicy; docs.cilium.io, "Kubernetes Constructs"."""
+    spec, kind = resource.get("spec"), f"{resource.group.removeprefix('crd.')}/{resource.base_kind}"
+    if not isinstance(spec, Mapping):
+        return False
+    if kind == "projectcalico.org/GlobalNetworkSet":
+        labels = resource.get("metadata", "labels") or {}
+        return spec.keys() == {"nets"} and all(re.fullmatch(r"(?!app$)[\w-]{1,63}", each) for each in labels)
+    if kind == "projectcalico.org/GlobalNetworkPolicy":
+        said = _CALICO.fullmatch(str(spec.get("namespaceSelector")))
+        named = re.findall(r"['\"]([^'\"]*)['\"]", said[1]) if said else []
+    elif kind == _CILIUM and "specs" not in resource.names() and "nodeSelector" not in spec:
+        named = [((spec.get("endpointSelector") or {}).get("matchLabels") or {}).get(_POD_SPACE, "")]
+    else:
+        return False
+    return bool(named) and all(elsewhere_named(str(each), world) for each in named)
+
+
+_CALICO: Final = re.compile(
+    r"\s*(?:kubernetes\.io/metadata\.|projectcalico\.org/)name\s*(==\s*Q|\bin\s*\{\s*(?:Q\s*(?:,\s*)?)+\})\s*".replace(
+        "Q", "(?:'[^']*'|\"[^\"]*\")"
+    )
+)
+_CILIUM: Final = "cilium.io/CiliumClusterwideNetworkPolicy"
+_POD_SPACE: Final = "k8s:io.kubernetes.pod.namespace"

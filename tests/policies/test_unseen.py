@@ -43,9 +43,9 @@ PASS = {
 }
 """Evil stacks that pass, and why."""
 DECLARED = {
+    "fluent-bit": "DaemonSet/logging/fluent-bit:spec.template.spec.volumes[0].hostPath",
     "priority-classes": "PriorityClass//hpc-workers:value",
     "dcgm-exporter": "DaemonSet/monitoring/dcgm-exporter:spec.template.spec.containers[0].securityContext.capabilities",
-    "fluent-bit": "DaemonSet/logging/fluent-bit:spec.template.spec.volumes[0].hostPath",
     "own-status-job": "Role/slurm/slinky-status-slurm-slurm:rules[0]",
     "aws-registry-and-web-nodes": "NodeGroup//x4:capacityType",
     "azure-vault-logs-and-zone": "RoleAssignment//x5",
@@ -93,6 +93,6 @@ def test_what_a_site_must_declare_is_named(name: str) -> None:
 
 
 def test_at_most_five_of_a_hundred_pass_and_one_of_twenty_is_refused() -> None:
-    assert (len(EVIL), len(SOUND)) == (1197, 568)
+    assert (len(EVIL), len(SOUND)) == (1197, 572)
     assert len(PASS) * 100 <= len(EVIL) * 5
     assert len(DECLARED) * 20 <= len(SOUND)
