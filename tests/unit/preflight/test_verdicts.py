@@ -74,7 +74,7 @@ class Standing(Fake):
         self.template, self.listed = template, code
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        if not request.url.path.endswith("/nodesets"):
+        if "/nodesets/" not in request.url.path:
             return super().__call__(request)
         metadata: dict[str, Any] = {
             "name": nodeset_resource(CONFIG.cluster.resource_name, "gpu"),
@@ -83,7 +83,7 @@ class Standing(Fake):
         }
         metadata |= {"creationTimestamp": "2026-11-01T00:00:00Z", "generation": 1}
         metadata |= {"annotations": {ANNOTATION_TEMPLATE: self.template}}
-        said = {"items": [{"metadata": metadata, "spec": {"replicas": 1}}], "kind": "NodeSetList", "metadata": {}}
+        said: dict[str, Any] = {"kind": "NodeSet", "metadata": metadata, "spec": {"replicas": 1}}
         if self.listed != 200:
             said = {"kind": "Status", "message": "no", "code": self.listed}
         return httpx.Response(self.listed, json=said)
