@@ -99,7 +99,7 @@ def test_what_people_may_not_do_on_the_cluster_is_said_with_its_path_and_nothing
     for path, words in {
         "jobs.one.user": "root controls the cluster",
         "jobs.two.user": "slurm controls the cluster",
-        "jobs.three.partition": "nowhere is no partition of this stack",
+        "jobs.three.partition": "nowhere isn't a partition of this stack",
         "jobs.four.timeLimit": "120 minutes are more than MaxTime of partition short, 60 minutes",
         "tokens.ci.user": "root controls the cluster",
         "clients.own.namespace": "is the cluster's namespace too",
