@@ -111,7 +111,7 @@ PERMITTED: Final = {
     "priorityusageresetperiod": ("none|daily|weekly|monthly|quarterly|yearly", "the usage of all users is forgotten"),
     "proctracktype": ("(proctrack/)?cgroup", "processes leave their job, and go on after it"),
     "requeueexit": (
-        r"[1-9]\d{0,2}(-[1-9]\d{0,2})?",
+        r"[1-9](-[1-9])?|[1-9]\d{1,2}",
         "jobs that ended well, or by a fault of their own, begin again",
     ),
     "schedulerparameters": (
@@ -242,7 +242,7 @@ ALLOWED: Final[dict[str, str]] = {
     "interactivestepoptions": "options of srun, then $SHELL or a shell",
     "jobacctgatherparams": f"all but OverMemoryKill: {_WORDS}",
     "metricsauthusers": "names of users",
-    "requeueexit": "exit codes from 1 to 999, and ranges of them, as 1-9",
+    "requeueexit": "exit codes from 1 to 999, and ranges below 10, as 1-9: by a long range every failure begins again",
     "schedulerparameters": "all but sched_interval=-1, max_script_size=0, default_queue_depth=0 and max_rpc_cnt below 10:"
     f" {_WORDS}",
     "slurmctldparameters": "all but allow_user_triggers, user_resv_delete, max_dbd_msg_action=discard,"

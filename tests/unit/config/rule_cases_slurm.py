@@ -272,9 +272,8 @@ READ = [
         ("drained",),
         "node_reg_mem_percent=90.5",
     ),
-    conf(
-        "exit codes with that of jobs that end well", "error", "RequeueExit", "0-9", ("begin again", "1-9"), "1-9,18,100-102"
-    ),
+    conf("exit codes with that of jobs that end well", "error", "RequeueExit", "0-9", ("begin again", "1-9"), "1-9,18,100"),
+    conf("exit codes of every failure", "error", "RequeueExit", "1-255", ("every failure",), "1-9"),
     Case(
         "a container's end by a program of the site's",
         minimal(**file("oci.conf", 'RunTimeKill="/opt/kill %p"\n')),
