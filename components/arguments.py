@@ -158,11 +158,7 @@ def outside(section: str, part: Mapping[str, Any], host: object) -> tuple[dict[s
     own = dict(external) if isinstance(external, Mapping) else {}
     said = own.get("host")
     faults = []
-    if (
-        isinstance(host, str)
-        and (both := re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9.-]*):([0-9]{1,5})", host))
-        and is_host(both[1])
-    ):
+    if isinstance(host, str) and (both := _WITH_PORT.fullmatch(host)) and is_host(both[1]):
         beside = f'{section}={{"external": {{"host": "{both[1]}", "port": {both[2]}}}}}'
         faults = [at(short).error(f"has a port, which goes beside the host: leave {short} out and give {beside}")]
         host = both[1]

@@ -121,11 +121,6 @@ def require_shallow(text: str) -> None:
             raise NotYamlError(text.count("\n", 0, found.start()) + 1)
 
 
-def composed(text: str, loader: type[yaml.SafeLoader]) -> yaml.Node | None:
-    """The document as nodes. Raises what PyYAML does."""
-    return yaml.compose(text, loader)
-
-
 def require_bounded(root: yaml.Node | None) -> None:
     """Raises :class:`NotYamlError` for an alias within its own anchor, and for aliases that multiply to more values than
     Go's libraries read (``unmarshal`` and ``allowedAliasRatio`` of go-yaml's decode.go)."""

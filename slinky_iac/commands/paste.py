@@ -69,10 +69,11 @@ def tried(now: Mapping[str, object], places: Sequence[Place], unsure: Iterable[s
     mends = [place.finding for place in places if _mends(now, place.finding)]
     undecided = {path.partition(".")[0] for path in unsure}
     sure = [each for each in mends if undecided.isdisjoint(_whole(now, [each]))]
-    kept = sure if sure == mends and _is_harmless(now, mends) else []
+    before = _faults(now) if sure else frozenset()
+    kept = sure if sure == mends and _is_harmless(now, mends, before) else []
     if not kept:
         for each in sure:
-            kept += [each] if _is_harmless(now, [*kept, each]) else []
+            kept += [each] if _is_harmless(now, [*kept, each], before) else []
     return tuple(
         place if place.finding in kept else replace(place, finding=replace(place.finding, paste="", instead=None))
         for place in places
@@ -84,9 +85,9 @@ def _mends(now: Mapping[str, object], finding: Finding) -> bool:
     return bool(finding.paste) if finding.instead is None else mend.sections(now, [finding]) != dict(now)
 
 
-def _is_harmless(now: Mapping[str, object], mends: Sequence[Finding]) -> bool:
+def _is_harmless(now: Mapping[str, object], mends: Sequence[Finding], before: frozenset[tuple[str, str]]) -> bool:
     """Whether what stands for findings can be read as it is meant, ends them, puts no other fault in their places, and keeps
-    every value of which nothing was found."""
+    every value of which nothing was found. ``before``: the faults of the sections as they are now."""
     whole = _whole(now, mends)
     after = {**mend.sections(now, mends), **whole}
     read = safe_yaml.read(as_yaml(whole), pulumi_yaml.StackLoader) if whole else {}
@@ -94,8 +95,7 @@ def _is_harmless(now: Mapping[str, object], mends: Sequence[Finding]) -> bool:
         whole
     ):
         return False
-    before = {(each.path, each.message) for each in examined(now)[1]}
-    left = {(each.path, each.message) for each in examined(after)[1]}
+    left = _faults(after)
     if any((each.path, each.message) in left for each in mends):
         return False
     if any(_is_below(each.path, path) for each in mends for path, _ in left - before):
@@ -111,6 +111,11 @@ def _is_harmless(now: Mapping[str, object], mends: Sequence[Finding]) -> bool:
 
 
 _NONE: Final = object()
+
+
+def _faults(sections: Mapping[str, object]) -> frozenset[tuple[str, str]]:
+    """What can't be read in the sections: paths and words."""
+    return frozenset((each.path, each.message) for each in examined(sections)[1])
 
 
 def _values(sections: Mapping[str, object]) -> Iterator[tuple[str, object]]:

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
@@ -97,19 +97,16 @@ def _numbers_alone(schema: Any, section: type) -> Any:  # noqa: ANN401 - pydanti
     return schema
 
 
-def _whole(value: object) -> object:
+def _no_truth(error: Literal["int_type", "float_type"], value: object) -> object:
     if isinstance(value, bool):
-        raise PydanticKnownError("int_type")
+        raise PydanticKnownError(error)
     return value
 
 
-def _any(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticKnownError("float_type")
-    return value
-
-
-_NOT_TRUTH: Mapping[Any, Callable[[object], object]] = {"int": _whole, "float": _any}
+_NOT_TRUTH: Mapping[Any, Callable[[object], object]] = {
+    "int": functools.partial(_no_truth, "int_type"),
+    "float": functools.partial(_no_truth, "float_type"),
+}
 
 
 def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 - pydantic's own type has no name

@@ -3,6 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
@@ -20,8 +21,13 @@ _LIKE = 0.72
 
 def meant_by(location: tuple[int | str, ...]) -> str | None:
     """The setting that an unknown word is very like; None where it would be a guess."""
-    low = {each.lower(): each for each in siblings(location)}
-    close = get_close_matches(str(location[-1]).lower(), low, n=1, cutoff=_LIKE)
+    return closest(str(location[-1]), siblings(location))
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Which known word this one is very like, capital letters aside; None where it would be a guess."""
+    low = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), low, n=1, cutoff=_LIKE)
     return low[close[0]] if close else None
 
 

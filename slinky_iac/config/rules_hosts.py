@@ -56,7 +56,7 @@ def _families(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not config.slurmctld.owns_conf or "enableipv6" in Conf(config.slurmctld.extra_conf)["CommunicationParameters"]:
         return
     outside = {f"{host.path}.address": host.address for host in config.external.slurmd_hosts}
-    outside |= dict.fromkeys(["accounting.external.host"], next((each.host for each in config.slurmdbd.hosts), None))
+    outside["accounting.external.host"] = next((each.host for each in config.slurmdbd.hosts), None)
     for path, address in outside.items():
         if address and ":" in address:
             yield at(path).error(
@@ -67,14 +67,13 @@ def _families(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _powered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A node in the cloud is powered down until ResumeProgram starts it (slurm.conf(5), State; power_save.c)."""
-    conf, told = Conf(config.slurmctld.extra_conf), set()
+    conf = Conf(config.slurmctld.extra_conf)
     if not config.slurmctld.owns_conf or (conf["ResumeProgram"] and conf["SuspendProgram"]):
         return
-    for host in config.external.slurmd_hosts:
+    for path, host in {host.path: host for host in config.external.slurmd_hosts}.items():
         key = spelt(host.config, "State")
-        if host.config.get(key, "").lower() == "cloud" and host.path not in told:
-            told.add(host.path)
-            yield at(f"{host.path}.config.{key}").warning(
+        if host.config.get(key, "").lower() == "cloud":
+            yield at(f"{path}.config.{key}").warning(
                 "is CLOUD, and controller.extraConf lacks ResumeProgram or SuspendProgram: slurmctld takes the node for"
                 " powered down, gives it jobs, and nothing starts it. Leave State out for a host that runs, or set both",
                 id="cloud-without-programs",

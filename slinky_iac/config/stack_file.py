@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.config.chart import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
+from slinky_iac.config.levels import closest
 from slinky_iac.config.scalar_faults import misread
 from slinky_iac.config.shown import name_of, place, unknown_word
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -29,7 +29,6 @@ from slinky_iac.pulumi_yaml import text_of_key
 
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""
-_LIKE: Final = 0.72
 SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
 """Names that a stack's file may have behind this program's prefix."""
 _NODESET: Final = re.compile(r"nodesets\.[^.]+")
@@ -98,7 +97,7 @@ def parse(text: str, project: str = PROJECT) -> StackFile:
 def _parsed(text: str, project: str) -> StackFile:  # noqa: PLR0911 - one a kind of fault
     try:
         safe_yaml.require_shallow(text)
-        root = safe_yaml.composed(text, pulumi_yaml.StackLoader)
+        root = yaml.compose(text, pulumi_yaml.StackLoader)
         safe_yaml.require_bounded(root)
         whole = yaml.load(text, pulumi_yaml.StackLoader)
     except yaml.MarkedYAMLError as wrong:
@@ -185,8 +184,8 @@ def beside_config(key: str, value: object) -> Finding:
         return at(key).error(f"{said}. {of_chart}. Below `config:` {known.words}", known.paste)
     if key in MARKS:
         return at(key).error(f"{said}. It is a word of Slinky's chart: `slinky import-chart` makes a stack's file of values")
-    close = get_close_matches(name.lower(), low := {each.lower(): each for each in SECTIONS}, n=1, cutoff=_LIKE)
-    meant = f"; did you mean {PROJECT}:{low[close[0]]} below it?" if close else ""
+    close = closest(name, SECTIONS)
+    meant = f"; did you mean {PROJECT}:{close} below it?" if close else ""
     shown = key if close and name_of(key) == key else unknown_word(key)
     return at(shown).error(said + (meant or ". Remove it, or write it below `config:`"))
 

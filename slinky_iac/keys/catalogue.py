@@ -69,6 +69,8 @@ class Key:
     """Field of a Controller and an Accounting that names the object to the operator."""
     output: str = ""
     """Stack output with the file, where that isn't a secret."""
+    leaked: str = ""
+    """What to do about one that was in plain text, of a key that `keys import` and `keys rotate` don't have."""
     volume: str = ""
     """Volume of slurmd's pods with that file, and its folder: one of its own, since the operator's fills /etc/slurm."""
     folder: str = ""

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.preflight.facts import PodVerdict
 from slinky_iac.preflight.short_pods import ELSEWHERE
-from slinky_iac.specs.pods import pod_of, resources
+from slinky_iac.specs.pods import Resource, pod_of, resources
 from slinky_iac.specs.shared import Spec
 from slinky_iac.specs.workers import template_digest
 
 
 def ask_verdicts(
-    kube: ShortPodClient, config: StackConfig, *, namespace: str | None = None, passed_over: Collection[str] = ()
+    kube: ShortPodClient, config: StackConfig, *, namespace: str | None = None, changed: bool = False
 ) -> tuple[PodVerdict, ...]:
     """One for each custom resource with pods. What Kubernetes can't be asked is in the verdicts, not raised. They are asked
     for in the cluster's namespace; until it is there in another, where quotas and Pod Security are others. ``namespace``:
-    one that is asked where this user may make no pod in the cluster's own. ``passed_over``: paths that aren't asked."""
+    one that is asked where this user may make no pod in the cluster's own. ``changed``: not for
+    NodeSets whose pods are made already from what the settings say now. Raises :class:`KubeError` where that can't be asked.
+    """
     own = config.cluster.namespace
     try:
         first = own if kube.namespace_exists(own) else ELSEWHERE
     except KubeError:
         first = own
+    asked = [each for each in resources(config) if not (changed and _stands(kube, config, each))]
     return tuple(
         _verdict(kube, path, body, [first, *([namespace] if namespace not in (None, first) else [])])
-        for path, body in _bodies(config)
-        if path not in passed_over
+        for path, body in _bodies(config, asked)
     )
 
 
-def unchanged(kube: ShortPodClient, config: StackConfig) -> frozenset[str]:
-    """Paths of the NodeSets whose pods are made already from what the settings say now. One that isn't there, or that this
-    user may not read, is none. Raises :class:`KubeError` where the API server gives no answer."""
-    return frozenset(
-        each.path
-        for each in resources(config)
-        if each.kind == "NodeSet" and _template(kube, config, each.name) == template_digest(each.spec)
-    )
+def _stands(kube: ShortPodClient, config: StackConfig, each: Resource) -> bool:
+    """Whether the pods of a NodeSet are made already from what the settings say now: not of one that isn't there, or that
+    this user may not read."""
+    return each.kind == "NodeSet" and _template(kube, config, each.name) == template_digest(each.spec)
 
 
 def _template(kube: ShortPodClient, config: StackConfig, name: str) -> str:
@@ -51,9 +49,9 @@ def _template(kube: ShortPodClient, config: StackConfig, name: str) -> str:
         return ""
 
 
-def _bodies(config: StackConfig) -> Iterator[tuple[str, Spec]]:
+def _bodies(config: StackConfig, asked: Iterable[Resource]) -> Iterator[tuple[str, Spec]]:
     """By their settings: pods as slurm-operator would make them, under names that no pod has."""
-    for each in resources(config):
+    for each in asked:
         pod = pod_of(config, each)
         if pod is not None:
             metadata = {**pod["metadata"], "name": f"slinky-preflight-{secrets.token_hex(4)}"}

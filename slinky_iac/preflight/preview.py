@@ -25,7 +25,7 @@ from slinky_iac.preflight.connectivity import kubernetes, unreachable
 from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered
 
 TIMEOUT_S: Final = 3.0
-"""Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""
+"""Longest wait for the looks: a preview is looked at by somebody who waits."""
 _ANSWER_S: Final = 2.0
 Look = Callable[[StackConfig, Mapping[str, str], Path], tuple[Check, ...]]
 
@@ -49,12 +49,12 @@ def refused_pods(config: StackConfig, env: Mapping[str, str], home: Path) -> tup
         _ = way.access
         from slinky_iac.kube.pods import ShortPodClient  # noqa: PLC0415 - see above
         from slinky_iac.kube.wire import Retry, Timeouts  # noqa: PLC0415 - see above
-        from slinky_iac.preflight.ask_verdicts import ask_verdicts, unchanged  # noqa: PLC0415 - see above
+        from slinky_iac.preflight.ask_verdicts import ask_verdicts  # noqa: PLC0415 - see above
         from slinky_iac.preflight.check_pods import verdicts  # noqa: PLC0415 - see above
 
         bounds = Timeouts(connect_s=_ANSWER_S, read_s=_ANSWER_S, write_s=_ANSWER_S)
         kube = way.client(ShortPodClient, budget_s=_ANSWER_S, timeouts=bounds, retry=Retry(tries=1))
-        checks = verdicts(config, ask_verdicts(kube, config, passed_over=unchanged(kube, config)))
+        checks = verdicts(config, ask_verdicts(kube, config, changed=True))
     return tuple(each for each in checks if each.verdict is Verdict.PROBLEM)
 
 

@@ -55,7 +55,7 @@ def test_a_provider_that_changes_what_is_there_is_refused() -> None:
     assert "kubeClientSettings" in cloud("pulumi:providers:kubernetes", kubeClientSettings={"proxyUrl": "http://x"})
 
 
-NOBODY = {"runAsNonRoot": True, "runAsUser": 65534}
+UNPRIVILEGED = {"runAsNonRoot": True, "runAsUser": 65534}
 LOCKED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
@@ -64,13 +64,15 @@ def looks(path: str, pod: Data | None = None, *more: Data, read_only: bool = Tru
     mount = {"name": "root", "mountPath": "/host", "readOnly": read_only}
     body = {"name": "a", "image": "x/a:1", "securityContext": {**LOCKED, **own}, "volumeMounts": [mount]}
     volumes = [{"name": "root", "hostPath": {"path": path}}]
-    template = {"spec": {"securityContext": NOBODY if pod is None else pod, "containers": [body, *more], "volumes": volumes}}
+    template = {
+        "spec": {"securityContext": UNPRIVILEGED if pod is None else pod, "containers": [body, *more], "volumes": volumes}
+    }
     return said("apps/v1:DaemonSet", "monitoring", spec={"template": template})
 
 
 def test_nobody_reads_of_a_node_what_everybody_may() -> None:
     assert looks("/") == ""
-    assert looks("/", {**NOBODY, "runAsGroup": 65534, "fsGroup": 65534}) == ""
+    assert looks("/", {**UNPRIVILEGED, "runAsGroup": 65534, "fsGroup": 65534}) == ""
     assert looks("/", capabilities={"add": ["SYS_TIME"], "drop": ["ALL"]}) == ""
     assert looks("/", {}, runAsUser=65534) == ""
 
@@ -83,14 +85,14 @@ def test_nobody_reads_of_a_node_what_everybody_may() -> None:
         ({"runAsUser": 0}, {}, ()),
         ({"runAsUser": 401, "runAsNonRoot": True}, {}, ()),
         ({"runAsUser": 20001, "runAsNonRoot": True}, {}, ()),
-        ({**NOBODY, "runAsGroup": 0}, {}, ()),
-        ({**NOBODY, "fsGroup": 6}, {}, ()),
-        ({**NOBODY, "supplementalGroups": [0]}, {}, ()),
-        (NOBODY, {"allowPrivilegeEscalation": True}, ()),
-        (NOBODY, {"runAsUser": 0}, ()),
-        (NOBODY, {"capabilities": {"add": ["DAC_READ_SEARCH"]}}, ()),
-        (NOBODY, {"capabilities": {"add": ["SETUID"]}}, ()),
-        (NOBODY, {}, ({"name": "b", "image": "x/b:1"},)),
+        ({**UNPRIVILEGED, "runAsGroup": 0}, {}, ()),
+        ({**UNPRIVILEGED, "fsGroup": 6}, {}, ()),
+        ({**UNPRIVILEGED, "supplementalGroups": [0]}, {}, ()),
+        (UNPRIVILEGED, {"allowPrivilegeEscalation": True}, ()),
+        (UNPRIVILEGED, {"runAsUser": 0}, ()),
+        (UNPRIVILEGED, {"capabilities": {"add": ["DAC_READ_SEARCH"]}}, ()),
+        (UNPRIVILEGED, {"capabilities": {"add": ["SETUID"]}}, ()),
+        (UNPRIVILEGED, {}, ({"name": "b", "image": "x/b:1"},)),
         ({}, {"runAsUser": 65534}, ({"name": "b", "image": "x/b:1", "securityContext": LOCKED},)),
     ],
 )
@@ -232,7 +234,7 @@ def test_a_daemons_name_leads_to_no_stranger(name: str, leads: str, passes: bool
 
 
 @pytest.mark.parametrize("name", ["db.hpc.example.org", "DB.hpc.example.org.", "*.hpc.example.org", "*", "db", "db.hpc"])
-def test_nobody_answers_for_a_name_that_the_stack_asks(name: str) -> None:
+def test_a_record_for_a_name_that_the_stack_asks_is_refused(name: str) -> None:
     assert "says who answers for db.hpc.example.org" in record(name, "10.20.0.5", outside=True)
     assert record("portal.hpc.example.org", "10.20.0.5", outside=True) == ""
 

@@ -21,6 +21,10 @@ MUNGE: Final = Key(
     config="mungeKey",
     file="munge.key",
     secret=names.ending("-auth-munge"),
+    leaked=(
+        "munged runs with this key on every host, so don't make a new one now: give its own file, `base64 -w0"
+        " /etc/munge/munge.key | pulumi config set --secret slinky-iac:mungeKey`. `slinky docs munge` has its replacement"
+    ),
 )
 """In place of all other keys."""
 

@@ -15,7 +15,7 @@ from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Retry
 from slinky_iac.names import ANNOTATION_TEMPLATE, nodeset_resource
-from slinky_iac.preflight.ask_verdicts import ask_verdicts, unchanged
+from slinky_iac.preflight.ask_verdicts import ask_verdicts
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, KubeFacts, PodVerdict
@@ -99,8 +99,7 @@ class Standing(Fake):
     ],
 )
 def test_a_nodeset_is_asked_for_where_its_pods_change(standing: Standing, asked: bool) -> None:
-    kube = standing.client()
-    found = ask_verdicts(kube, CONFIG, passed_over=unchanged(kube, CONFIG))
+    found = ask_verdicts(standing.client(), CONFIG, changed=True)
     assert ("nodesets.gpu" in {each.path for each in found}) is asked
     assert "restapi" in {each.path for each in found}
 
