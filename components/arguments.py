@@ -14,7 +14,7 @@ import pulumi
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.text import listed
 
 from .connection import described

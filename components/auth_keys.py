@@ -12,7 +12,7 @@ import pulumi_random
 
 from slinky_iac import ownership
 from slinky_iac.blueprint import objects
-from slinky_iac.config.reader import KeyOutputs
+from slinky_iac.config.reading.engine import KeyOutputs
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, Key

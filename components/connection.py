@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import pulumi
 from pulumi_kubernetes import Provider, ProviderArgs
 
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 

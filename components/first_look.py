@@ -12,7 +12,7 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.ownership import Question, adopted, refusal
 

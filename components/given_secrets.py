@@ -1,6 +1,6 @@
-"""Secrets that a program gives by arguments: what is said of them. :mod:`slinky_iac.config.reader` judges them.
+"""Secrets that a program gives by arguments: what is said of them. :mod:`slinky_iac.config.reading.engine` judges them.
 
-No value is in a message. Which secret is at which argument: :data:`slinky_iac.config.reader.ARGUMENTS`.
+No value is in a message. Which secret is at which argument: :data:`slinky_iac.config.reading.engine.ARGUMENTS`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pulumi
 
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
-from slinky_iac.config.reader import ARGUMENTS
+from slinky_iac.config.reading.engine import ARGUMENTS
 
 from .inputs import Given, is_known
 from .plain_data import FORMATTED, is_of_output

@@ -17,8 +17,8 @@ from slinky_iac.addresses import listed
 from slinky_iac.blueprint import objects
 from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
-from slinky_iac.config.reader import StackRefused, StackSettings
-from slinky_iac.config.rules import require_sound
+from slinky_iac.config.reading.engine import StackRefused, StackSettings
+from slinky_iac.config.rules.sections import require_sound
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, SLURM
@@ -67,7 +67,7 @@ async def _none() -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class HybridClusterArgs:
-    """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
+    """``settings``: what :func:`slinky_iac.config.reading.engine.read_stack` returns.
 
     ``notices``: asks for findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
     registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs. ``lost``: asks

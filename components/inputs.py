@@ -20,9 +20,9 @@ from pydantic import AfterValidator, Strict, StringConstraints, TypeAdapter, Val
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Host, Image, Url, is_address
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.levels import field_of, model_in
 from slinky_iac.config.networks import Network
 from slinky_iac.config.outputs import ADDRESS, COUNT, FOLDER, HOST, IMAGE, LABEL, NAME, NETWORK, OBJECT, TEXT, URL, WORD
+from slinky_iac.config.reading.levels import field_of, model_in
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.selection import LABEL as LABEL_VALUE
 from slinky_iac.specs.workers import nodeset_spec, template_digest

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import pulumi
 
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.parts.node_table.topology import outside_text
 from slinky_iac.specs.slurm_conf import outside_slurm_conf

@@ -20,7 +20,7 @@ from pulumi.provider import ConstructResult, Provider, main
 from slinky_iac import __version__
 from slinky_iac.config.base import docstrings
 from slinky_iac.config.package_types import ANY, settings_types
-from slinky_iac.config.reader import ARGUMENTS, StackRefused
+from slinky_iac.config.reading.engine import ARGUMENTS, StackRefused
 from slinky_iac.config.stack import SECRET_WORDS
 from slinky_iac.engine.engine_process import address_in
 from slinky_iac.engine.plugin_process import require_caller

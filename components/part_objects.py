@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.part import Document
 from slinky_iac.parts.registry import PARTS

@@ -8,7 +8,7 @@ import pulumi
 
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.reader import read_stack
+from slinky_iac.config.reading.engine import read_stack
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.ownership import lost
 from slinky_iac.preflight import notices
@@ -22,7 +22,7 @@ from .trial import trial_of
 
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     """The cluster of the current stack, with all outputs exported. Raises
-    :class:`slinky_iac.config.reader.StackRefused` if the stack's configuration has errors."""
+    :class:`slinky_iac.config.reading.engine.StackRefused` if the stack's configuration has errors."""
     end_silently()
     collect_seldom()
     require_alone()

@@ -19,8 +19,8 @@ import pulumi
 from slinky_iac import settings
 from slinky_iac.collector import collect_seldom
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.load import examined
-from slinky_iac.config.reader import ARGUMENTS, StackRefused, read_sections, sound_sections
+from slinky_iac.config.reading.engine import ARGUMENTS, StackRefused, read_sections, sound_sections
+from slinky_iac.config.reading.load import examined
 from slinky_iac.config.stack import KEY_FIELDS, ClusterConfig, StackConfig
 from slinky_iac.engine.program_process import end_silently
 from slinky_iac.errors import ConfigError
@@ -101,8 +101,8 @@ class HybridCluster(_Cluster):
         by default the stack's of these names. Keys are base64, as the stack's. ``export``: make the outputs that commands
         read, of the whole program.
 
-        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything of it is registered; what the
-        program registered earlier goes on.
+        Raises :class:`slinky_iac.config.reading.engine.StackRefused` with every error, before anything of it is registered;
+        what the program registered earlier goes on.
         """
         end_silently()
         collect_seldom()
@@ -193,8 +193,8 @@ class NodeSet(_NodeSet):
         Of a HybridCluster, it is made and removed in the order of the cluster's own NodeSets, all rules of the cluster hold
         for it, and the cluster's outputs have it. Make it right after the HybridCluster, and not in an ``apply``.
 
-        Raises :class:`slinky_iac.config.reader.StackRefused` with every error, before anything of it is registered; what the
-        program registered earlier goes on.
+        Raises :class:`slinky_iac.config.reading.engine.StackRefused` with every error, before anything of it is registered;
+        what the program registered earlier goes on.
         """
         require_name("NodeSet", name)
         what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.levels import field_of, model_in
 from slinky_iac.config.outputs import (
     CONF_WORDS,
     COUNT,
@@ -34,6 +33,7 @@ from slinky_iac.config.outputs import (
     WORD,
     WORK,
 )
+from slinky_iac.config.reading.levels import field_of, model_in
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.selection import REQUIRED
 

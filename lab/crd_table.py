@@ -1,4 +1,4 @@
-"""`python -m lab.crd_table 1.0=FOLDER 1.1=FOLDER …`: fields of slurm-operator's custom resources, for config/crd_types.json.
+"""`python -m lab.crd_table 1.0=FOLDER 1.1=FOLDER …`: fields of custom resources, for config/kubernetes/crd_types.json.
 
 Each FOLDER has the CRDs of one release, for instance ``helm/slurm-operator-crds`` of its sources. Printed: by line of
 releases each type with its fields and what each takes, in the words of ``lab.kubernetes_table``: names of fields only.

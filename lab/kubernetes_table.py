@@ -1,4 +1,4 @@
-"""`python -m lab.kubernetes_table swagger.json`: fields of pods and Services, for config/kubernetes_types.json.
+"""`python -m lab.kubernetes_table swagger.json`: fields of pods and Services, for config/kubernetes/types.json.
 
 The argument is what ``kubectl get --raw /openapi/v2`` prints of a cluster, or ``api/openapi-spec/swagger.json`` of
 Kubernetes' sources. Printed of each type that a PodSpec or a ServiceSpec can hold: its fields and what each takes (a type,

@@ -1,6 +1,6 @@
 """`python -m lab.slurm_table 25.11=TREE 26.05=TREE`: what Slurm's sources say of its configuration files, as JSON.
 
-Each TREE is a folder with Slurm's sources of that release. Printed, for ``slinky_iac/config/slurm_table.json``: parameters
+Each TREE is a folder with Slurm's sources of that release. Printed, for ``slinky_iac/config/slurm/table.json``: parameters
 by file and kind of value, plugins by kind, and the words of parameters that take a closed list. Names only, no text.
 """
 

@@ -163,7 +163,7 @@ class OperatorVersion:
     @property
     def merges_mappings(self) -> bool:
         """Whether mappings of a custom resource are merged field by field into those of its pods (1.1.0 on,
-        ``structutils/kube.go``); before, they take their place (:mod:`slinky_iac.config.raw_merge`)."""
+        ``structutils/kube.go``); before, they take their place (:mod:`slinky_iac.config.operator.raw_merge`)."""
         return self.minor >= 1
 
     @property

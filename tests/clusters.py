@@ -10,7 +10,7 @@ from typing import Any
 
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.config.reader import StackSettings
+from slinky_iac.config.reading.engine import StackSettings
 from tests.program import GENERATED, Recording, Secret, run_stack
 from tests.rsa_keys import pem
 from tests.stacks import FORMS, ROOT, merged, sections, without_networks

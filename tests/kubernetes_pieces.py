@@ -20,7 +20,7 @@ BY_OTHERS: Final = {
     "MOUNT: mount with a colon": "the API's description of mountPath",
     "MOUNT: mount from nowhere": "kubelet mounts a relative path below /",
 }
-"""Refused offline though the API server of :data:`.kubernetes_types.RELEASE` takes them: who doesn't."""
+"""Refused offline though the API server of :data:`slinky_iac.config.kubernetes.types.RELEASE` takes them: who doesn't."""
 
 
 def pieces() -> list[tuple[str, str, dict[str, Any]]]:

@@ -19,7 +19,7 @@ from pulumi.runtime.config import set_all_config
 from pulumi.runtime.proto.source_pb2 import StackTrace
 from pulumi.runtime.settings import SETTINGS
 
-from slinky_iac.config.reader import StackSettings, read_stack
+from slinky_iac.config.reading.engine import StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"

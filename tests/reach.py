@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from slinky_iac.config import kubernetes_types, raw_fields
-from slinky_iac.config.chart import row_of, rows_below
-from slinky_iac.config.chart_values import VALUE
-from slinky_iac.config.raw_fields import Way
-from slinky_iac.config.rules_raw import OWNED
+from slinky_iac.config.chart.translation import row_of, rows_below
+from slinky_iac.config.chart.values import VALUE
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.operator import raw_fields
+from slinky_iac.config.operator.raw_fields import Way
+from slinky_iac.config.rules.raw import OWNED
 from tests import crds
 from tests.stacks import ROOT
 
@@ -25,8 +26,8 @@ READ_BEFORE = {
 """Switches and mappings that chart_release reads, and names of sets."""
 HEAD = f"""# What of the chart and of the custom resources can be said
 
-Made by `python -m tests.reach` from the two tables that the program itself goes by, `config/raw_fields.py` and
-`config/chart_table.py`. A test compares the fields with the CRDs of slurm-operator {", ".join(crds.SERVED)}, the releases
+Made by `python -m tests.reach` from the two tables that the program itself goes by, `config/operator/raw_fields.py` and
+`config/chart/table.py`. A test compares the fields with the CRDs of slurm-operator {", ".join(crds.SERVED)}, the releases
 whose CRDs tests can get. The fields of 1.2 (v1.2.1) and 1.3 (main of 20 August 2026) were made from their CRDs by
 `lab.crd_table`, and made again on 28 November 2026, equal; tests hold this page to that list, not to those CRDs. The keys
 of the chart are a list of names in the tests: those of its values in 1.0.0 to 1.2.1 and of that main. A field is a setting,

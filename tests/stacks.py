@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import StackConfig
 
 ROOT = Path(__file__).resolve().parents[1]

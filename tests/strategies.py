@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import SECRETS
 

@@ -1,6 +1,6 @@
 """Slurm's files in a stack, line by line: what they run, load, send away, and take from the operator.
 
-The tables are the settings' own (``slinky_iac/config/slurm_reach.py``), in ``made.json``.
+The tables are the settings' own (``slinky_iac/config/slurm/reach.py``), in ``made.json``.
 """
 
 from __future__ import annotations

@@ -13,18 +13,27 @@ from typing import Any, Final
 
 from slinky_iac.commands import mend, output, paste, whole_file
 from slinky_iac.commands.output import FOUND, Paint, terminal
-from slinky_iac.config import files_here
-from slinky_iac.config.chart import as_yaml
+from slinky_iac.config.chart.translation import as_yaml
 from slinky_iac.config.findings import Finding, Level, acknowledged, at
-from slinky_iac.config.load import examined, resolved
-from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_indentation import shifted
-from slinky_iac.config.rules_sound import of_sound, without_faults
+from slinky_iac.config.reading import files_here
+from slinky_iac.config.reading.load import examined, resolved
+from slinky_iac.config.reading.stack_file import (
+    SECTIONS,
+    Place,
+    StackFile,
+    described_elsewhere,
+    parse,
+    project_of,
+    renamed,
+    text_of,
+)
+from slinky_iac.config.reading.such_as import such_as
+from slinky_iac.config.rules.indentation import shifted
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.rules.sound import of_sound, without_faults
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, described_elsewhere, parse, project_of, renamed, text_of
-from slinky_iac.config.such_as import such_as
 from slinky_iac.errors import StateError
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.refused import refused

@@ -39,7 +39,7 @@ part nodes; { nodes=$(scontrol -o show node 2>/dev/null) || nodes=-; printf '%s\
 if ($i ~ /^(NodeName|AvailableFeatures|State)=./) line = line $i " "; print line }'
 """
 """For a script: names, features and states of all nodes, `-` where slurmctld doesn't tell. Read by
-:func:`slinky_iac.config.node_records.recorded`."""
+:func:`slinky_iac.config.slurm.node_records.recorded`."""
 _PART: Final = re.compile(r"^== ([a-z.-]+)$")
 _LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*)$")
 _NULL: Final = frozenset({"", "(null)", "n/a"})

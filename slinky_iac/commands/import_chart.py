@@ -16,18 +16,18 @@ from slinky_iac import safe_yaml
 from slinky_iac.commands import output, whole_file
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import FOUND, WAITS, Paint, terminal
-from slinky_iac.config import operator_keys
-from slinky_iac.config.chart import as_yaml, merged
-from slinky_iac.config.chart_age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
-from slinky_iac.config.chart_objects import Given, given_in
-from slinky_iac.config.chart_release import read
-from slinky_iac.config.chart_said import Read
+from slinky_iac.config.chart.age import key_of_operator, key_of_slurm, keys_of_0, of_subchart, other_release
+from slinky_iac.config.chart.gitops import Given, given_in
+from slinky_iac.config.chart.release import read
+from slinky_iac.config.chart.said import Read
+from slinky_iac.config.chart.translation import as_yaml, merged
 from slinky_iac.config.findings import Level
+from slinky_iac.config.operator import chart_keys as operator_keys
 from slinky_iac.config.paths import value_at, without
+from slinky_iac.config.reading.stack_file import Place
+from slinky_iac.config.reading.yaml_faults import is_template, why_not
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.stack_file import Place
-from slinky_iac.config.yaml_faults import is_template, why_not
 from slinky_iac.errors import ProjectError
 from slinky_iac.releases import LINES, OperatorVersion
 

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac.config.chart import as_yaml, masked
+from slinky_iac.config.chart.translation import as_yaml, masked
 from slinky_iac.config.findings import Finding
+from slinky_iac.config.reading.stack_file import Place, parse
 from slinky_iac.config.shown import hidden, name_of
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import Place, parse
 
 ROUNDS: Final = 5
 """A setting at its place can show what else is wrong with it."""

@@ -11,12 +11,12 @@ import yaml
 
 from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.commands import mend
-from slinky_iac.config.chart import as_yaml, masked, merged
+from slinky_iac.config.chart.translation import as_yaml, masked, merged
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.load import examined
+from slinky_iac.config.reading.load import examined
+from slinky_iac.config.reading.stack_file import Place
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import Place
 
 BY_NAME: Final = frozenset({"clients", "logins", "nodesets", "partitions"})
 """Sections that have one part for each name of the user's."""

@@ -15,8 +15,8 @@ from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands.check import judged
 from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack_file import described_elsewhere, parse, project_of, settings_elsewhere, text_of
-from slinky_iac.config.values import Values, own_names, values_of
+from slinky_iac.config.reading.stack_file import described_elsewhere, parse, project_of, settings_elsewhere, text_of
+from slinky_iac.config.reading.values import Values, own_names, values_of
 from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.keys.catalogue import ROTATION_SECRETS
 

@@ -29,8 +29,8 @@ from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.cluster_access import reach
 from slinky_iac.commands.output import FOUND, add_json, add_stack, print_result
 from slinky_iac.commands.stack_config import own_texts
+from slinky_iac.config.reading.values import settings_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import REACH, REACH_PROPS, reach_props
 from slinky_iac.engine.provider_pickle import reference
 from slinky_iac.errors import ConfigError

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Section(BaseModel):
     """A frozen section: unknown keys refused, inputs never shown in an error (they may be secrets).
 
-    A program makes it by the fields' names; what is read from YAML has them in camelCase alone (:mod:`.load`).
+    A program makes it by the fields' names; what is read from YAML has them in camelCase alone
+    (:mod:`slinky_iac.config.reading.load`).
     """
 
     model_config = ConfigDict(

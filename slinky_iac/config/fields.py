@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.file_paths import context_name, file_path
-from slinky_iac.config.gres import SHARED, GresItem
 from slinky_iac.config.hosts import no_host
-from slinky_iac.config.kubernetes_names import IMAGE, is_entry_name, is_image
+from slinky_iac.config.kubernetes.names import IMAGE, is_entry_name, is_image
 from slinky_iac.config.quantities import memory, quantity, whole_cpus
 from slinky_iac.config.shown import SHORT, Refused, may_be_secret, name_of, of_names
-from slinky_iac.config.slurm_names import USER, cluster_name, feature, node_name, slurm_word
+from slinky_iac.config.slurm.gres import SHARED, GresItem
+from slinky_iac.config.slurm.names import USER, cluster_name, feature, node_name, slurm_word
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 from slinky_iac.names import is_dns_label

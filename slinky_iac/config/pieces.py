@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from slinky_iac.config.kubernetes_pieces import Piece, listed
+from slinky_iac.config.kubernetes.pieces import Piece, listed
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume

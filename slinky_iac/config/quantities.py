@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Final
 
-from slinky_iac.config.kubernetes_names import is_quantity
+from slinky_iac.config.kubernetes.names import is_quantity
 from slinky_iac.config.shown import Refused
 
 _QUANTITY: Final = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")

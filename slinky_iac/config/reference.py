@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from slinky_iac.config.reading.such_as import examples
 from slinky_iac.config.stack import KINDS, PROJECT, SECRET_KEYS, SECRET_WORDS, StackConfig
-from slinky_iac.config.such_as import examples
 
 Schema = Mapping[str, Any]
 

@@ -31,7 +31,7 @@ from slinky_iac.config.fields import (
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.resources import ContainerResources, SecretReference
 from slinky_iac.config.sections import PodSettings, Service
-from slinky_iac.config.slurmd_hosts import SlurmdHost
+from slinky_iac.config.slurm.slurmd_hosts import SlurmdHost
 from slinky_iac.parts.autoscale.settings import Autoscale
 from slinky_iac.selection import DAEMON
 

@@ -1,9 +1,10 @@
 """What a part answers. A part is one thing that a Slurm person can name; what there is of it is in one folder here.
 
-Every method is pure and answers for one configuration. A part says what concerns it; the loops that ask are elsewhere, once:
-rules in ``config/rules.py``, objects in ``blueprint/objects.py``, pieces of daemons' pods in ``specs/daemons.py``, notices
-in ``preflight/preview.py``, APIs in ``preflight/kube_questions.py``, rights in ``commands/rights``, guards in
-``commands/status`` and ``commands/drift``, metrics in the specs of slurmctld. docs/add-a-part.md has the smallest example.
+Every method is pure and answers for one configuration. A part says what concerns it; the loops that ask are elsewhere,
+once: rules in ``config/rules/sections.py``, objects in ``blueprint/objects.py``, pieces of daemons' pods in
+``specs/daemons.py``, notices in ``preflight/preview.py``, APIs in ``preflight/kube_questions.py``, rights in
+``commands/rights``, guards in ``commands/status`` and ``commands/drift``, metrics in the specs of slurmctld.
+docs/add-a-part.md has the smallest example.
 """
 
 from __future__ import annotations

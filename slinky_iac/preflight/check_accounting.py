@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.partitions import partition_parameters
-from slinky_iac.config.rules_tres import OWN_TRES, QOS_WORDS
+from slinky_iac.config.rules.tres import OWN_TRES, QOS_WORDS
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answers, At, Expect, fine, problem, unknown

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.node_gres import outside_line
-from slinky_iac.config.node_records import COUNT, Registered, node_records
-from slinky_iac.config.slurm_forms import completed
+from slinky_iac.config.slurm.forms import completed
+from slinky_iac.config.slurm.node_gres import outside_line
+from slinky_iac.config.slurm.node_records import COUNT, Registered, node_records
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from slinky_iac.blueprint.places import Place
-from slinky_iac.config.node_records import RecordedNode
+from slinky_iac.config.slurm.node_records import RecordedNode
 
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
     from slinky_iac.cluster.snapshot import Workers

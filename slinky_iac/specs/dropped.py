@@ -1,13 +1,13 @@
-"""Settings that a release of slurm-operator drops without a word (:mod:`slinky_iac.config.empty_values`): one check over all
-specs that a stack renders."""
+"""Settings that a release of slurm-operator drops without a word (:mod:`slinky_iac.config.operator.empty_values`): one check
+over all specs that a stack renders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slinky_iac.config.empty_values import CONSEQUENCES, ELSE, places, text
 from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.operator.empty_values import CONSEQUENCES, ELSE, places, text
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.pods import resources

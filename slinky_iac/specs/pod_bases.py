@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config import raw_merge
+from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.raw import Raw
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import REFERENCES

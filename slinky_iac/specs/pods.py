@@ -1,7 +1,7 @@
 """The pods of a stack as slurm-operator makes them of its custom resources: what Kubernetes is asked about beforehand.
 
 The operator's own pieces are :mod:`.pod_bases`, how a stack's are laid over them :mod:`.pod_merge`; what a release's
-libraries don't know is left out (:mod:`slinky_iac.config.raw_merge`). Pure.
+libraries don't know is left out (:mod:`slinky_iac.config.operator.raw_merge`). Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config import raw_merge
+from slinky_iac.config.operator import raw_merge
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.pod_bases import STATE, Resource, base_of, state_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from slinky_iac.config.operator.raw_merge import DAEMONS, beside, completed
 from slinky_iac.config.raw import Raw
-from slinky_iac.config.raw_merge import DAEMONS, beside, completed
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec
 

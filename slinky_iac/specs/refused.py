@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.kubernetes_pieces import Faults, Piece, listed
-from slinky_iac.config.kubernetes_rules_pods import app_armor
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.kubernetes.pieces import Faults, Piece, listed
+from slinky_iac.config.kubernetes.rules_pods import app_armor
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.pods import Resource, pod_of, resources

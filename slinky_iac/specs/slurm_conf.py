@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import Final
 
 from slinky_iac.config.adopted import OWN_LINE, keeps_line
-from slinky_iac.config.node_gres import types_of
-from slinky_iac.config.node_groups import node_groups
 from slinky_iac.config.sections import ExternalHost
+from slinky_iac.config.slurm.node_gres import types_of
+from slinky_iac.config.slurm.node_groups import node_groups
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE
 from slinky_iac.parts.registry import PARAMETERS, inside_conf, reads_metrics

@@ -1,6 +1,6 @@
 """The files that a slurmctld and a slurmdbd in Kubernetes would read, for a trial on daemons that nothing depends on.
 
-They are those that the operator of the stack's release writes (``config/operator_conf.py``); the trial puts hosts, ports,
+They are those that the operator of the stack's release writes (``config/operator/conf.py``); the trial puts hosts, ports,
 keys and addresses of its own in the place of the living daemons' (``trial.sh``).
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.config import operator_conf
+from slinky_iac.config.operator import conf as operator_conf
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS_TYPE

@@ -106,8 +106,8 @@ PARTS = """
     import pulumi_kubernetes.admissionregistration.v1, pulumi_kubernetes.networking.v1
     sdks = clock()
     import components
-    from slinky_iac.config.load import load
-    from slinky_iac.config.rules import findings
+    from slinky_iac.config.reading.load import load
+    from slinky_iac.config.rules.sections import findings
     from slinky_iac.specs.workers import nodeset_spec
     imported = clock()
     data = json.load(sys.stdin)

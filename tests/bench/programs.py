@@ -26,8 +26,8 @@ from slinky_iac.commands.handoff.forms import FORMS, render
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.commands.rights.table import rights
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.preflight.check_encryption import hops

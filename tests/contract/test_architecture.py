@@ -45,11 +45,11 @@ EXTRA = {
     "components/plain_data.py": {"pydantic"},
     "components/program_parts.py": {"pydantic"},
     "components/takes.py": {"pydantic"},
-    "slinky_iac/config/reader.py": {"pulumi"},
+    "slinky_iac/config/reading/engine.py": {"pulumi"},
     "lab/crd_table.py": {"yaml"},
-    "slinky_iac/config/stack_file.py": {"yaml"},
-    "slinky_iac/config/chart.py": {"yaml"},
-    "slinky_iac/config/yaml_faults.py": {"yaml"},
+    "slinky_iac/config/reading/stack_file.py": {"yaml"},
+    "slinky_iac/config/chart/translation.py": {"yaml"},
+    "slinky_iac/config/reading/yaml_faults.py": {"yaml"},
     "slinky_iac/commands/mend.py": {"yaml"},
     "slinky_iac/commands/paste.py": {"yaml"},
     "slinky_iac/commands/import_chart.py": {"yaml"},
@@ -60,7 +60,7 @@ EXTRA = {
     "slinky_iac/parts/slurmrestd/certificate.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/pulumi_yaml.py": {"yaml"},
-    "slinky_iac/config/scalar_faults.py": {"yaml"},
+    "slinky_iac/config/reading/scalars.py": {"yaml"},
     "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/command_page.py": {"shtab"},
     "slinky_iac/commands/plan/build.py": {"msgspec"},
@@ -274,7 +274,7 @@ NARROW = {
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/config/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml"},
+    "slinky_iac/config/reading/stack_file.py": {"config.base", "errors", "pulumi_yaml", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},
     "slinky_iac/preflight/__init__.py": set(),
     "slinky_iac/preflight/kube_questions.py": {"blueprint.base", "cluster", "config", "errors", "kube", "names", "parts"},
@@ -328,9 +328,9 @@ def test_a_module_imports_only_what_its_room_may() -> None:
     assert {path: names for path, names in beyond.items() if names} == {}
 
 
-BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "paths", "quantities", "slurm_names"} | {
+BASE = {"adopted", "base", "fields", "findings", "hosts", "networks", "paths", "quantities", "slurm.gres", "slurm.names"} | {
     "file_paths",
-    "kubernetes_names",
+    "kubernetes.names",
     "outputs",
     "raw",
     "resources",
@@ -338,7 +338,9 @@ BASE = {"adopted", "base", "fields", "findings", "gres", "hosts", "networks", "p
     "shown",
 }
 """Modules of config/ that are below the settings of the parts; the rest of it is above them."""
-RULES = re.compile(r"(rules(_\w+)?|files|load|reader|slurm_reach|values)$")
+ROOMS = {path.name for path in (ROOT / "slinky_iac/config").iterdir() if (path / "__init__.py").exists()}
+"""Folders of config/."""
+RULES = re.compile(r"(rules\.\w+|files|reading\.(load|engine|values)|slurm\.reach)$")
 """Modules of config/ that judge a stack, or read one with all that is said of it: they are above the parts."""
 SHARED = {"endpoints", "objects", "raw", "rights", "shared"}
 """Modules of specs/ that the parts make their objects from."""
@@ -349,8 +351,9 @@ SETTINGS = {"auth", "place", "settings", "signing"}
 def part(module: str) -> str:
     """The part of the library that a module belongs to: a name of :data:`PARTS`."""
     names = module.split(".")
-    if names[1] == "config" and names[2:]:
-        return "config.base" if names[2] in BASE else "config.rules" if RULES.match(names[2]) else "config"
+    if names[1] == "config":  # a folder is below its modules: it is empty but for its docstring
+        module = ".".join(names[2:4] if names[2:3] and names[2] in ROOMS else names[2:3])
+        return "config.base" if module in BASE | ROOMS | {""} else "config.rules" if RULES.match(module) else "config"
     if names[1] == "blueprint":
         return "blueprint" if names[2:3] in (["objects"], ["document"]) else "blueprint.base"
     if names[1] == "specs" and names[2:] and names[2] in SHARED:

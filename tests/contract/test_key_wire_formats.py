@@ -12,7 +12,7 @@ from slinky_iac import names
 from slinky_iac.commands.output import FOUND, WAITS
 from slinky_iac.commands.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
 from slinky_iac.commands.rotation.model import Host, State, Turn
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Role
 from slinky_iac.parts.munge.settings import MUNGE

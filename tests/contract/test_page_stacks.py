@@ -10,7 +10,7 @@ import pytest
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import Paint
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack_file import parse
+from slinky_iac.config.reading.stack_file import parse
 from tests.stacks import ROOT
 
 PRINTED = re.compile(

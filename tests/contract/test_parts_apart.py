@@ -35,7 +35,7 @@ LOOKS_IN = {
         "slinky_iac/commands/drift/labels.py",
         "slinky_iac/commands/handoff/role_sheets.py",
         "slinky_iac/commands/rights/table.py",
-        "slinky_iac/config/load.py",
+        "slinky_iac/config/reading/load.py",
         "slinky_iac/preflight/check_lines.py",
     },
     "slurmrestd": {"components/rest_api.py"},

@@ -22,7 +22,7 @@ from lab.stacks import Stack
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.rights.cli import Account, made_namespaces, printed
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 from slinky_iac.specs.rights import Right, Use
 

@@ -18,7 +18,7 @@ from lab.slurm import cluster, conf, keys, site
 from lab.stacks import Stack, imported_keys
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.keys.raw import several_keys as jwks
 from slinky_iac.slurmrest.auth import SigningKey

@@ -20,7 +20,7 @@ from lab.slurm import blank, site
 from lab.slurm.cluster import LAB as CLUSTER
 from lab.slurm.hosts import LAB as HOSTS
 from lab.stacks import Stack, imported_keys
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.clusters import traces
 from tests.e2e.joining import LOGIN, METAL, SPARE, Joining, private, settings

@@ -17,7 +17,7 @@ import yaml
 
 from lab import charts, tools
 from lab.stacks import Stack
-from slinky_iac.config.chart import merged
+from slinky_iac.config.chart.translation import merged
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import started
 from tests.e2e.world import World, gate_plan, steps

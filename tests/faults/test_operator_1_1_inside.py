@@ -17,7 +17,7 @@ import pytest
 from slinky_iac import hostlist
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster_access import reach
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.public import kids

@@ -19,7 +19,7 @@ from lab import paths
 from lab.kubernetes.render import AUDITED
 from lab.stacks import Stack
 from slinky_iac.commands.rights.table import rights
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.rights import Right, Use
 from tests.e2e.accounts import Event, events, log_size, of_table, refused, used
 from tests.e2e.gated import NAMESPACE, Gated, settings

@@ -19,7 +19,7 @@ from lab.demo import apply_lines_of
 from lab.slurm import cluster
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster_access import reach
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable

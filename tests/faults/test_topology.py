@@ -13,8 +13,8 @@ import pytest
 from lab import slurm as outside
 from lab.slurm import cluster
 from lab.slurm.cluster import Cluster
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.parts.node_table.topology import text_of
 from tests.e2e.gated import NODES, Gated
 from tests.e2e.joining import Joining

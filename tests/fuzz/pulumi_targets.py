@@ -29,8 +29,8 @@ from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.commands.stack_config import configured_file
 from slinky_iac.commands.status.build import last_up
 from slinky_iac.commands.status.facts import facts
+from slinky_iac.config.reading.values import values_of
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.config.values import values_of
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
 from tests.fuzz.target import SECRET, Target

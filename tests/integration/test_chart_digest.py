@@ -20,7 +20,7 @@ PROGRAM = """
     import sys
     sys.path.insert(0, {root!r})
     from components.operator import Operator, OperatorArgs
-    from slinky_iac.config.load import load
+    from slinky_iac.config.reading.load import load
 
     stack = {{"cluster": {{"name": "c"}}, "operator": {operator!r}, "kubernetes": {{"kubeconfig": {kubeconfig!r}}}}}
     Operator("operator", OperatorArgs(config=load(stack)))

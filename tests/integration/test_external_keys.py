@@ -29,7 +29,7 @@ def main(kubeconfig: str, **keys: object) -> str:
         import pulumi
         import yaml
         from components.auth_keys import ExternalKey
-        from slinky_iac.config.load import load
+        from slinky_iac.config.reading.load import load
         from slinky_iac.keys.catalogue import SLURM
         child = pulumi.ResourceOptions(parent=pulumi.ComponentResource("test:keys:Keys", "keys"))
         key = ExternalKey("k-slurm-key-external", load(yaml.safe_load({yaml.safe_dump(data)!r})), SLURM, child)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from slinky_iac import names
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.kube.client import merge_patch
 from slinky_iac.kube.objects import NodeSet, read
 from slinky_iac.kube.selection import selection_of, written

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab.charts import crd_dir
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.fence.policies import policies
 from tests.integration.kube_api import KubeApi, served
 from tests.stacks import minimal

@@ -15,7 +15,7 @@ import pytest
 
 from lab.charts import crd_dir
 from slinky_iac import names
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.fence.policies import policies
 from tests.integration.kube_api import TOKEN, KubeApi, served
 from tests.stacks import minimal

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from slinky_iac import names
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.fence.pods import workers
 from tests.integration.kube_api import KubeApi, served
 from tests.integration.test_fence_pods import BUSY, COLLECTOR, DRAINED, FIXED, OPERATOR, PODS, call, delete, done, merge, pod

@@ -21,8 +21,8 @@ PROGRAM = """
     from components.auth_keys import AuthKeys, AuthKeysArgs
     from components.cluster_identity import ClusterIdentity, cluster_props
     from components.connection import ClusterProvider
-    from slinky_iac.config.load import load
-    from slinky_iac.config.reader import KeyOutputs
+    from slinky_iac.config.reading.load import load
+    from slinky_iac.config.reading.engine import KeyOutputs
 
     config = load({stack!r})
     identity = ClusterIdentity("cluster-identity", cluster_props(config))

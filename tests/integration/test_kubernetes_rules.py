@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac.config import kubernetes_types
-from slinky_iac.config.kubernetes_gates import GATES, dropped
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.kubernetes.gates import GATES, dropped
 from slinky_iac.specs.refused import pod_faults
 from tests.integration.kube_api import TOKEN, KubeApi
 from tests.kubernetes_pieces import BY_OTHERS, pieces, whole_pod

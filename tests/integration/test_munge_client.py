@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.munge.clients import KEY_FOLDER, OWN_FOLDER, client_pod
 from tests.clusters import MUNGE, stack_sections
 

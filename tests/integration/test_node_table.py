@@ -16,7 +16,7 @@ PROGRAM = """
     sys.path.insert(0, {root!r})
     import pulumi
     from components.node_table import NodeTable, NodeTableArgs
-    from slinky_iac.config.load import load
+    from slinky_iac.config.reading.load import load
 
     kube = {kubeconfig!r}
     stack = {{"cluster": {{"name": "c"}}, "nodes": {nodes!r}, "kubernetes": {{"kubeconfig": kube}}}}

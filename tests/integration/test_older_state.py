@@ -22,7 +22,7 @@ PROGRAM = """
     import pulumi
     from components.connection import Component
     from components.node_set import NodeSet, NodeSetArgs
-    from slinky_iac.config.load import load
+    from slinky_iac.config.reading.load import load
 
     config = load(json.loads(Path("stack.json").read_text()))
 

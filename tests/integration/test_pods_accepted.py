@@ -14,7 +14,7 @@ import pytest
 from slinky_iac.cluster_access import kube_connection
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Retry, Timeouts
@@ -37,7 +37,7 @@ BASE: Data = {
 }
 EVERY: dict[str, Data] = read_yaml((ROOT / "tests" / "cases" / "kubernetes" / "stacks.yaml").read_text())
 EARLIER = {"sshd in worker pods", "options of DNS", "a hook of two kinds with the operator's"}
-"""Not with slurm-operator 1.0, whatever Kubernetes says (:mod:`slinky_iac.config.raw_merge`)."""
+"""Not with slurm-operator 1.0, whatever Kubernetes says (:mod:`slinky_iac.config.operator.raw_merge`)."""
 
 
 OURS = {"a variable twice"}

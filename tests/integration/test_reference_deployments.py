@@ -16,8 +16,8 @@ import pytest
 from lab import given_operator
 from lab.charts import CHECKSUMS, chart_dir, crd_dir
 from slinky_iac.blueprint.objects import objects
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.objects import Object
 from tests.integration.kube_api import KubeApi, served

@@ -65,7 +65,7 @@ def test_every_word_is_what_pulumi_reads(as_name: bool, project: Project) -> Non
     ["{x: .inf}", "{x: .nan}", "&a {x: *a}", "{? [a] : 1}", '{1: a, "1": b}', "\n    a: 1\n\t# tab\n    b: 2"],
 )
 def test_what_pulumi_refuses_is_refused(line: str, project: Project) -> None:
-    from slinky_iac.config.stack_file import parse  # noqa: PLC0415
+    from slinky_iac.config.reading.stack_file import parse  # noqa: PLC0415
 
     text = f"config:\n  slinky-iac:cluster: {line}\n"
     assert parse(text).faults

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.trial import record
 from tests.integration.engine import REPO, Engine, Project, create_project
 from tests.integration.test_bad_input import configure

@@ -12,9 +12,9 @@ from pulumi.runtime import mocks
 from slurm_rules.model import Resource, Stack
 
 from components.hybrid_cluster import EXPORTS
-from slinky_iac.config.load import load
-from slinky_iac.config.reader import read_stack
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.engine import read_stack
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
 from tests.clusters import SECRETS, build, stack_sections
 from tests.policies.test_own_parts import opened, stack_of

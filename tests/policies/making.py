@@ -14,7 +14,7 @@ from slurm_rules.values import check_of
 from slurm_rules.whole import DAEMONS, at, daemon_of, parted, steps
 from slurm_rules.whole import WHOLE as WHOLE_KINDS
 
-from slinky_iac.config import slurm_reach
+from slinky_iac.config.slurm import reach as slurm_reach
 from slinky_iac.engine.provider_pickle import reference
 from tests.clusters import recorded
 from tests.policies.programs import MARKS, programs

@@ -17,7 +17,7 @@ from slurm_rules.model import Stack
 from slurm_rules.site import today
 from slurm_rules.slurm_conf import nodes
 
-from slinky_iac.config.rules_pieces import STRONG_CAPABILITIES
+from slinky_iac.config.rules.pieces import STRONG_CAPABILITIES
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.policies import making
 from tests.policies.in_memory import in_memory, one

@@ -18,8 +18,12 @@ from components.gates import NodeSetScale, OutsideHosts
 from components.hybrid_cluster import EXPORTS
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.config import rules_slurm_reach, script_faults, slurm_permitted, slurm_reach, slurm_words
-from slinky_iac.config.rules_slurm_files import READ_FILES
+from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
+from slinky_iac.config.rules.slurm_files import READ_FILES
+from slinky_iac.config.slurm import permitted as slurm_permitted
+from slinky_iac.config.slurm import reach as slurm_reach
+from slinky_iac.config.slurm import scripts as script_faults
+from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
 from slinky_iac.releases import LINES, MINIMUM_SLURM, OPERATOR_MAX_NODE_COUNT, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY

@@ -26,7 +26,8 @@ from slurm_rules.model import Stack
 from slurm_rules.partitions import partition_references
 from slurm_rules.world import world_of
 
-from slinky_iac.config import slurm_permitted, slurm_permitted_files
+from slinky_iac.config.slurm import permitted as slurm_permitted
+from slinky_iac.config.slurm import permitted_files as slurm_permitted_files
 from tests.policies.judging import judged, spec
 
 MEGABYTE = 1_000_000

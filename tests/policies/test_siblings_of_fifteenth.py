@@ -11,7 +11,7 @@ from slurm_rules.catalogue import RULES
 from slurm_rules.closed import cluster_as_made
 from slurm_rules.model import UNKNOWN, Resource, Stack
 
-from slinky_iac.config import rules_slurm_reach
+from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
 from tests.policies.judging import judged, messages
 from tests.policies.test_siblings import said
 from tests.policies.test_siblings_of_thirteenth import cloud

@@ -11,7 +11,7 @@ from slurm_rules.clear_text import keys_not_in_clear, no_secrets_in_outputs
 from slurm_rules.closed import cluster_as_made
 from slurm_rules.model import REDACTED, UNKNOWN, Stack
 
-from slinky_iac.config import script_faults
+from slinky_iac.config.slurm import scripts as script_faults
 from tests.policies.in_memory import in_memory, one
 from tests.policies.judging import judged, messages, spec
 from tests.policies.pack import plain_stack

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.cluster_access import reach
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.drain.settings import reach_from, reach_props
 from slinky_iac.errors import ConfigError
 from slinky_iac.preflight.ask_slurm import endpoint_of_drains, endpoint_of_users

@@ -8,7 +8,7 @@ import pytest
 
 from components.cluster_identity import ClusterIdentity, cluster_props
 from slinky_iac import names
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, STACK, IdentityProvider, made_here, refusals
 from tests.clusters import recorded, stack_sections
 from tests.program import run

@@ -10,7 +10,7 @@ from msgspec.structs import replace as with_fields
 
 from slinky_iac import operator_change
 from slinky_iac.cluster_access import reach
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from slinky_iac import names, ownership
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.objects import NodeSet, ObjectMeta

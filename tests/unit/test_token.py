@@ -8,7 +8,7 @@ import jwt
 import pytest
 
 from slinky_iac.commands import token
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.slurmrest.auth import user_token
 from tests.stacks import minimal
 

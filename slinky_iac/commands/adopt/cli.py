@@ -23,14 +23,14 @@ from slinky_iac.commands.adopt.writers import WRITERS
 from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.import_chart import WIDTH, layered, wrapped, write
 from slinky_iac.commands.output import FOUND, WAITS, Paint, clipped, columns, terminal
-from slinky_iac.config.chart import Taken, as_yaml, masked
-from slinky_iac.config.chart_age import of_subchart
-from slinky_iac.config.chart_release import fullname
-from slinky_iac.config.chart_said import Read
+from slinky_iac.config.chart.age import of_subchart
+from slinky_iac.config.chart.release import fullname
+from slinky_iac.config.chart.said import Read
+from slinky_iac.config.chart.translation import Taken, as_yaml, masked
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import examined
+from slinky_iac.config.reading.load import examined
+from slinky_iac.config.reading.stack_file import Place, project_of, text_of
 from slinky_iac.config.stack import PROJECT, StackConfig
-from slinky_iac.config.stack_file import Place, project_of, text_of
 from slinky_iac.errors import ProjectError
 from slinky_iac.ownership import LET_GO
 

@@ -16,8 +16,8 @@ from slinky_iac.commands.adopt import modes
 from slinky_iac.commands.adopt.model import Live, Release
 from slinky_iac.commands.adopt.writers import writers
 from slinky_iac.config.adopted import ANNOTATIONS, KINDS, LABELS, LINES, OWN_LINE
-from slinky_iac.config.chart_release import ordered, read
-from slinky_iac.config.chart_said import Read
+from slinky_iac.config.chart.release import ordered, read
+from slinky_iac.config.chart.said import Read
 from slinky_iac.config.paths import value_at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ProjectError

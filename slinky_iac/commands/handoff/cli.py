@@ -25,8 +25,8 @@ from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.commands.handoff.write import write
 from slinky_iac.commands.stack_config import add_source, configured, given
 from slinky_iac.config.fields import is_address
+from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, PUBLIC_FILES, SLURM
 from slinky_iac.keys.raw import fingerprint

@@ -32,9 +32,9 @@ from slinky_iac.commands.init.stack import (
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
+from slinky_iac.config.reading.stack_file import StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import StackFile, parse, project_of, settings_elsewhere, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
 from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac.commands.host_shell import known, number
-from slinky_iac.config.load import examined
+from slinky_iac.config.reading.load import examined
 from slinky_iac.config.shown import name_of
 from slinky_iac.specs.slurm_conf import REQUIRED, Compared, required
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from slinky_iac.config.load import examined
-from slinky_iac.config.node_records import COUNT, NodeRecords, RecordedNode, node_records
+from slinky_iac.config.reading.load import examined
+from slinky_iac.config.slurm.node_records import COUNT, NodeRecords, RecordedNode, node_records
 from slinky_iac.releases import OPERATOR_MAX_NODE_COUNT
 from slinky_iac.text import counted
 

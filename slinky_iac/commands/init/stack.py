@@ -22,9 +22,9 @@ from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, p
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
-from slinky_iac.config.node_records import RecordedNode, recorded
 from slinky_iac.config.shown import name_of, shown
-from slinky_iac.config.slurm_forms import completed
+from slinky_iac.config.slurm.forms import completed
+from slinky_iac.config.slurm.node_records import RecordedNode, recorded
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.catalogue import JWT

@@ -24,7 +24,7 @@ from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
 from slinky_iac.commands.rotation.stopping import PlannedStop
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, KubeError, RotationError
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, Key
 from slinky_iac.keys.material import described, known_as, known_by

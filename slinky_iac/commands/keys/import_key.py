@@ -9,7 +9,7 @@ from pathlib import Path
 
 from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
 from slinky_iac.keys.material import generate as new_key

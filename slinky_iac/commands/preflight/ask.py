@@ -22,8 +22,8 @@ from slinky_iac.commands import children
 from slinky_iac.commands.preflight.ask_pods import ask_pods
 from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
 from slinky_iac.commands.preflight.pod import inside_places
+from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, ProjectError, SlinkyError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX, Key
 from slinky_iac.keys.raw import fingerprint

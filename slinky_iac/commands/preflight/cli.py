@@ -16,7 +16,7 @@ from slinky_iac.commands import stack_config, verify_state
 from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, terminal, waiting_line
 from slinky_iac.commands.preflight.ask import Scope, ask, ask_host, require_host
 from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import ProjectError, StateError
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.check import Check, Verdict

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import convert
 
 from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
-from slinky_iac.config.node_records import recorded
+from slinky_iac.config.slurm.node_records import recorded
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.preflight.facts import Clock, HostFacts, SlurmFacts
 from slinky_iac.slurmrest.controller import Partition

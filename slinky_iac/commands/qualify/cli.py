@@ -25,8 +25,8 @@ from slinky_iac.commands.qualify.fleet import Fleet
 from slinky_iac.commands.qualify.ladder import Ladder
 from slinky_iac.commands.qualify.model import Rung, growth, rows
 from slinky_iac.commands.qualify.project import FOLDER, Project
-from slinky_iac.config.stack_file import parse, project_of, text_of
-from slinky_iac.config.values import Values, values_of
+from slinky_iac.config.reading.stack_file import parse, project_of, text_of
+from slinky_iac.config.reading.values import Values, values_of
 from slinky_iac.errors import QualifyRefused, SlinkyError
 
 CODES: Final = (

@@ -22,8 +22,8 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.output import terminal
 from slinky_iac.commands.rights.table import rights_over
 from slinky_iac.commands.stack_config import add_source, given, own_texts
+from slinky_iac.config.reading.values import settings_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.registry import PARTS, parts_of
 from slinky_iac.specs.rights import Right, Use

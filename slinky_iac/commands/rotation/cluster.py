@@ -25,9 +25,9 @@ from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import kubectl
 from slinky_iac.commands.stack_config import own_texts, require_here
+from slinky_iac.config.reading.stack_file import settings_elsewhere
+from slinky_iac.config.reading.values import Values, values_as_they_are, values_to_import
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.stack_file import settings_elsewhere
-from slinky_iac.config.values import Values, values_as_they_are, values_to_import
 from slinky_iac.errors import (
     KeyMaterialError,
     KubeConflict,

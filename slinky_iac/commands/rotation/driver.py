@@ -20,8 +20,8 @@ from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.host_scripts import Via, host_in_turn, hosts_of
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn
 from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
+from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import Key
 from slinky_iac.keys.material import KeyMaterial, generate

@@ -17,7 +17,7 @@ from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File, hosts_of
 from slinky_iac.commands.rotation.model import Host, Plan, Step
 from slinky_iac.commands.rotation.planned_stop import DAEMONS, KEY, MEMBERS, REMOVE, UP, StopFacts
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.raw import check

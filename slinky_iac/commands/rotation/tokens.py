@@ -18,7 +18,7 @@ from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import BOTH, START, Plan, Step, TokenVerdicts, Turn, readers, staged, start
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import TOKENS, Role
 from slinky_iac.keys.public import SetDifference, difference, kids, public_set, thumbprint

@@ -23,7 +23,7 @@ from slinky_iac.commands.status.facts import OPERATOR, Facts, KeyPlace, facts, p
 from slinky_iac.commands.status.model import NOT_ASKED, NOT_READ, Answer, Configured, Seen, SeenKey, Status
 from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
-from slinky_iac.config.values import settings_of
+from slinky_iac.config.reading.values import settings_of
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.keys.catalogue import BY_LABEL, NEXT_SUFFIX, ROTATING
 from slinky_iac.keys.raw import fingerprint, keys_in

@@ -15,7 +15,8 @@ def _of_pods(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """The fence knows slurm-operator by its namespace. Where networkPolicies are on, :mod:`rules_networks` refuses this."""
+    """The fence knows slurm-operator by its namespace. Where networkPolicies are on, :mod:`slinky_iac.config.rules.networks`
+    refuses this."""
     operator = config.operator
     guards = config.cluster.fence and config.nodesets and not config.network_policies.enabled
     if guards and not operator.install and "namespace" not in operator.model_fields_set:

@@ -10,9 +10,9 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, at
-from slinky_iac.config.node_groups import hosts_in
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.slurm_times import minutes
+from slinky_iac.config.slurm.node_groups import hosts_in
+from slinky_iac.config.slurm.times import minutes
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.jobs.settings import Job
 

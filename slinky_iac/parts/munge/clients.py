@@ -45,7 +45,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
-    first, *_ = hosts = config.slurmctld.hosts  # rules_keys refuses a munge cluster without
+    first, *_ = hosts = config.slurmctld.hosts  # config/rules/keys.py refuses a munge cluster without
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from slinky_iac.config.slurm_forms import completed
+from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.public import difference

@@ -15,7 +15,7 @@ from slinky_iac.commands import cli
 from slinky_iac.commands.adopt.cli import shown
 from slinky_iac.commands.adopt.compare import Verdict, rendered, settings, taken_over, verdict
 from slinky_iac.commands.adopt.model import Live, Release, release_of
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ProjectError
 from slinky_iac.selection import Selection
 from slinky_iac.specs.shared import labels

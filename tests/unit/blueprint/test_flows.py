@@ -10,7 +10,7 @@ import pytest
 from slinky_iac.blueprint.flows import ALL_TCP, EVERYTHING, FLOWS, Flow, between, flows, together
 from slinky_iac.commands.handoff.common import ports
 from slinky_iac.commands.handoff.model import Role
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.networks import network_policies
 from tests.stacks import ROOT, minimal, outside
 

@@ -8,8 +8,8 @@ import pytest
 
 from slinky_iac.blueprint.objects import objects
 from slinky_iac.config.adopted import KINDS
-from slinky_iac.config.load import load
-from slinky_iac.config.rules_adopted import own_objects
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.adopted import own_objects
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.parts import whole
 from tests.stacks import merged, networks, without_networks

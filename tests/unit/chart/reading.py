@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slinky_iac.config.chart_release import read
-from slinky_iac.config.chart_said import Read
+from slinky_iac.config.chart.release import read
+from slinky_iac.config.chart.said import Read
 from tests.stacks import read_yaml
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.import_chart import release_of
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ProjectError
 from tests.unit.chart.reading import found, taken
 

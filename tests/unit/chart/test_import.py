@@ -16,7 +16,7 @@ import pytest
 from slinky_iac.commands import cli
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.import_chart import layered, operator_settings
-from slinky_iac.config.chart_release import fullname, read
+from slinky_iac.config.chart.release import fullname, read
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
 from tests.stacks import read_yaml

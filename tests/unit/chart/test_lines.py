@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.check import judge
-from slinky_iac.config.chart import advice, as_yaml
+from slinky_iac.config.chart.translation import advice, as_yaml
 from slinky_iac.config.findings import Level
 from tests.unit.chart.reading import found, taken
 

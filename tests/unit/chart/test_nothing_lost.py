@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.cli import main
-from slinky_iac.config.chart import Taken, is_empty, merged
-from slinky_iac.config.chart_age import other_release
-from slinky_iac.config.chart_release import read
-from slinky_iac.config.chart_said import UNSAID, Read, account
+from slinky_iac.config.chart.age import other_release
+from slinky_iac.config.chart.release import read
+from slinky_iac.config.chart.said import UNSAID, Read, account
+from slinky_iac.config.chart.translation import Taken, is_empty, merged
 from tests.stacks import read_yaml
 from tests.unit.chart.reading import found, taken
 from tests.unit.chart.test_table import KEYS

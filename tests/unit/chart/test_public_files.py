@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 
 from slinky_iac.commands.check import judge
-from slinky_iac.config.chart import as_yaml
-from slinky_iac.config.chart_age import of_subchart, other_release
-from slinky_iac.config.chart_release import read
-from slinky_iac.config.chart_said import Read
+from slinky_iac.config.chart.age import of_subchart, other_release
+from slinky_iac.config.chart.release import read
+from slinky_iac.config.chart.said import Read
+from slinky_iac.config.chart.translation import as_yaml
 from slinky_iac.config.findings import Level
 from slinky_iac.config.paths import value_at
 from tests.stacks import read_yaml

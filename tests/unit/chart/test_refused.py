@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.check import judge
-from slinky_iac.config.chart import as_yaml
+from slinky_iac.config.chart.translation import as_yaml
 from slinky_iac.config.findings import Level
 from tests.unit.chart.reading import found, taken
 

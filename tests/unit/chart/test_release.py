@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from slinky_iac.commands import cli
-from slinky_iac.config.chart_objects import given_in
-from slinky_iac.config.operator_keys import KEYS, read_by
+from slinky_iac.config.chart.gitops import given_in
+from slinky_iac.config.operator.chart_keys import KEYS, read_by
 from slinky_iac.releases import OperatorVersion
 from tests.stacks import read_yaml
 

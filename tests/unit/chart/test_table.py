@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from slinky_iac.config.chart import UNKNOWN, advice, row_of, rows_below, translate
-from slinky_iac.config.chart_table import ROWS, Row
+from slinky_iac.config.chart.table import ROWS, Row
+from slinky_iac.config.chart.translation import UNKNOWN, advice, row_of, rows_below, translate
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.config.chart_table import ROWS
-from slinky_iac.config.chart_unread import BY_RELEASE
+from slinky_iac.config.chart.table import ROWS
+from slinky_iac.config.chart.unread import BY_RELEASE
 from tests.unit.chart.reading import found, taken
 from tests.unit.chart.test_table import KEYS, READ_BEFORE, place
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import examined, load
-from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_sound import of_sound, without_faults
+from slinky_iac.config.reading.load import examined, load
+from slinky_iac.config.reading.stack_file import parse
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.rules.sound import of_sound, without_faults
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.config.stack_file import parse
 from tests.clusters import MUNGE, STACKS, stack_sections
 from tests.stacks import EXAMPLES
 from tests.unit.config.test_shown import broken, places

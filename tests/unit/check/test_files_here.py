@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from slinky_iac.commands.cli import main
-from slinky_iac.config.files_here import NOT_HERE, is_path, missing
-from slinky_iac.config.levels import model_in
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.files_here import NOT_HERE, is_path, missing
+from slinky_iac.config.reading.levels import model_in
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import minimal
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from slinky_iac.commands import mend
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
-from slinky_iac.config.chart_table import ROWS
+from slinky_iac.config.chart.table import ROWS
+from slinky_iac.config.reading.stack_file import parse
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import parse
 
 HEAD = "config:\n  slinky-iac:cluster: {name: lab}\n"
 

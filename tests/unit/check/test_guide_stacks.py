@@ -11,10 +11,10 @@ from slinky_iac.commands.cli import main
 from slinky_iac.commands.mend import difference, mended
 from slinky_iac.commands.output import Paint
 from slinky_iac.commands.paste import block
-from slinky_iac.config.chart import masked
+from slinky_iac.config.chart.translation import masked
 from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.reading.stack_file import parse
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.stack_file import parse
 from slinky_iac.keys.catalogue import JWT, SLURM
 from tests.stacks import read_yaml
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Level
+from slinky_iac.config.reading.stack_file import parse
 from slinky_iac.config.sections import Keys
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.stack_file import parse
 from slinky_iac.config.workers import NodeSet
 
 HEAD = "config:\n  slinky-iac:cluster: {name: lab}\n  slinky-iac:accounting: {enabled: false}\n"

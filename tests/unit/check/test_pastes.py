@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.paste import BY_NAME, block
-from slinky_iac.config.stack_file import parse
+from slinky_iac.config.reading.stack_file import parse
 
 HEAD = "config:\n  slinky-iac:cluster: {name: c}\n  slinky-iac:accounting: {enabled: false}\n"
 

@@ -8,7 +8,7 @@ import yaml
 from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack_file import parse
+from slinky_iac.config.reading.stack_file import parse
 
 HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
 TEXTS = ("OFF", "off", "yes", "No", "on", "y", "n", "12:30:00", "2026-13-01", "1.2.3", "1e400", "_1", "0x", "1-0", "0x1.8")

@@ -8,10 +8,10 @@ import pytest
 import yaml
 from pydantic import BaseModel, TypeAdapter
 
-from slinky_iac.config.levels import is_by_name, model_in
-from slinky_iac.config.load import examined
+from slinky_iac.config.reading.levels import is_by_name, model_in
+from slinky_iac.config.reading.load import examined
+from slinky_iac.config.reading.such_as import _annotation, such_as
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.such_as import _annotation, such_as
 from tests.stacks import minimal
 
 

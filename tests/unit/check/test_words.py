@@ -11,8 +11,8 @@ import pytest
 
 from slinky_iac.commands.check import judge
 from slinky_iac.config.findings import Finding, Level
-from slinky_iac.config.load import examined
-from slinky_iac.config.stack_file import Place
+from slinky_iac.config.reading.load import examined
+from slinky_iac.config.reading.stack_file import Place
 from tests.stacks import minimal
 
 HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"

@@ -9,7 +9,7 @@ import pytest
 from components.first_look import within
 from slinky_iac.blueprint.objects import objects
 from slinky_iac.config.adopted import Adopted, kept
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.slurm_conf import controller_extra_conf
 from slinky_iac.specs.workers import nodeset_spec, template_digest

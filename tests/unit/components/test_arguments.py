@@ -16,7 +16,7 @@ from components.arguments import EXAMPLES
 from components.inputs import address, checked
 from components.program_parts import HybridCluster, NodeSet
 from components.takes import IMAGE
-from slinky_iac.config.load import examined
+from slinky_iac.config.reading.load import examined
 from tests.program import Recording, configured, run
 from tests.unit.components.test_program_parts import KEYS, refused
 

@@ -10,7 +10,7 @@ from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import ConfigMap
 
 from components import HybridCluster, HybridClusterArgs, LoginSet, LoginSetArgs, NodeSet, NodeSetArgs, kubernetes_provider
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.sections import Cluster, Operator
 from slinky_iac.config.stack import ClusterConfig, Kubernetes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.gates import drain_policy
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.settings import parse_policy, plain_policy
 from slinky_iac.errors import ConfigError

@@ -11,7 +11,7 @@ import pytest
 from pulumi import Output
 
 from components.program_parts import HybridCluster
-from slinky_iac.config.reader import ARGUMENTS
+from slinky_iac.config.reading.engine import ARGUMENTS
 from slinky_iac.config.stack import FIRST_SECRETS
 from tests.clusters import RAW_KEYS, SECRETS, traces
 from tests.program import Recording, Secret, configured, run

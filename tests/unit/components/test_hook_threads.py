@@ -12,7 +12,7 @@ import pytest
 
 from components import first_look, ways
 from components.connection import as_it_is
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import minimal
 from tests.tree import ROOT

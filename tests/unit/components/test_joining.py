@@ -13,7 +13,7 @@ from pulumi import Output
 from components import program
 from components.connection import kubernetes_provider
 from components.program_parts import HybridCluster, NodeSet
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
 from tests.clusters import SECRETS
 from tests.program import Recording, Registered, configured, run
 from tests.stacks import minimal

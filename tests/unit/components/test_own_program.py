@@ -25,7 +25,7 @@ from components import (
     RestApiArgs,
 )
 from slinky_iac.config import clients as config
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.resources import SecretReference
 from slinky_iac.config.sections import Cluster, Keys, Operator
 from slinky_iac.config.stack import ClusterConfig

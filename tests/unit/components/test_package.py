@@ -10,7 +10,7 @@ from pulumi import Output
 from components.hybrid_cluster import EXPORTS
 from components.package import TOKEN, Package, arguments, made, schema
 from components.program_parts import HybridCluster
-from slinky_iac.config.reader import ARGUMENTS
+from slinky_iac.config.reading.engine import ARGUMENTS
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import PluginRefused
 from tests.clusters import SECRETS

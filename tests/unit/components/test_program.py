@@ -14,7 +14,7 @@ from pulumi.runtime.stack import Stack
 from components import HybridCluster, HybridClusterArgs
 from components.threads import in_thread
 from slinky_iac.config.findings import at
-from slinky_iac.config.reader import StackRefused, read_stack
+from slinky_iac.config.reading.engine import StackRefused, read_stack
 from tests.clusters import SECRETS, stack_sections
 from tests.program import Recording, configured, run
 from tests.stacks import ROOT, merged

@@ -12,8 +12,8 @@ from pulumi import Output
 from components.inputs import address, checked
 from components.node_set import counted
 from components.program_parts import HybridCluster, NodeSet
-from slinky_iac.config.load import load
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.sections import Operator
 from slinky_iac.config.workers import Resources
 from slinky_iac.specs.workers import nodeset_spec, template_digest

@@ -15,8 +15,8 @@ from components.takes import by_type, fits, kind_of, leaves, reasons, takes, why
 from components.ways import asks, way_of
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.load import load
 from slinky_iac.config.outputs import ADDRESS, COUNT, HOST, NAME
+from slinky_iac.config.reading.load import load
 from slinky_iac.selection import REQUIRED
 from tests.clusters import SECRETS
 from tests.program import Recording, configured, run

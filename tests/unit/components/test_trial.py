@@ -13,8 +13,8 @@ import pytest
 from components import HybridCluster, HybridClusterArgs, trial
 from components.program_parts import HybridCluster as ProgramCluster
 from components.program_parts import NodeSet
-from slinky_iac.config.load import load
-from slinky_iac.config.reader import StackRefused, read_stack
+from slinky_iac.config.reading.engine import StackRefused, read_stack
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.untried import Outcome

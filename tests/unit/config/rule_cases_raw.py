@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slinky_iac.config.raw_merge import DAEMONS
+from slinky_iac.config.operator.raw_merge import DAEMONS
 from tests.stacks import minimal
 from tests.unit.config.rule_cases import Case, nodeset
 

@@ -8,8 +8,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.commands.rights.table import Use, rights
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.jobs.rules import smoke_jobs
 from slinky_iac.selection import FIELDS, Selection

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.config import kubernetes_types
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from tests.rendering import custom_resources
 from tests.stacks import DEPLOYMENTS, ROOT, sections
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from slinky_iac.config import fields
-from slinky_iac.config.gres import GresItem
+from slinky_iac.config.slurm.gres import GresItem
 from slinky_iac.parts.slurmdbd.settings import Database
 from slinky_iac.specs.slurm_conf import pair
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config import rules_slurm_reach
 from slinky_iac.config.findings import NOT_OF_RULES, OF_ONE_PLACE, Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules import slurm_reach as rules_slurm_reach
+from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import KINDS
 from slinky_iac.errors import ConfigError
 from tests.parts import of_a_look

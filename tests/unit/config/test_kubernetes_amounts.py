@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.kubernetes_amounts import resources
-from slinky_iac.config.kubernetes_types import faults
+from slinky_iac.config.kubernetes.amounts import resources
+from slinky_iac.config.kubernetes.types import faults
 from slinky_iac.config.quantities import amount
 
 

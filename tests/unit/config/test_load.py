@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import examined, load
+from slinky_iac.config.reading.load import examined, load
 from slinky_iac.config.resources import SecretReference
-from slinky_iac.config.rules import findings
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
 from slinky_iac.errors import ConfigError
 from tests.stacks import EXAMPLES, ROOT, minimal, read_yaml, sections

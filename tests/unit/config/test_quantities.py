@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
 from slinky_iac.config.quantities import memory
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.shown import Refused
 from slinky_iac.errors import ConfigError
 from tests.stacks import minimal

@@ -8,10 +8,11 @@ import pytest
 
 from lab import crd_table
 from lab.charts import crd_dir
-from slinky_iac.config import kubernetes_types, raw_fields
 from slinky_iac.config.findings import Finding
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.operator import raw_fields
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.releases import LINES
 from slinky_iac.specs.workers import nodeset_spec
 from tests import crds, reach

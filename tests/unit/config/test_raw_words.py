@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from tests.stacks import minimal
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pulumi.runtime.config import set_all_config
 
 from slinky_iac.config.leaked import given_again
-from slinky_iac.config.reader import KeyOutputs, StackRefused, StackSettings, read_stack
+from slinky_iac.config.reading.engine import KeyOutputs, StackRefused, StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
 from tests.raw_keys import text_key

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
-from slinky_iac.config.values import values_of
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import values_of
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.keys.raw import kid, several_keys

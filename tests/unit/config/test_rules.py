@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config import slurm_words
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import RULES, findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import RULES, findings, require_sound
+from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.errors import ConfigError
 from tests.stacks import ROOT, SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.findings import NOTHING
-from slinky_iac.config.levels import field_of, model_in
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_secrets import is_likely_secret, is_secret, mounted_secrets
-from slinky_iac.config.slurm_owned import OWNED, OWNED_BY_DATABASE, set_instead
+from slinky_iac.config.reading.levels import field_of, model_in
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.secrets import is_likely_secret, is_secret, mounted_secrets
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import EXAMPLES, SECRETS, minimal, sections
 from tests.unit.config.rule_cases import nodeset

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.leaked import given_again
-from slinky_iac.config.load import examined, load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import examined, load
+from slinky_iac.config.reading.values import values_of
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.shown import LONGEST, SHORT, hidden, name_of, place, shown
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
 from tests.clusters import MUNGE, STACKS, stack_sections
 from tests.stacks import merged, minimal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from tests.stacks import minimal
 
 

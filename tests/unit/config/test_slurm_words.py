@@ -8,10 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.slurm import refusals as slurm_refusals
+from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.errors import ConfigError
 from tests import slurm_conf_cases
 from tests.stacks import SECRETS, minimal

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab import kubernetes_table, slurm_table, tools
-from slinky_iac.config import kubernetes_types, slurm_words
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.slurm import words as slurm_words
 from tests.stacks import ROOT
 
-TABLE = json.loads((ROOT / "slinky_iac/config/slurm_table.json").read_text())
+TABLE = json.loads((ROOT / "slinky_iac/config/slurm/table.json").read_text())
 COUNTS = {
     "25.11": {
         "slurm.conf": 241,
@@ -266,7 +267,7 @@ def test_kubernetes_types_are_of_the_release_that_the_lab_builds() -> None:
 
 
 def test_kubernetes_types_are_those_that_a_pod_can_hold() -> None:
-    whole = json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())
+    whole = json.loads((ROOT / "slinky_iac/config/kubernetes/types.json").read_text())
     assert {name: len(part) for name, part in whole.items()} == {"enums": 20, "required": 68, "types": 114}
     assert whole["enums"]["Toleration"]["effect"] == ["NoExecute", "NoSchedule", "PreferNoSchedule"]
     assert whole["required"]["KeyToPath"] == ["key", "path"]
@@ -327,7 +328,7 @@ _ANY = st.recursive(
 
 @given(st.data())
 def test_every_type_judges_any_value_without_an_exception(data: st.DataObject) -> None:
-    kinds = sorted(json.loads((ROOT / "slinky_iac/config/kubernetes_types.json").read_text())["types"])
+    kinds = sorted(json.loads((ROOT / "slinky_iac/config/kubernetes/types.json").read_text())["types"])
     kind = data.draw(st.sampled_from(kinds))
     fields = sorted(kubernetes_types.fields(kind)) or ["a"]
     value = data.draw(st.dictionaries(st.sampled_from(fields), _ANY, max_size=6) | _ANY)

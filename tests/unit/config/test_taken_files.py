@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
-from slinky_iac.config.rules_slurm_conf import SLURM_FILES, TAKEN_FILES
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.rules.slurm_conf import SLURM_FILES, TAKEN_FILES
 from tests.stacks import SECRETS, minimal
 
 MAPS = ("configFiles", "prolog", "epilog")

@@ -10,9 +10,9 @@ import pytest
 
 from slinky_iac.cluster_access import reach
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
-from slinky_iac.config.values import Values, values_of
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values, values_of
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.public import public_set

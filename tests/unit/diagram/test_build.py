@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac.commands.diagram.build import Picture, picture
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside

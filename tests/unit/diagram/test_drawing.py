@@ -29,7 +29,7 @@ from slinky_iac.commands.diagram.shapes import (
     Placed,
 )
 from slinky_iac.commands.diagram.svg import svg
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, ROOT, form, outside, sections
 

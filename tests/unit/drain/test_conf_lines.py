@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.drain.conf_steps import ConfSettings
 from slinky_iac.drain.conf_text import ConfLines, leaving, read_lines, unjudged
 from slinky_iac.drain.losses import Change

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from slinky_iac.cluster.partition_closing import Held, place
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.drain import conf_run
 from slinky_iac.drain.closed import Record
 from slinky_iac.drain.conf_text import ConfLines, fitting, gres_types, max_nodes, read_lines

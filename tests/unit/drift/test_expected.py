@@ -11,7 +11,7 @@ from slinky_iac.blueprint.document import document
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands.drift.cli import expected
 from slinky_iac.commands.drift.compare import Expected, PublicFile
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import StateError
 from slinky_iac.specs.slurm_conf import required

@@ -10,7 +10,7 @@ from slinky_iac.commands.handoff.forms import FORMS as EVERY
 from slinky_iac.commands.handoff.forms import Keys, render
 from slinky_iac.commands.handoff.model import Handoff, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS
 from tests.stacks import sections

@@ -17,7 +17,7 @@ from slinky_iac.commands.handoff.forms import LIMIT, render
 from slinky_iac.commands.handoff.model import HostLine, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import HandoffError
 from tests.clusters import all_traces
 from tests.stacks import EXAMPLES, merged, read_yaml, sections

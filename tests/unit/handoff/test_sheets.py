@@ -12,7 +12,7 @@ from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.forms import render
 from slinky_iac.commands.handoff.model import Role, Sheet
 from slinky_iac.commands.handoff.role_sheets import handoff, roles_of
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import HandoffError
 from slinky_iac.specs.slurm_conf import outside_lines, required
 from tests.stacks import EXAMPLES, form, outside, sections

@@ -14,7 +14,7 @@ import pytest
 from slinky_iac.commands.handoff.cli import held_keys, known
 from slinky_iac.commands.handoff.model import Handoff
 from slinky_iac.commands.handoff.role_sheets import handoff
-from slinky_iac.config.values import Values, values_of
+from slinky_iac.config.reading.values import Values, values_of
 from slinky_iac.keys.raw import fingerprint, several_keys
 from tests.clusters import RAW_KEYS
 from tests.stacks import ROOT, merged, sections

@@ -22,8 +22,8 @@ from slinky_iac.commands.handoff import cli as handoff_command
 from slinky_iac.commands.handoff.cli import add_arguments, held_keys, known, run
 from slinky_iac.commands.handoff.model import Rendered, rendered
 from slinky_iac.commands.handoff.write import MARKER, write
-from slinky_iac.config.load import load
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import HandoffError, StateError
 from slinky_iac.keys.raw import fingerprint
 from tests.api_server import ApiServer

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from slinky_iac.config.files import scripts_of
-from slinky_iac.config.slurm_times import minutes
+from slinky_iac.config.slurm.times import minutes
 from slinky_iac.errors import ConfigError
 from slinky_iac.jobs.preview import judged, of_slurm_user
 from slinky_iac.jobs.run import result

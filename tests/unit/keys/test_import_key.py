@@ -17,8 +17,8 @@ from slinky_iac.commands.keys import cli
 from slinky_iac.commands.keys.import_key import from_secret, generate, import_key, read_key
 from slinky_iac.commands.rotation.driver import RotationContext
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.config.load import load
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM

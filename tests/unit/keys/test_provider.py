@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.values import values_of
+from slinky_iac.config.reading.values import values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import TOKENS
 from slinky_iac.keys.provider import parsed, public_keys

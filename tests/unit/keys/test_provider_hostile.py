@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.config.values import values_of
+from slinky_iac.config.reading.values import values_of
 from slinky_iac.errors import ConfigError
 from tests.stacks import ROOT
 from tests.unit.keys.test_provider import jwk, keys, stack

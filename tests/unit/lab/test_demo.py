@@ -13,8 +13,8 @@ from lab.stacks import Stack
 from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import COMMANDS
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import KINDS
 from tests.stacks import ROOT
 

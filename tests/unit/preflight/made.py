@@ -11,7 +11,7 @@ from msgspec import structs
 from slinky_iac.blueprint.places import Place
 from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.cluster.snapshot import Workers
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.objects import Pod

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.preflight.ask import Scope, ask
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
 from tests.unit.preflight.made import stack

@@ -11,7 +11,7 @@ import pytest
 from slinky_iac.commands import cli
 from slinky_iac.commands.preflight import cli as preflight
 from slinky_iac.commands.preflight.ask import Scope
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import StateError
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.preflight.facts import Facts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.check_encryption import hops
 from tests.stacks import EXAMPLES, ROOT, form, outside, sections

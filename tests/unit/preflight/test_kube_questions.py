@@ -9,7 +9,7 @@ import pytest
 
 from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource

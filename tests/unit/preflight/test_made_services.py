@@ -8,7 +8,7 @@ import pytest
 
 from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight.kube_questions import OTHERS, answered

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands.preflight.pod import SCRIPT, placements, pod_body, report_of
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.check_reach import METRICS as EXPECTED
 from slinky_iac.preflight.facts import Facts, PodFacts, PodReport

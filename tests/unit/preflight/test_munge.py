@@ -9,9 +9,9 @@ import pytest
 
 from slinky_iac.commands.preflight.ask import Scope, ask
 from slinky_iac.commands.preflight.pod import placements
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.parts.munge.settings import MUNGE

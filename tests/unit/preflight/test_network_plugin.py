@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.kube_questions import ENFORCERS, network_plugin
 from tests.stacks import minimal

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.preflight import preview
@@ -111,10 +111,10 @@ def test_a_look_that_takes_too_long_is_left_alone() -> None:
 def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:
     code = """
 import json, sys
-import components, slinky_iac.config.reader
+import components, slinky_iac.config.reading.engine
 from pathlib import Path
 from slinky_iac import ownership
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.preflight import notices
 
 config, nowhere = load(json.load(sys.stdin)), Path("/nowhere")

@@ -13,7 +13,7 @@ import pytest
 
 from slinky_iac.blueprint.places import Place, outside_places
 from slinky_iac.cluster.kube_connection import KubeConnection
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight import unreachable
 from slinky_iac.preflight.connectivity import kubernetes

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.catalogue import SLURM as SLURM_KEY

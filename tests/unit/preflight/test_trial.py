@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config import kubernetes_types
-from slinky_iac.config.load import load
+from slinky_iac.config.kubernetes import types as kubernetes_types
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import KubeForbidden, ProjectError
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.ask_trials import ask_trials

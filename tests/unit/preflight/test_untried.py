@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.wire import Clock

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.commands.rights.cli import Account, printed, unfinished
 from slinky_iac.commands.rights.table import rights, rights_over
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.rights import Use
 from tests.stacks import EXAMPLES, merged, sections, told

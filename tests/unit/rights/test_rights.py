@@ -12,7 +12,7 @@ from slinky_iac.blueprint.objects import objects
 from slinky_iac.commands import cli
 from slinky_iac.commands.rights.cli import Account, as_table, as_yaml, manifests, notes
 from slinky_iac.commands.rights.table import rights
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.rights import Right, Use
 from tests.clusters import STACKS, recorded

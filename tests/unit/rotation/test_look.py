@@ -10,8 +10,8 @@ import pytest
 from slinky_iac.commands.rotation import jwt, slurm
 from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
 from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
-from slinky_iac.config.load import load
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint, several_keys

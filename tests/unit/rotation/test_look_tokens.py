@@ -24,8 +24,8 @@ from slinky_iac.commands.rotation.tokens import (
     sets_on_hosts,
     token_agreements,
 )
-from slinky_iac.config.load import load
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import TOKENS, Role
 from slinky_iac.keys.material import KeyMaterial

@@ -15,7 +15,7 @@ from slinky_iac.commands.keys import cli
 from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.model import State, Turn
 from slinky_iac.commands.rotation.planned_stop import StopFacts, plan_of, reason, split_hosts
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.keys.catalogue import JWT, SLURM, Role
 from tests.stacks import merged, minimal
 from tests.unit.keys.test_report import arguments

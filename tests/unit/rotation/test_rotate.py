@@ -7,7 +7,7 @@ import pytest
 from slinky_iac.commands.rotation import jwt, slurm
 from slinky_iac.commands.rotation.model import START
 from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import RotationError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import BY_NAME, JWT, SLURM
 from slinky_iac.keys.raw import several_keys

@@ -14,7 +14,7 @@ from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.planned_stop import MEMBERS
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import SLURM
 from tests.stacks import minimal

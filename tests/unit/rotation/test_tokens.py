@@ -13,8 +13,8 @@ import pytest
 from slinky_iac.commands.rotation import host_scripts, tokens
 from slinky_iac.commands.rotation.model import START, Host, Plan, Turn
 from slinky_iac.commands.rotation.tokens import TokenFacts, TokenRotation, token_agreements
-from slinky_iac.config.load import load
-from slinky_iac.config.values import Values
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import TOKENS, Role
 from slinky_iac.keys.material import KeyMaterial

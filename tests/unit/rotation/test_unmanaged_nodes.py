@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.rotation.cluster import Cluster
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
 from slinky_iac.kube import objects
 from tests.made.pods import pod as made_pod

@@ -23,9 +23,9 @@ from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import SlurmRotation
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.commands.rotation.tokens import TokenRotation
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import Values
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS, Key
 from slinky_iac.keys.material import KeyMaterial

@@ -14,8 +14,8 @@ import yaml
 
 from slinky_iac.commands import cli
 from slinky_iac.config.clients import Client
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.clients import client_files, client_pod, deployment_spec
 from slinky_iac.specs.networks import network_policies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.daemons import accounting_spec
 from tests.crds import SERVED, faults
 from tests.stacks import minimal

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from slinky_iac.config.files import read_ca, sssd_conf_faults
-from slinky_iac.config.load import load
-from slinky_iac.config.reader import StackRefused
+from slinky_iac.config.reading.engine import StackRefused
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.reading.values import values_of
 from slinky_iac.config.resources import SecretReference
-from slinky_iac.config.values import values_of
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.daemons import controller_spec

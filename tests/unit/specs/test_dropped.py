@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.check import judge
-from slinky_iac.config.chart import as_yaml
-from slinky_iac.config.empty_values import places
-from slinky_iac.config.load import load
-from slinky_iac.config.reader import StackRefused
-from slinky_iac.config.rules import require_sound
+from slinky_iac.config.chart.translation import as_yaml
+from slinky_iac.config.operator.empty_values import places
+from slinky_iac.config.reading.engine import StackRefused
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import require_sound
 from slinky_iac.specs.dropped import dropped
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 from tests.stacks import form, merged, without_networks

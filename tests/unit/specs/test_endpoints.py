@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.addresses import Target
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.endpoints import (

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.identity import Passwd, User
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.resources import SecretReference
-from slinky_iac.config.rules_identity import rendered_size
+from slinky_iac.config.rules.identity import rendered_size
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.daemons import accounting_spec, controller_spec

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings, require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.clients import client_pod
 from slinky_iac.specs.jupyterhub import REPOSITORY, chart, hub_role_rules, hub_values

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.drain.conf_text import ConfLines, leaving, read_lines
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, metal_lines, outside_slurm_conf

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
 from slinky_iac.config.networks import NetworkPolicies
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import External
 from slinky_iac.specs.networks import NetworkPolicy, network_policies

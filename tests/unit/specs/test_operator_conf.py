@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config import operator_conf
-from slinky_iac.config.load import load
+from slinky_iac.config.operator import conf as operator_conf
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.trial import trial_files
 from tests.stacks import minimal
 

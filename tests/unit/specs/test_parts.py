@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
 from slinky_iac.config.quantities import mebibytes, whole_cpus
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec, script_maps
 from slinky_iac.specs.operator import chart, merge, operator_values, service_monitor_stub

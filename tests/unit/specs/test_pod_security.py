@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.specs.clients import deployment_spec, person_pod
 from tests.stacks import ROOT, merged, sections
 

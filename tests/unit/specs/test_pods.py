@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.pods import pod_of, resources
 from slinky_iac.specs.refused import pod_faults, refused

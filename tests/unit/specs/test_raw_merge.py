@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
-from slinky_iac.config.raw_merge import DAEMONS, beside, losses, read
+from slinky_iac.config.operator.raw_merge import DAEMONS, beside, losses, read
+from slinky_iac.config.reading.load import load
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec

@@ -10,7 +10,7 @@ from pulumi._types import input_type_py_to_pulumi_names
 from pulumi_kubernetes.core.v1 import ContainerArgs, PodSpecArgs, ServiceSpecArgs
 from pulumi_kubernetes.discovery.v1 import EndpointSliceInitArgs
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.workers import nodeset_spec
 from tests.crds import CEL, SERVED, faults, nested_rules, spec_schema

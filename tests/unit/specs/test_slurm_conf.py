@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
-from slinky_iac.config.node_gres import types_of
-from slinky_iac.config.rules import findings
-from slinky_iac.config.slurm_owned import OWNED
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
+from slinky_iac.config.slurm.node_gres import types_of
+from slinky_iac.config.slurm.owned import OWNED
 from slinky_iac.specs.slurm_conf import REQUIRED, controller_extra_conf, outside_slurm_conf, required
 from tests.stacks import ROOT, form, merged, minimal, outside
 

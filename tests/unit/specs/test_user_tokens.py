@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.jobs.objects import token_spec
 from tests.clusters import recorded
 from tests.stacks import minimal

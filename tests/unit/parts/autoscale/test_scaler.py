@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.node_demand import METRICS, formula, formula_of_query, query
 from slinky_iac.parts.autoscale.scaler import scaler

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from slinky_iac import names
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.fence.policies import policies
 from slinky_iac.parts.fence.policy import Guarded, Policy
 from tests.stacks import FORMS, form, minimal

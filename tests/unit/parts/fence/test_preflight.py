@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.fence.part import KINDS
 from slinky_iac.preflight.check import Verdict

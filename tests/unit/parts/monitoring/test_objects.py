@@ -3,7 +3,7 @@
 import json
 
 from slinky_iac.commands.status.metrics import METRICS
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.monitoring.alerts import alerts, groups
 from slinky_iac.parts.monitoring.objects import (
     PATHS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.monitoring.objects import status_job
 from tests.stacks import ROOT, merged, sections
 from tests.unit.rights.test_rights import JOB

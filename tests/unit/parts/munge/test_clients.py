@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.munge.clients import client_pod, client_slurm_conf
 from slinky_iac.specs.slurm_conf import outside_slurm_conf

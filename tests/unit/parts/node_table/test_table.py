@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.errors import ConfigError
 from slinky_iac.parts.node_table.table import FEATURE, kubernetes_rows, labels_of, members, named_nodes
 from slinky_iac.specs.slurm_conf import host_lines, metal_lines

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.parts.node_table.topology import MARK, entries, text_of
 from slinky_iac.specs.daemons import script_maps
 from slinky_iac.specs.slurm_conf import host_lines

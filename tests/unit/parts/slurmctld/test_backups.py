@@ -15,8 +15,8 @@ from slinky_iac.commands.handoff.model import Role, Sheet
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.config.findings import Level
-from slinky_iac.config.load import load
-from slinky_iac.config.rules import findings
+from slinky_iac.config.reading.load import load
+from slinky_iac.config.rules.sections import findings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import Role as Holds

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.parts.slurmrestd.rules import expiring
 from tests.stacks import minimal
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.load import load
+from slinky_iac.config.reading.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.parts.slurmrestd.objects import certificate_names, certificate_spec, service_spec
 from slinky_iac.parts.slurmrestd.proxy import files as files_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.config.slurm_forms import completed
+from slinky_iac.config.slurm.forms import completed
 from slinky_iac.parts.tokens.judged import Judged, judged_by
 
 JWT = ["auth/jwt"]

@@ -1,0 +1,232 @@
+"""How the chart's texts of slurm.conf, slurmdbd.conf and of a node become settings. Pure.
+
+What is written twice counts as it does for Slurm: of most parameters the last one, of NodeName= and PartitionName=, which
+are settings of their own here, each. Source: ``s_p_parse_line`` of parse_config.c, ``slurm_conf_options`` of read_config.c.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slinky_iac.config.chart.values import SAME, Left, Several, word
+from slinky_iac.config.shown import hidden, name_of
+from slinky_iac.config.slurm.owned import OWNED, OWNED_BY_DATABASE, set_instead
+from slinky_iac.hostlist import split
+
+_PAIR: Final = re.compile(r'\s*([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|[^\s"]\S*|(?=\s|$))(?=\s|$)')
+_EACH: Final = frozenset(
+    {"downnodes", "epilog", "epilogslurmctld", "nodename", "nodeset", "partitionname", "poweraction", "prolog"}
+    | {"prologslurmctld", "slurmctldhost"}
+)
+"""Parameters of slurm.conf of which Slurm reads each line, in lower case (S_P_ARRAY)."""
+_NOT_A_PAIR: Final = "isn't Key=Value, and a mapping has nothing else"
+_ITS_OWN: Final = "Slurm reads every one of these lines, but extraConf has a parameter once, with one value"
+_DIGITS: Final = 9
+_GOES_ON: Final = re.compile(r"\\[ \t\r]*\n")
+_Pairs = list[tuple[str, str]]
+
+
+def slurm_conf(value: object) -> object:
+    """Lines of slurm.conf: parameters, outside hosts and partitions."""
+    return _of_lines(_lines(value)).several() if isinstance(value, str) else _of_mapping(value)
+
+
+def slurmdbd_conf(value: object) -> object:
+    """Lines of slurmdbd.conf, or the chart's mapping, as a mapping."""
+    lines = _lines(value) if isinstance(value, str) else _as_lines(value)
+    if lines is None:
+        raise Left(no_text(value))
+    return _of_lines(lines, slurm_conf=False).several()
+
+
+def words(value: object) -> object:
+    """Words ``Key=Value`` of one line of slurm.conf as a mapping; so are the values of the chart's own mapping."""
+    if not isinstance(value, str):
+        return conf(value)
+    found = _Lines()
+    return Several({SAME: found.once(_pairs(value))}, notes=found.notes)
+
+
+def conf(value: object) -> object:
+    """The chart's mapping of parameters: a list is joined by commas."""
+    if not isinstance(value, Mapping):
+        raise Left(no_text(value))
+    return {
+        str(key): ",".join(map(word, each)) if isinstance(each, list) else word(each)
+        for key, each in value.items()
+        if each is not None
+    }
+
+
+def no_text(value: object) -> str:
+    """What to say of a value that is neither a text of parameters nor a mapping of them; with the mapping that a list's
+    entries make."""
+    said = "is a text `Name=Value` or a mapping in the chart, and neither here"
+    pairs = [_PAIR.fullmatch(each) for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    if not pairs or not all(pairs):
+        return f"{said}. Write a mapping, `Name: Value`"
+    own = ", ".join(f"{each[1]}: {'…' if hidden(each[1]) else name_of(each[2])}" for each in pairs if each)
+    return f"{said}. Write a mapping: {{{own}}}"
+
+
+def of_node(value: object) -> object:
+    """Parameters of a node: GRES and features have settings of their own."""
+    several = found if isinstance(found := words(value), Several) else Several({SAME: found})
+    own = several.settings[SAME]
+    if not isinstance(own, Mapping):
+        return own
+    rest = {key: each for key, each in own.items() if key.lower() not in {"gres", "features", "feature"}}
+    settings: dict[str, object] = {"nodesets.{}.extraConf": rest} if rest else {}
+    for key, each in own.items():
+        if key.lower() == "gres":
+            settings["nodesets.{}.gres"] = each.split(",")
+        elif key.lower() in {"features", "feature"}:
+            settings["nodesets.{}.features"] = each.split(",")
+    return Several(settings, notes=several.notes)
+
+
+@dataclass
+class _Lines:
+    """What lines say, line by line."""
+
+    parameters: dict[str, str] = field(default_factory=dict)
+    hosts: list[dict[str, Any]] = field(default_factory=list)
+    partitions: dict[str, Any] = field(default_factory=dict)
+    most_nodes: int | None = None
+    left: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def several(self) -> Several:
+        """All of it as settings."""
+        settings: dict[str, object] = {SAME: self.parameters, "external.slurmdHosts": self.hosts}
+        settings |= {"partitions": self.partitions, "cluster.maxNodeCount": self.most_nodes}
+        return Several({place: each for place, each in settings.items() if each}, self.left, self.notes)
+
+    def once(self, pairs: _Pairs) -> dict[str, str]:
+        """Parameters by name, as Slurm reads them in any spelling: the last one counts."""
+        last = {key.lower(): (key, value) for key, value in pairs}
+        times = Counter(key.lower() for key, _ in pairs)
+        for name, (key, _) in last.items():
+            if times[name] > 1:
+                said = f"is there {times[name]} times; Slurm takes the last one, and so does the file"
+                self.notes.append(f"{name_of(key)} {said}")
+        return dict(last.values())
+
+    def leave(self, line: str, why: str) -> None:
+        """Name a line that isn't carried over; of a long one its first word, of a password its name."""
+        key, equals, value = line.split(maxsplit=1)[0].partition("=")
+        shown = "" if hidden(key) else f"{equals}{name_of(value)}"
+        self.left.append((f" ({name_of(key)}{shown})", why))
+
+
+def _of_lines(lines: Iterable[str], *, slurm_conf: bool = True) -> _Lines:
+    """``slurm_conf``: of slurm.conf, where some lines are settings of their own."""
+    owned = OWNED if slurm_conf else OWNED_BY_DATABASE
+    found = _Lines()
+    pairs: _Pairs = []
+    defaults: dict[str, dict[str, tuple[str, str]]] = {}
+    for line in lines:
+        try:
+            own = _pairs(line)
+        except Left as why:
+            key = line.split()[0].lower()
+            found.leave(line, set_instead(key, owned) if key in owned else str(why))
+            continue
+        kind = own[0][0].lower()
+        if slurm_conf and kind in _EACH - _SETTINGS.keys() and len(own) > 1:
+            found.leave(line, set_instead(kind) if kind in OWNED else _ITS_OWN)
+        elif not slurm_conf or kind not in _SETTINGS:
+            pairs += own
+        elif own[0][1].upper() == "DEFAULT":
+            if kind not in defaults:
+                found.notes.append(f"{own[0][0]}=DEFAULT is in each {own[0][0]}= line that follows it, as Slurm reads it")
+            defaults.setdefault(kind, {}).update({key.lower(): (key, value) for key, value in own[1:]})
+        else:
+            inherited = defaults.get(kind, {}).keys() - {key.lower() for key, _ in own}
+            own += [each for key, each in defaults.get(kind, {}).items() if key in inherited]
+            if twice := _SETTINGS[kind](found, own):
+                found.leave(line, twice)
+    found.parameters = found.once(list(_kept(found, pairs, owned, slurm_conf=slurm_conf)))
+    return found
+
+
+def _kept(found: _Lines, pairs: _Pairs, owned: Mapping[str, str], *, slurm_conf: bool) -> Iterator[tuple[str, str]]:
+    """Parameters that ``extraConf`` may have; others are put in their place, or left out."""
+    times = Counter(key.lower() for key, _ in pairs)
+    for key, value in pairs:
+        name = key.lower()
+        if slurm_conf and name == "maxnodecount" and value.isdigit() and len(value) < _DIGITS:
+            found.most_nodes = int(value)
+        elif name in owned and name not in _SETTINGS:
+            found.leave(f"{key}={value}", set_instead(key, owned))
+        elif slurm_conf and name in _EACH and times[name] > 1:
+            found.leave(f"{key}={value}", _ITS_OWN)
+        else:
+            yield key, value
+
+
+def _of_mapping(value: object) -> object:
+    """The chart's mapping, which it writes as ``Key=Value`` lines."""
+    lines = _as_lines(value)
+    if lines is None:
+        raise Left(no_text(value))
+    return _of_lines(lines).several()
+
+
+def _as_lines(value: object) -> list[str] | None:
+    """A mapping's parameters as lines, values that have blanks in quotes; None where it is none."""
+    own = conf(value) if isinstance(value, Mapping) else None
+    if not isinstance(own, Mapping):
+        return None
+    lined = {"nodename", "partitionname"}
+    bare = {key for key, each in own.items() if " " not in each or each.startswith('"') or key.lower() in lined}
+    return [f"{key}={each}" if key in bare else f'{key}="{each}"' for key, each in own.items()]
+
+
+def _host(found: _Lines, pairs: _Pairs) -> str:
+    own = {key.lower(): key for key, _ in pairs}
+    parameters = found.once(pairs)
+    name, address = parameters.pop(own["nodename"]), parameters.pop(own.get("nodeaddr", ""), None)
+    host = {"name": name, **({"address": address} if address else {}), **({"config": parameters} if parameters else {})}
+    found.hosts.append(host)
+    return ""
+
+
+def members(nodes: str) -> list[str]:
+    """Nodes= of a partition as a list of NodeSets and hosts."""
+    return ["ALL" if each.upper() == "ALL" else each for each in split(nodes)]
+
+
+def _partition(found: _Lines, pairs: _Pairs) -> str:
+    own = {key.lower(): key for key, _ in pairs}
+    parameters = found.once(pairs)
+    name, nodes = parameters.pop(own["partitionname"]), parameters.pop(own.get("nodes", ""), "")
+    if name in found.partitions:
+        return f"an earlier line has this partition; {set_instead('partitionname')}"
+    found.partitions[name] = {"nodesets": members(nodes), **({"config": parameters} if parameters else {})}
+    return ""
+
+
+_SETTINGS: Final[Mapping[str, Callable[[_Lines, _Pairs], str]]] = {"nodename": _host, "partitionname": _partition}
+"""Lines that are settings of their own, by their first word: each is put in its place, or what is returned says why not."""
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without comments; one that ends in a backslash goes on, with nothing between (``_strip_continuation``)."""
+    rows = [line.partition("#")[0].strip() for line in _GOES_ON.sub("", text).splitlines()]
+    return [row for row in rows if row]
+
+
+def _pairs(line: str) -> _Pairs:
+    """``Key=Value`` words of a line. Raises :class:`Left` for another one."""
+    found, at = [], 0
+    while line[at:].strip():
+        if (pair := _PAIR.match(line, at)) is None:
+            raise Left(_NOT_A_PAIR)
+        found.append((pair[1], pair[2][1:-1] if pair[2].startswith('"') else pair[2]))
+        at = pair.end()
+    return found

@@ -1,0 +1,141 @@
+"""What of a file of values a release of Slinky's chart ``slurm`` doesn't read: keys of another release, in another spelling,
+of other tools, or misspelt. They are named and taken away, since with Helm they have no effect. Pure.
+
+Source: ``helm/slurm/values.yaml`` and ``templates/`` of slurm-operator v1.0.5, v1.1.2, v1.2.1 and main. Helm's templates
+read a key in one spelling of small and capital letters alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final
+
+from slinky_iac.config.chart.table import ANY, ROWS
+from slinky_iac.config.chart.translation import UNKNOWN, Path, fits, is_empty, row_of, words_of
+from slinky_iac.config.kubernetes.types import fields
+from slinky_iac.releases import LINES
+
+SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
+"""Keys of sets, and of what all sets of a kind have."""
+_SOME: Final[Mapping[frozenset[int], str]] = {
+    frozenset(): "accounting.initconf",
+    frozenset({0}): """
+        slurmKeyRef jwtHs256KeyRef priorityClassName loginsets.*.sssdConf nodesets.*.useResourceLimits
+    """,
+    frozenset({0, 1}): "nodesets.*.taintKubeNodes",
+    frozenset({1, 2, 3}): """
+        slurmKey jwtKey jwksKeys priorityClass sssd loginsets.*.strategy nodesets.*.ordinalPadding nodesets.*.scalingMode
+        nodesets.*.ssh nodesets.*.workloadDisruptionProtection
+    """,
+    frozenset({2, 3}): """
+        nodesetDefaults loginsetDefaults controller.inplaceReconfigure extraObjects restapi.pdb vendor.google
+        nodesets.*.oversubscribeNode nodesets.*.pinToNode nodesets.*.pruneSlurmNodeRecords
+        accounting.slurmdbd.image.digest controller.logfile.image.digest controller.reconfigure.image.digest
+        controller.slurmctld.image.digest restapi.slurmrestd.image.digest nodesets.*.slurmd.image.digest
+        nodesets.*.logfile.image.digest loginsets.*.login.image.digest loginsets.*.initconf.image.digest
+    """,
+    frozenset({3}): """
+        controller.ha prologScriptRefs epilogScriptRefs prologSlurmctldScriptRefs epilogSlurmctldScriptRefs
+    """,
+}
+BY_RELEASE: Final = {key: lines for lines, keys in _SOME.items() for key in keys.split()}
+"""Keys that not all releases of the chart read, and the minor numbers of those that do; ``*`` is any name."""
+_BY_PATTERN: Final = {tuple(key.split(".")): lines for key, lines in BY_RELEASE.items()}
+_ALONE: Final = ("controller.external", "accounting.external", "loginsets", "partitions", *SETS.values())
+"""Keys of the chart that have no row of their own, since they are read before."""
+_KNOWN: Final = (
+    *(tuple(each.split(".")) for each in (*(row.at for row in ROWS if not row.typed), *_ALONE)),
+    *_BY_PATTERN,
+)
+_LIKE: Final = 0.8
+"""How alike two words are of which one may be meant for the other, from 0 to 1."""
+
+
+@dataclass
+class Unread:
+    """What is named, and why."""
+
+    left: list[tuple[str, str]] = field(default_factory=list)
+    meant: set[str] = field(default_factory=set)
+    """Paths that were misspelt, as they are spelt."""
+
+
+def read_by(values: Mapping[str, Any], minor: int, found: Unread, above: Path = ()) -> dict[str, Any]:
+    """Values without those that chart 1.``minor`` doesn't read; these are added to ``found`` where they say something."""
+    kept: dict[str, Any] = {}
+    for key, each in values.items():
+        path = (*above, str(key))
+        if why := _unread(_of_a_set(path), path, minor, found):
+            found.left += [(".".join(path), why)] if not is_empty(each) else []
+        else:
+            deeper = isinstance(each, Mapping) and any(len(known) > len(_of_a_set(path)) for known in _same(_of_a_set(path)))
+            kept[key] = read_by(each, minor, found, path) if deeper else each
+    return kept
+
+
+def _unread(at: Path, path: Path, minor: int, found: Unread) -> str:
+    """Why a key isn't read; empty where it is, and where its name is unlike every other one's."""
+    lines = BY_RELEASE.get(".".join(path)) if len(path) == 1 else _lines(at)
+    if lines is not None and minor not in lines:
+        others = " and ".join(f"1.{each}" for each in LINES if each in lines)
+        return f"chart 1.{minor} doesn't read it, {f'only {others}' if others else 'and no other release does'}"
+    at = path if len(path) == 1 else at
+    level = dict.fromkeys(known[len(at) - 1] for known in _same(at[:-1]) if len(known) >= len(at))
+    return "" if at[-1] in level or "*" in level or not level else _misspelt(path, list(level), found)
+
+
+def _misspelt(path: Path, level: list[str], found: Unread) -> str:
+    """What to say of a word that isn't one of its level's; empty for one that is unlike each, or free there."""
+    low = {each.lower(): each for each in level}
+    if right := low.get(path[-1].lower()):
+        found.meant.add(".".join((*path[:-1], right)))
+        return f"did you mean {right}? The chart reads only that spelling, so this has no effect with Helm"
+    if ANY in level:
+        return _of_container(path, level, found)
+    if (row := row_of(path)) is not None:
+        words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
+        here = f"Here it {words}" if words.startswith("is ") else f"Here {words}"
+        return f"the chart doesn't read it, so it has no effect with Helm. {here}" if row.typed else ""
+    if close := get_close_matches(path[-1].lower(), low, n=1, cutoff=_LIKE):
+        found.meant.add(".".join((*path[:-1], low[close[0]])))
+        return f"{UNKNOWN}; did you mean {low[close[0]]}? What is below it isn't carried over"
+    return ""
+
+
+def _of_container(path: Path, level: list[str], found: Unread) -> str:
+    """What to say of a word below a daemon's container, which has the fields of Kubernetes' Container alone: the API server
+    drops others. Empty for a field, and for a level that has any word."""
+    at, word = _of_a_set(path), path[-1]
+    container = row_of((*at[:-1], ANY))
+    known = fields("Container")
+    if container is None or not container.setting.endswith(f".raw.container.{ANY}") or word in known:
+        return ""
+    if any(each[len(at) - 2] == word for each in _same(at[:-2]) if len(each) > len(at) - 2):
+        return f"the chart has it one level up, {'.'.join((*path[:-2], word))}; here it had no effect"
+    said = "isn't a field of a container, so it had no effect"
+    low = {each.lower(): each for each in (*level, *known) if each != ANY}
+    if close := get_close_matches(word.lower(), low, n=1, cutoff=_LIKE):
+        found.meant.add(".".join((*path[:-1], low[close[0]])))
+        return f"{said}; did you mean {low[close[0]]}?"
+    return said
+
+
+def _of_a_set(path: Path) -> Path:
+    """A key for all sets as that of one set."""
+    kind = next((sets for sets, common in SETS.items() if common == path[0]), "")
+    return (kind, "*", *path[1:]) if kind else path
+
+
+def _same(path: Path) -> Iterator[Path]:
+    """Keys of the chart that begin with a path, in its spelling."""
+    return (
+        known
+        for known in _KNOWN
+        if len(known) >= len(path) and all(want in ("*", got) for want, got in zip(known, path, strict=False))
+    )
+
+
+def _lines(at: Path) -> frozenset[int] | None:
+    return next((lines for pattern, lines in _BY_PATTERN.items() if fits(pattern, at)), None)

@@ -1,0 +1,81 @@
+"""Where a place is among the settings: the section around it, its neighbours, and which setting a strange word is meant for.
+Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from slinky_iac.config.reading.such_as import such_as
+from slinky_iac.config.shown import place
+from slinky_iac.config.stack import PROJECT, StackConfig
+
+MARKERS = frozenset({"[key]", "function-before", "function-after"})
+"""What pydantic has in a location that isn't a part of the path."""
+_LIKE = 0.72
+"""Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
+
+
+def meant_by(location: tuple[int | str, ...]) -> str | None:
+    """The setting that an unknown word is very like; None where it would be a guess."""
+    return closest(str(location[-1]), siblings(location))
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Which known word this one is very like, capital letters aside; None where it would be a guess."""
+    low = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), low, n=1, cutoff=_LIKE)
+    return low[close[0]] if close else None
+
+
+def elsewhere(location: tuple[int | str, ...]) -> str:
+    """Where a word is a setting that isn't one at its place: one level below it, or a section of its own."""
+    *above, name = (str(part) for part in location if part not in MARKERS)
+    if not above:
+        return ""
+    fields = _model_around(location).model_fields.items()
+    inner = {f.alias or n: model_in(f.annotation) for n, f in fields if not is_by_name(f.annotation)}
+    below = [field for field, model in inner.items() if model is not None and field_of(model, name)[1] is not None]
+    if len(below) == 1:
+        return f"it is `{place('.'.join([*above, below[0], name]))}`"
+    if name not in StackConfig.model_fields:
+        return ""
+    right = such_as((name,))
+    return f"it is a section of its own, `{PROJECT}:{name}`" + (f"; for example {right}" if right else "")
+
+
+def siblings(location: tuple[int | str, ...]) -> list[str]:
+    """The settings of the section in which a location is."""
+    return [f.alias or n for n, f in _model_around(location).model_fields.items()]
+
+
+def _model_around(location: tuple[int | str, ...]) -> type[BaseModel]:
+    """The section in which a location is."""
+    model: type[BaseModel] = StackConfig
+    for part in location[:-1]:
+        _, below = field_of(model, str(part))
+        if below is not None:
+            model = model_in(below) or model
+    return model
+
+
+def field_of(model: Any, name: str) -> tuple[str, Any]:  # noqa: ANN401 - annotations are any object
+    """A field by its name in a file or in a program: its name in a file, and its type; ``name`` and None where none is."""
+    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+    found = next(((f.alias or n, f.annotation) for n, f in fields.items() if name in (n, f.alias)), None)
+    return found or (name, None)
+
+
+def is_by_name(annotation: Any) -> bool:  # noqa: ANN401 - annotations are any object
+    """Whether a type is a mapping of names that people choose, or a list."""
+    return get_origin(annotation) in (dict, tuple, list) or any(map(is_by_name, get_args(annotation)))
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are any object
+    """The section that a type holds, as one, or by name, or in a list; None where it holds none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in getattr(annotation, "__args__", ()) if (found := model_in(part)) is not None), None)

@@ -1,0 +1,154 @@
+"""Rules about what would open the cluster: authentication switched off, secrets that stand where all may read them, key
+Secrets in pods where jobs run, and services that are offered to everybody.
+
+Sources: slurm-operator ``accounting_config.go`` (extraConf comes last), slurmdbd.conf(5) (of two lines of one name the last
+holds), ``worker_app.go`` (slurmd runs privileged by default).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes.pieces import listed
+from slinky_iac.config.operator.pod_places import fault_of_variable
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm.owned import OWNED_BY_DATABASE, set_instead
+from slinky_iac.config.stack import KEYS, StackConfig
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.parts.registry import PARTS
+
+_SECRET_WORDS: Final = frozenset(
+    {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
+)
+_LIKELY_WORDS: Final = frozenset({"key", "pwd", "cred", "creds", "auth"})
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NODES_OWN: Final = (
+    *("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib", "/var/log", "/var/spool", "/var/run", "/run"),
+    *("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/cni"),
+)
+"""Folders of a Kubernetes node by which root of a container is root of the node, or reads other pods' Secrets."""
+
+
+def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
+    for key in config.slurmdbd.extra_conf:
+        if key.lower() in OWNED_BY_DATABASE:
+            yield at(f"accounting.extraConf.{key}").error(set_instead(key, OWNED_BY_DATABASE))
+
+
+def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Pod specs, the state and previews show the environment, and each job inherits it."""
+    found = {
+        f"nodesets.{name}.env": {key: value for key, value in each.env.items() if not fault_of_variable(key, "nodesets")}
+        for name, each in config.nodesets.items()
+    }
+    found |= {f"jobs.{name}.environment": each.environment for name, each in config.jobs.items()}
+    for place, variables in found.items():
+        for name, value in variables.items():
+            path = f"{place}.{name}"
+            if not value or value.startswith("/"):
+                continue  # nothing, or where a file is
+            if is_secret(name):
+                yield at(path).error(
+                    "is named like a secret. Everyone who sees the pod, the preview or the state can read it, and each"
+                    " job inherits it. Mount a Secret as a file instead, and give its path here"
+                )
+            elif is_likely_secret(name):
+                yield at(path).warning(
+                    "is named like a secret; pod specs, previews and the state show it, and each job inherits it. Mount a"
+                    " Secret as a file, or acknowledge this where the value is none",
+                    id="secret-like-variable",
+                )
+
+
+def is_secret(name: str) -> bool:
+    """Whether one of a name's words says that the value is a secret: DB_PASSWORD, dbPass, API_TOKEN."""
+    return bool(_SECRET_WORDS & _words(name)) or "apikey" in name.lower().replace("_", "")
+
+
+def is_likely_secret(name: str) -> bool:
+    """Whether a name's last word may say so: SSH_KEY, and SORT_KEY too."""
+    found = _WORDS.findall(name)
+    return bool(found) and found[-1].lower() in _LIKELY_WORDS and name not in {"PWD", "OLDPWD"}
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(name)}
+
+
+def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Root of a slurmd pod reads all that is mounted there, and a user who runs jobs may become root on a node."""
+    keys = key_secrets(config)
+    for nodeset, settings in config.nodesets.items():
+        for volume in settings.volumes:
+            path = f"nodesets.{nodeset}.volumes"
+            for secret in mounted_secrets(volume.source):
+                if secret in keys:
+                    yield at(path).error(
+                        f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: anyone who becomes root in such a"
+                        " pod could read it, and with a signing key act as Slurm's admin. Remove it; the operator"
+                        " mounts what is needed"
+                    )
+            yield from _of_the_node(path, volume.name, volume.source)
+        for raw in listed(settings.raw.pod, "volumes"):  # keys in them: config/rules/raw.py
+            yield from _of_the_node(f"nodesets.{nodeset}.raw.pod.volumes", str(raw.get("name")), raw)
+
+
+def _of_the_node(path: str, name: str, source: Mapping[str, Any]) -> Iterator[Finding]:
+    host = source.get("hostPath")
+    given = host.get("path") if isinstance(host, dict) else None
+    if not isinstance(given, str):
+        return
+    folder = str(PurePosixPath("/" + given.lstrip("/")))
+    if folder == "/" or ".." in PurePosixPath(given).parts:
+        yield at(path).error(
+            f"{name_of(name)} mounts all of the Kubernetes node's files: slurmd runs privileged, so root of the pod is root"
+            " of the node and reads the Secrets of every pod there. Mount the folder that is needed"
+        )
+    elif any(folder == each or folder.startswith(f"{each}/") for each in _NODES_OWN):
+        yield at(path).warning(
+            f"{name_of(name)} mounts {name_of(folder)} of the Kubernetes node: slurmd runs privileged, and with this folder"
+            " root of the pod may become root of the node",
+            id="node-folder-mounted",
+        )
+
+
+def key_secrets(config: StackConfig) -> dict[str, str]:
+    """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
+    base = config.cluster.resource_name
+    return {
+        **{config.secret_of(key).name: key.the for key in KEYS},
+        SLURM.bundle_at(base).name: SLURM.bundle,
+        names.shorten(f"{base}-database"): "the database's password",
+    }
+
+
+def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of a PodSpec
+    """Names of all Secrets in a volume's source: itself, and in a projected volume."""
+    if isinstance(source, dict):
+        for key, value in source.items():
+            if key in {"secret", "nodePublishSecretRef", "secretRef"} and isinstance(value, dict):
+                yield from (str(value[name]) for name in ("secretName", "name") if name in value)
+            yield from mounted_secrets(value)
+    elif isinstance(source, list):
+        for each in source:
+            yield from mounted_secrets(each)
+
+
+def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Settings that name a Secret for another use, and name a key's."""
+    held = key_secrets(config)
+    for path, secret in (each for part in PARTS for each in part.written_secrets(config)):
+        if secret in held:
+            yield at(path).error(
+                f"is the Secret that holds {held[secret]}, and the operator writes the token into it. Give the token a"
+                " Secret of its own"
+            )
+
+
+RULES = (database, environment, volumes, given_away)

@@ -1,0 +1,90 @@
+"""Rules of folders in which slurmctld and slurmdbd write in their pods: over one that isn't there, or not theirs, they end.
+
+Run on Slinky's images of 26.05 and 25.11; source: ``jobcomp_p_set_location`` of jobcomp/filetxt, ``sched_log_alter`` in
+controller.c, ``slurmdbd_conf_load`` of slurmdbd/read_config.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Final
+
+from slinky_iac.config.findings import Finding, at
+from slinky_iac.config.kubernetes.pieces import listed
+from slinky_iac.config.raw import Raw
+from slinky_iac.config.rules.slurm_files import pairs
+from slinky_iac.config.shown import shown
+from slinky_iac.config.slurm.refusals import Conf, spelt
+from slinky_iac.config.stack import StackConfig
+
+_OF_SLURM: Final = frozenset({"/var/log/slurm", "/var/spool/slurmctld", "/var/lib/slurm", "/tmp", "/var/tmp", "/dev"})
+"""Folders of Slinky's images in which the user slurm may write."""
+_SLINKY: Final = "ghcr.io/slinkyproject/"
+_HDF5: Final = "AcctGatherProfileType"
+
+
+def _key(parameters: Mapping[str, str], name: str) -> str:
+    """A parameter as it is written; as it is called where it isn't."""
+    return spelt(parameters, name) or name
+
+
+def _of_slinky(image: str | None) -> bool:
+    """Whether an image is one of Slinky's, of which the folders are known."""
+    return image is None or image.startswith(_SLINKY)
+
+
+def _writable(folder: PurePosixPath, raw: Raw) -> bool:
+    """Whether a folder is slurm's in the image, or in a volume that a raw piece mounts."""
+    places = [each.get("mountPath") for each in listed(raw.container, "volumeMounts")]
+    inside = {str(folder), *map(str, folder.parents)}
+    return str(folder) in _OF_SLURM or not inside.isdisjoint(str(each).rstrip("/") for each in places)
+
+
+def _logs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Files that slurmctld opens when it starts."""
+    own = config.slurmctld.extra_conf
+    if not config.slurmctld.pods or not _of_slinky(config.cluster.images.slurmctld):
+        return
+    conf = Conf(own)
+    completed = conf["JobCompType"] == "jobcomp/filetxt"
+    if completed and not conf["JobCompLoc"]:
+        yield at(f"controller.extraConf.{_key(own, 'JobCompType')}").error(
+            "writes a file, and there is no JobCompLoc: slurmctld may not write Slurm's default,"
+            " /var/log/slurm_jobcomp.log, and ends over it at its start. Set JobCompLoc: /var/log/slurm/jobcomp.log"
+        )
+    for name in ("SlurmSchedLogFile", *(["JobCompLoc"] if completed else [])):
+        value = conf.exact(name)
+        if value.startswith("/") and not _writable(PurePosixPath(value).parent, config.controller.raw):
+            yield at(f"controller.extraConf.{_key(own, name)}").error(
+                f"is {shown(value)}, and slurmctld's image has no such folder that it may write: it ends over it at its"
+                " start. Set a file in /var/log/slurm, or mount a volume there by controller.raw"
+            )
+
+
+def _archive(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmdbd's folder of archives."""
+    own = config.slurmdbd.extra_conf
+    value = Conf(own).exact("ArchiveDir")
+    if not value.startswith("/") or not _of_slinky(config.cluster.images.slurmdbd):
+        return
+    if not _writable(PurePosixPath(value), config.accounting.raw):
+        yield at(f"accounting.extraConf.{_key(own, 'ArchiveDir')}").error(
+            f"is {shown(value)}, which slurmdbd's image doesn't have: slurmdbd ends over it at its start. Add a volume that"
+            " is mounted there (accounting.raw.pod.volumes and accounting.raw.container.volumeMounts), which also keeps the"
+            " archives when the pod goes"
+        )
+
+
+def _profiles(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Profiles of jobs in files: ``acct_gather_profile_p_conf_set`` ends without their folder."""
+    own = config.slurmctld.extra_conf
+    named = {key.lower() for _, key, _value in pairs(config.slurmctld.config_files.get("acct_gather.conf", ""))}
+    if Conf(own)[_HDF5] == "acct_gather_profile/hdf5" and not named & {"profilehdf5dir", "include"}:
+        yield at(f"controller.extraConf.{_key(own, _HDF5)}").error(
+            "is acct_gather_profile/hdf5, and acct_gather.conf has no ProfileHDF5Dir: slurmctld and slurmd end over it. Add"
+            " controller.configFiles: {acct_gather.conf: ProfileHDF5Dir=FOLDER}, a folder that all nodes share"
+        )
+
+
+RULES = (_logs, _archive, _profiles)

@@ -1,0 +1,82 @@
+"""Which generic resources a stack's nodes have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slinky_iac.config.slurm.gres import SHARED, GresItem, items
+from slinky_iac.config.stack import StackConfig
+
+GRES_CONF: Final = "gres.conf"
+_AUTODETECT: Final = {"nvidia.com": "nvidia", "amd.com": "rsmi", "gpu.intel.com": "oneapi"}
+"""How slurmd looks for the devices of a vendor (gres.conf(5), AutoDetect), by the domain of the Kubernetes resource."""
+_SAME: Final = {"nvml": "nvidia"}
+"""AutoDetect that finds the same devices by a library of the vendor's."""
+_OF_OTHERS: Final = frozenset({*_AUTODETECT.values(), *_SAME, "nrt"})
+"""AutoDetect of one vendor's devices each."""
+
+
+def by_node(config: StackConfig) -> dict[str, tuple[GresItem, ...]]:
+    """The same by the path of the setting, for NodeSets and outside hosts that have any."""
+    found = {f"nodesets.{name}.gres": items(each.slurmd_conf) for name, each in config.nodesets.items()}
+    for host in config.external.slurmd_hosts:  # those of one entry may differ by the node table
+        path = f"{host.path}.config"
+        found[path] = tuple(dict.fromkeys((*found.get(path, ()), *items(host.config))))
+    return {path: each for path, each in found.items() if each}
+
+
+def types_of(config: StackConfig) -> tuple[str, ...]:
+    """Names for GresTypes=: what NodeSets and outside hosts have, and gpu beside what divides GPUs."""
+    names = {each.name for found in by_node(config).values() for each in found}
+    return tuple(sorted(names | ({"gpu"} if names & SHARED else set())))
+
+
+def with_gpus(config: StackConfig) -> tuple[str, ...]:
+    """Paths of the settings of nodes with GPUs. One that has only what divides GPUs is refused elsewhere."""
+    return tuple(path for path, found in by_node(config).items() if any(each.name == "gpu" for each in found))
+
+
+def with_gres_conf(config: StackConfig) -> StackConfig:
+    """The configuration with a gres.conf of one line, where nodes have GPUs of one vendor and nothing else writes one:
+    without, slurmd finds no GPU and slurmctld drains the node (watched with slurm-operator 1.2.1)."""
+    found = vendors(config)
+    if not lacks_gres_conf(config) or len(found) != 1 or "" in found:
+        return config
+    files = {**config.controller.config_files, GRES_CONF: f"AutoDetect={found.pop()}\n"}
+    controller = config.controller.model_copy(update={"config_files": files})
+    return config.model_copy(update={"controller": controller})
+
+
+def vendors(config: StackConfig) -> set[str]:
+    """AutoDetect of each vendor whose GPUs NodeSets ask Kubernetes for; empty for one that isn't known."""
+    return {each for path in with_gpus(config) for each in autodetects(config, path)}
+
+
+def autodetects(config: StackConfig, path: str) -> set[str]:
+    """The same of the nodes of one setting; none for hosts, of which that isn't known."""
+    return {
+        _AUTODETECT.get(resource.partition("/")[0], "")
+        for name, nodeset in config.nodesets.items()
+        if f"nodesets.{name}.gres" == path
+        for resource in nodeset.resources.extended
+    }
+
+
+def finds_others_alone(wanted: str, given: set[str]) -> bool:
+    """Whether every AutoDetect of ``given`` finds devices of one vendor, and none of them those of ``wanted``."""
+    return given <= _OF_OTHERS and wanted not in {_SAME.get(each, each) for each in given}
+
+
+def outside_line(config: StackConfig) -> str:
+    """The line that gres.conf of a slurmctld outside needs for GPUs in pods, which slurmd gets from it; empty where no
+    NodeSet has any, and without the vendor where that isn't one that is known."""
+    if not config.slurmctld.hosts or not any(path.startswith("nodesets.") for path in with_gpus(config)):
+        return ""
+    found = sorted(vendors(config))
+    return f"AutoDetect={found[0] if len(found) == 1 and found[0] else '…'}"
+
+
+def lacks_gres_conf(config: StackConfig) -> bool:
+    """Whether nodes of a slurmctld in Kubernetes have GPUs, and it has no gres.conf."""
+    inside = config.slurmctld.owns_conf and not config.operator_version.writes_gres_conf
+    return inside and bool(with_gpus(config)) and GRES_CONF not in map(str.lower, config.controller.config_files)
