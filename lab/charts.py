@@ -1,9 +1,10 @@
 """slurm-operator's charts and CRDs, from its published Go module. Nothing of it is kept in this repository."""
 
 import shutil
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from lab import given_operator, go, images, paths
+from lab import given_operator, go, images, locks, paths
 from lab.errors import LabError
 
 MODULE = "github.com/SlinkyProject/slurm-operator"
@@ -24,16 +25,23 @@ def chart_dir(version: str | None = None) -> Path:
     published chart has: Helm refuses it otherwise.
     """
     given = given_operator.given() if version is None else None
-    charts = _copied("helm", version or VERSION) if given is None else _copy_of(given.folder / "helm")
-    dependency = charts / "slurm-operator" / "charts" / "slurm-operator-crds"
-    if not dependency.is_dir():
-        shutil.copytree(charts / "slurm-operator-crds", dependency, dirs_exist_ok=True)
-    return charts
+    with _alone():
+        charts = _copied("helm", version or VERSION) if given is None else _copy_of(given.folder / "helm")
+        dependency = charts / "slurm-operator" / "charts" / "slurm-operator-crds"
+        if not dependency.is_dir():
+            _copy(charts / "slurm-operator-crds", dependency)
+        return charts
 
 
 def crd_dir(version: str = VERSION) -> Path:
     """A writable copy of the module's config/crd/bases: one YAML file a custom resource."""
-    return _copied("config/crd/bases", version)
+    with _alone():
+        return _copied("config/crd/bases", version)
+
+
+def _alone() -> AbstractContextManager[None]:
+    """Tests run in several processes, and all of them ask: one copies, and the others wait for it."""
+    return locks.alone("operator-charts", lambda: None)
 
 
 def _copied(folder: str, version: str) -> Path:
