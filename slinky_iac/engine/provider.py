@@ -27,7 +27,7 @@ class Gate(ResourceProvider):
         """
         prepare()
         news = self.recorded(_olds, sticky(_olds, news))
-        if unknown := [name for name, value in self.needed(news).items() if is_unknown(value)]:
+        if unknown := sorted(name for name, value in self.needed(news).items() if is_unknown(value)):
             _say_unplanned(_olds, news, unknown)
             return CheckResult(news, [])
         return self.planned(_olds, news)

@@ -113,7 +113,7 @@ def test_slurmrestd_and_the_keys_outlive_its_gate(project: Project, api: KubeApi
         assert "cpu leaves the program: 1 node" in said
 
         said = program.run("preview", nodeset=LATER)
-        assert "not known in this preview: replicas, maxReplicas (an Output of another resource)" in " ".join(said.split())
+        assert "not known in this preview: maxReplicas, replicas (an Output of another resource)" in " ".join(said.split())
 
         before = there(api)
         said = program.run("destroy", "--yes", "--skip-preview", ok=False)
