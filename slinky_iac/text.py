@@ -11,12 +11,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
+from difflib import get_close_matches
 from typing import Final
 
 LONGEST: Final = 400
 """Characters of one text that are shown; a message of megabytes isn't read, and hides what is after it."""
 MOST_IN_MESSAGE: Final = 300
 """Characters of others' text in an error message."""
+_LIKE: Final = 0.75
+"""Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:/=^$])")
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Control, format, surrogate and private characters, and Unicode's own line and paragraph separators."""
@@ -105,6 +108,14 @@ def latest(moments: Iterable[int | None], none: int = 0) -> int | None:
     found = tuple(moments)
     known = [each for each in found if each is not None]
     return max(known, default=none) if len(known) == len(found) else None
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Which of the known words was meant by another one that is very like it, capital letters aside; empty where that would
+    be a guess."""
+    low = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), low, n=1, cutoff=_LIKE)
+    return low[close[0]] if close else ""
 
 
 def counted(number: int, what: str = "job") -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import Final
 
 from slinky_iac.commands.new import shipped
 from slinky_iac.errors import ProjectError
-from slinky_iac.text import printable
+from slinky_iac.text import closest, printable
 
 CODES = "exit codes: 0 printed; 1 no page, row or heading has these words; 2 wrong arguments"
 _HEADING: Final = re.compile(r"^(#+) (.+)$", re.MULTILINE)
@@ -82,8 +81,8 @@ def _without_a_page(words: str, found: Mapping[str, Path]) -> Iterator[str]:
     shown = {f"{each.page} {shlex.quote(each.heading)}" for each in having}
     elsewhere = [f"slinky docs {each}" for each in places(words, texts) if each not in shown]
     if not having and not elsewhere:
-        near = difflib.get_close_matches(words, found, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
+        near = closest(words, found)
+        meant = f"did you mean {near}? " if near else ""
         raise ProjectError(
             f"there is no page {printable(words)}, and no page has these words; {meant}`slinky docs` lists all pages."
             " Of a message give a few words without names and numbers"

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac.text import printable
+from slinky_iac.text import closest, printable
 
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""
@@ -190,8 +189,8 @@ def _overview(prog: str) -> Iterator[str]:
 
 def no_command(prog: str, typed: str) -> str:
     """What to say where there is no such command."""
-    near = difflib.get_close_matches(typed, COMMANDS, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    near = closest(typed, COMMANDS)
+    meant = f"did you mean {near}? " if near else ""
     return f"{prog}: there is no command {printable(typed)}; {meant}`{prog} --help` lists all\n"
 
 

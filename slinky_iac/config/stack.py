@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -44,6 +43,7 @@ from slinky_iac.parts.slurmrestd.place import Slurmrestd, slurmrestd_of
 from slinky_iac.parts.slurmrestd.settings import RestApi
 from slinky_iac.parts.tokens.signing import Signing, signing_of
 from slinky_iac.releases import OperatorVersion, release_numbers
+from slinky_iac.text import closest
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
@@ -67,8 +67,8 @@ def _finding(value: str) -> str:
         raise Refused(value, f", which is acknowledged for one setting: {kind}@PATH, as the finding's message has it")
     if kind in KINDS or _PREFLIGHT.fullmatch(kind):
         return value
-    near = get_close_matches(value, KINDS, n=1)
-    did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
+    near = closest(value, KINDS)
+    did = f"did you mean {near}?" if near else "a finding shows its id in brackets, and an error has none"
     raise Refused(value, f", which isn't the id of a finding; {did} (`slinky docs findings`)")
 
 

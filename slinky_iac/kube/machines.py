@@ -5,7 +5,6 @@ Sources: Kubernetes, "Server-Side Apply" (managedFields), "API Concepts" (Partia
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from slinky_iac.kube.marks import METADATA_OF_ALL
 from slinky_iac.kube.objects import Listed, ManagedFields, NodeSet, ObjectMeta, Wire
 from slinky_iac.kube.requests import label_of
 from slinky_iac.names import LABEL_INSTANCE
-from slinky_iac.text import plain
+from slinky_iac.text import closest, plain
 
 PARTS: Final = ("labels", "annotations")
 
@@ -82,8 +81,8 @@ def require_machine(kube: KubeClient, name: str) -> None:
             f" this name isn't known. `kubectl get node {shown}` with more rights says it"
         ) from None
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        meant = f"Did you mean {near[0]}? " if near else ""
+        near = closest(name, known)
+        meant = f"Did you mean {near}? " if near else ""
         raise KubeNotFound(
             f"the cluster has no Kubernetes node {shown}, so no job was looked for. {meant}`kubectl get nodes` lists them;"
             " --node takes the name in Kubernetes, not Slurm's"

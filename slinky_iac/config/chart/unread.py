@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Final
 
 from slinky_iac.config.chart.table import ANY, ROWS
 from slinky_iac.config.chart.translation import UNKNOWN, Path, fits, is_empty, row_of, words_of
 from slinky_iac.config.kubernetes.types import fields
 from slinky_iac.releases import LINES
+from slinky_iac.text import closest
 
 SETS: Final = {"nodesets": "nodesetDefaults", "loginsets": "loginsetDefaults"}
 """Keys of sets, and of what all sets of a kind have."""
@@ -49,8 +49,6 @@ _KNOWN: Final = (
     *(tuple(each.split(".")) for each in (*(row.at for row in ROWS if not row.typed), *_ALONE)),
     *_BY_PATTERN,
 )
-_LIKE: Final = 0.8
-"""How alike two words are of which one may be meant for the other, from 0 to 1."""
 
 
 @dataclass
@@ -98,9 +96,9 @@ def _misspelt(path: Path, level: list[str], found: Unread) -> str:
         words = words_of(row, path).removesuffix("; remove the line")  # the line is the chart's file's
         here = f"Here it {words}" if words.startswith("is ") else f"Here {words}"
         return f"the chart doesn't read it, so it has no effect with Helm. {here}" if row.typed else ""
-    if close := get_close_matches(path[-1].lower(), low, n=1, cutoff=_LIKE):
-        found.meant.add(".".join((*path[:-1], low[close[0]])))
-        return f"{UNKNOWN}; did you mean {low[close[0]]}? What is below it isn't carried over"
+    if close := closest(path[-1], low.values()):
+        found.meant.add(".".join((*path[:-1], close)))
+        return f"{UNKNOWN}; did you mean {close}? What is below it isn't carried over"
     return ""
 
 
@@ -115,10 +113,9 @@ def _of_container(path: Path, level: list[str], found: Unread) -> str:
     if any(each[len(at) - 2] == word for each in _same(at[:-2]) if len(each) > len(at) - 2):
         return f"the chart has it one level up, {'.'.join((*path[:-2], word))}; here it had no effect"
     said = "isn't a field of a container, so it had no effect"
-    low = {each.lower(): each for each in (*level, *known) if each != ANY}
-    if close := get_close_matches(word.lower(), low, n=1, cutoff=_LIKE):
-        found.meant.add(".".join((*path[:-1], low[close[0]])))
-        return f"{said}; did you mean {low[close[0]]}?"
+    if close := closest(word, (each for each in (*level, *known) if each != ANY)):
+        found.meant.add(".".join((*path[:-1], close)))
+        return f"{said}; did you mean {close}?"
     return said
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from slinky_iac.config.kubernetes import rules as kubernetes_rules
 from slinky_iac.config.kubernetes.names import is_quantity
 from slinky_iac.config.kubernetes.pieces import one_of_these
 from slinky_iac.config.shown import name_of
+from slinky_iac.text import closest
 
 RELEASE: Final = "1.35"
 """Of Kubernetes, whose fields these are. An older API server drops the few that it doesn't have."""
@@ -118,8 +118,8 @@ def _of_fields(
     for key, each in value.items():
         name = str(key)
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"it has {near[0]}" if near else f"it has {', '.join(sorted(known))}"
+            near = closest(name, known)
+            hint = f"it has {near}" if near else f"it has {', '.join(sorted(known))}"
             yield f".{name_of(name)}", f"is not a field of {owner} {kind}; {hint}"
             continue
         found = [*faults(known[name], each, depth + 1, line, whole=kubernetes)]

@@ -7,10 +7,10 @@ the charts' templates read no others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.text import closest
 
 Path = tuple[str, ...]
 _BOTH: Final = ("operator", "webhook")
@@ -46,8 +46,6 @@ KEYS: Final = {
     for level in (_BOTH if "*" in key else ("",))
 }
 """Each key, and by minor number the first patch release that reads it; None where no release of that line does."""
-_LIKE: Final = 0.75
-"""How alike two words are of which one may be meant for the other, from 0 to 1."""
 
 
 def read_by(
@@ -84,9 +82,9 @@ def _near(path: Path) -> str:
     """The key that a word is very like: of its level, else of the levels below; empty where that would be a guess."""
     depth = len(path) - 1
     for names in (_level(path[:-1]), _below(path[:-1])):
-        low = {each[-1 if len(each) > len(path) else depth].lower(): each for each in names}
-        if close := get_close_matches(path[-1].lower(), low, n=1, cutoff=_LIKE):
-            return ".".join(low[close[0]])
+        low = {each[-1 if len(each) > len(path) else depth]: each for each in names}
+        if close := closest(path[-1], low):
+            return ".".join(low[close])
     return ""
 
 

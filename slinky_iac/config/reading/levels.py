@@ -3,8 +3,6 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -12,23 +10,15 @@ from pydantic import BaseModel
 from slinky_iac.config.reading.such_as import such_as
 from slinky_iac.config.shown import place
 from slinky_iac.config.stack import PROJECT, StackConfig
+from slinky_iac.text import closest
 
 MARKERS = frozenset({"[key]", "function-before", "function-after"})
 """What pydantic has in a location that isn't a part of the path."""
-_LIKE = 0.72
-"""Likeness, 0 to 1, from which on a word is taken for a misspelt one."""
 
 
-def meant_by(location: tuple[int | str, ...]) -> str | None:
-    """The setting that an unknown word is very like; None where it would be a guess."""
+def meant_by(location: tuple[int | str, ...]) -> str:
+    """The setting that an unknown word is very like; empty where it would be a guess."""
     return closest(str(location[-1]), siblings(location))
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """Which known word this one is very like, capital letters aside; None where it would be a guess."""
-    low = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), low, n=1, cutoff=_LIKE)
-    return low[close[0]] if close else None
 
 
 def elsewhere(location: tuple[int | str, ...]) -> str:

@@ -260,14 +260,14 @@ def _unknown(location: tuple[int | str, ...], where: str, value: object) -> Find
         return at(where).error(in_plain_text(secret))
     own = unknown(tuple(part for part in location if part not in MARKERS), value)
     meant = meant_by(location)
-    spelt = meant is not None and meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
+    spelt = meant.lower() == str(location[-1]).lower()  # the same word: all below it goes with it
     if known := own or (None if spelt else advice(where, value)):
         return _advised(where, "is not a setting", known)
     if where == "config":
         return at(where).error("is a second `config:` inside the first: move its lines up to the first one")
     if not spelt and (other := elsewhere(location)):
         return at(where).error(f"is not a setting; {other}")
-    if meant is not None:
+    if meant:
         instead = nested((*location[:-1], meant), value)
         paste = as_yaml(masked(instead)) if instead else ""
         return at(where).error(f"is not a setting; did you mean {meant}?", paste, instead or None)

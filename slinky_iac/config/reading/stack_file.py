@@ -18,7 +18,6 @@ from slinky_iac import pulumi_yaml, safe_yaml
 from slinky_iac.config.chart.translation import MARKS, advice, looks_like_values
 from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.leaked import given_again
-from slinky_iac.config.reading.levels import closest
 from slinky_iac.config.reading.scalars import misread
 from slinky_iac.config.reading.yaml_faults import why_not
 from slinky_iac.config.shown import name_of, place, unknown_word
@@ -26,6 +25,7 @@ from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.errors import StateError
 from slinky_iac.pulumi_yaml import text_of_key
+from slinky_iac.text import closest
 
 OF_PULUMI: Final = frozenset({"config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment"})
 """Keys of a stack's file that Pulumi reads (``ProjectStack`` of its SDK in Go)."""

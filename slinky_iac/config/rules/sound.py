@@ -131,7 +131,7 @@ def _replace(data: dict[str, Any], invalid: ErrorDetails, tried: dict[tuple[int 
         above[last] = str(invalid["input"])
     elif kind == "extra_forbidden":
         value, name = above.pop(last, None), meant_by(invalid["loc"])
-        if name is not None and name not in above:
+        if name and name not in above:
             above[name] = value
     elif isinstance(last, str) and last in above:
         if kind == "value_error" and isinstance(above[last], Mapping) and above[last] and "[key]" not in invalid["loc"]:

@@ -7,7 +7,6 @@ Slurm's data parser passes over a name that it doesn't know, at most with a line
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Final
 
 from slinky_iac import safe_yaml
@@ -16,6 +15,7 @@ from slinky_iac.config.kubernetes.pieces import listed
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm import words as slurm_words
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.text import closest
 
 _NAMESPACE: Final = "namespace.yaml"
 _MOST: Final = 3
@@ -28,8 +28,8 @@ def unread(document: object, release: str, file: str) -> Iterator[str]:
     for place, key in list(found)[:_MOST]:
         known = slurm_words.objects(release, file)[place]
         later = slurm_words.since(key, release, file, place)
-        close = get_close_matches(key, sorted(known), n=1, cutoff=0.75)
-        hint = f" Slurm {later} reads it." if later else f" Did you mean {close[0]}?" if close else ""
+        close = closest(key, sorted(known))
+        hint = f" Slurm {later} reads it." if later else f" Did you mean {close}?" if close else ""
         below = f" below {place}" if place else ""
         yield (
             f"has {name_of(key)}{below}, where Slurm {release} reads {', '.join(sorted(known))}, and passes over any other"

@@ -16,6 +16,7 @@ from typing import Final
 
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.releases import release_numbers
+from slinky_iac.text import closest
 
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
 TRUE: Final = frozenset({"1", "true", "up", "yes"})
@@ -144,7 +145,7 @@ class Words:
     def like(self, key: str, option: str) -> str:
         """The option of a parameter that was meant by another word; empty where none is like it."""
         known = [each for each in sorted(self.options.get(key.lower(), ())) if not each.endswith(option.lower())]
-        return next(iter(get_close_matches(option.lower(), known, n=1, cutoff=0.75)), "")
+        return closest(option, known)
 
     def hint(self, key: str, option: str, page: str) -> str:
         """What was meant by an option that the daemon passes over: the one that is like it, the closest of many, or all."""
@@ -166,8 +167,8 @@ class Words:
         """What is wrong with a value of which :meth:`fault` says what is taken, in words."""
         if not (wrong := self.unknown(key, value)):
             return f"is {shown(value)}"
-        close = get_close_matches(wrong[0].lower(), sorted(self.lists[key.lower()]), n=1, cutoff=0.75)
-        return f"has {', '.join(map(name_of, wrong))}" + (f" (did you mean {close[0]}?)" if close else "")
+        close = closest(wrong[0], sorted(self.lists[key.lower()]))
+        return f"has {', '.join(map(name_of, wrong))}" + (f" (did you mean {close}?)" if close else "")
 
     def no_plugin(self, key: str, value: str) -> str:
         """What the release has in the place of a plugin that it lacks; ``""`` where it has what is named."""
@@ -272,8 +273,8 @@ def instead_of(key: str, file: str, release: str) -> str:
     if instead := _SHOWN_AS.get(key.lower()):
         return f"It is what scontrol shows: write {instead} in its place"
     known = {each.lower(): each for kind in _table().values() for names in kind[file].values() for each in names.split()}
-    if close := get_close_matches(key.lower(), [each for each in known if each in words(release, file)], n=1, cutoff=0.8):
-        return f"Did you mean {known[close[0]]}? Correct the name, or leave it out"
+    if close := closest(key, [spelt for each, spelt in known.items() if each in words(release, file)]):
+        return f"Did you mean {close}? Correct the name, or leave it out"
     for other in (*_FILES, "PartitionName", "NodeName"):
         if other != file and key in words(release, other):
             of_line = f"of a {other} line" if "." not in other else f"of {other}"
