@@ -121,7 +121,8 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
         yield Fault("", f"is of {resource.group or resource.base_kind} and doesn't say that it acts elsewhere alone")
     for path, part in mappings(spec, "spec"):
         group = part.get("group")
-        within = "Blacklist[" in path or (group in _STAY and path.startswith("spec.namespaceResource"))  # of spaces it names
+        within = group in _STAY and path.startswith("spec.namespaceResource")  # of a space that it names
+        within = within or bool(_FORBIDS.match(path))
         if (
             isinstance(group, str)
             and "kind" in part
@@ -136,6 +137,7 @@ def _acting(resource: Resource, world: World, options: Mapping[str, Any]) -> Ite
     yield from _reaching(spec or {}, "spec", world, options)
 
 
+_FORBIDS: Final = re.compile(r"spec\.(?:cluster|namespace)ResourceBlacklist\[")
 _STOPS: Final = "it may stop programs, or copy what they read and write"
 
 

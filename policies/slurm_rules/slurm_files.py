@@ -49,7 +49,7 @@ def below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
 
 
 def conf_faults(
-    text: str, which: str, world: World, hosts: Iterable[str] = (), given: Callable[[str], bool] = str.isspace
+    text: str, which: str, world: World, hosts: Iterable[str] = (), given: Callable[[str], bool] = lambda _: False
 ) -> Iterator[str]:
     """What is wrong with the lines of slurm.conf or slurmdbd.conf that a stack adds to the operator's. ``hosts`` are the
     site's own, ``given`` says which files a ConfigMap or a Secret of the cluster's namespace has."""

@@ -68,6 +68,7 @@ def may_lead(kind: str, path: Path_) -> bool:
 _RUNS_CODE: Final = re.compile(
     r"LD_\w+|GLIBC_\w+|GCONV_PATH|SLURM\w*|SRUN_\w+|SBATCH_\w+|MUNGE\w*|SACK\w*|PATH|ENV|BASH_\w+|IFS|PYTHON\w*|PERL\w*"
     r"|KUBERNETES_\w+|NSS_\w+|RES_OPTIONS|HOSTALIASES|LOCALDOMAIN|MALLOC_\w+|OPENSSL_\w+|SSL_\w+|NODE_OPTIONS|JAVA_\w+|JDK_\w+"
+    r"|KRB5\w*|LDAP\w*|SSS\w*"
     r"|(?=\w*?(?:PRELOAD|LIBRARY_PATH|MODULE_DIR|MODULE_PATH|INJECTION|_PLUGIN|_OPTIONS))\w++",
     re.IGNORECASE,
 )
@@ -189,8 +190,9 @@ def _env(asked: Asked) -> str | None:
     if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
         return "isn't a name and a value alone"
     name = str(asked.value["name"])
-    if name == "SLURM_CONF_SERVER":
-        return _conf_servers(replace(asked, value=asked.value["value"]))
+    if name == "SLURM_CONF_SERVER":  # slurmctld's hosts, as free as the one in a Controller's externalConfig
+        known = _SERVERS.fullmatch(str(asked.value["value"]))
+        return None if known else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
     return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
 
 
@@ -229,11 +231,6 @@ def _sized(asked: Asked) -> str | None:
     if short or value.keys() - {"requests", "limits"}:
         return f"has {', '.join(short or value)}: it may have requests, and limits not below them"
     return next(filter(None, faults), None)
-
-
-def _conf_servers(asked: Asked) -> str | None:
-    """slurmctld's hosts, as free as the one in a Controller's externalConfig."""
-    return None if _SERVERS.fullmatch(str(asked.value)) else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
 
 
 def _sshd(asked: Asked) -> str | None:
@@ -295,7 +292,7 @@ CHECKS: Final[Mapping[str, Said]] = {
     check.__name__.strip("_").replace("_", "-"): check
     for check in (
         *(_label, _namespace_label, _not_a_key, _quota, _alerts, _same_cluster, _stack_address, _note, _offer, _class),
-        *(_signer, _amount, _toleration, _off, volume, mount, claim, retention, _env, _conf_servers),
+        *(_signer, _amount, _toleration, _off, volume, mount, claim, retention, _env),
         *(_probe, _made_here, _sized, _sshd, _local, _address, _stack_host, _own_host, _metrics_url, _metric),
     )
 }

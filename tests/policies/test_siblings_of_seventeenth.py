@@ -342,7 +342,7 @@ def test_login_pods_have_harmless_variables_and_a_class_of_balancer() -> None:
     service = {"service": {"spec": {"type": "LoadBalancer", "loadBalancerClass": "metallb.io/campus"}}}
     servers = {"name": "SLURM_CONF_SERVER", "value": "slurmctld.example.org:6817"}
     assert login(service, env=[{"name": "TZ", "value": "Europe/Berlin"}, servers]) == ""
-    for name in ("LD_PRELOAD", "SACKD_OPTIONS", "SLURM_CONF", "PATH", "BASH_ENV"):
+    for name in ("LD_PRELOAD", "SACKD_OPTIONS", "SLURM_CONF", "PATH", "BASH_ENV", "KRB5_CONFIG", "LDAPRC", "SSS_NSS_X"):
         assert "env" in login({}, env=[{"name": name, "value": "/tmp/x"}])
     assert "env" in login({}, env=[{"name": "SLURM_CONF_SERVER", "value": "evil"}])
 
