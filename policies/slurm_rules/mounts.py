@@ -18,7 +18,7 @@ _OWN: Final = re.compile(
 )
 """The operator's and the program's own volumes: one of that name takes the place of it, or is merged into it.
 Source: slurm-operator internal/builder, ``…Volume``."""
-_FILES: Final = ("configMap", "secret")
+_FILES: Final = frozenset({"configMap", "secret", "projected"})
 """Sources of which the cluster's namespace has the files, and no program of a node or of users writes them."""
 _CERTIFICATES: Final = re.compile(_LISTS["certificates"])
 _OF_USERS: Final = re.compile(r"/(?:home|homes|users)(?:/|$)")
@@ -53,24 +53,38 @@ def volume(asked: Asked) -> str | None:
 def _source(source: str, body: Mapping[str, Any], asked: Asked) -> str | None:
     if source == "hostPath":
         return folder_fault(body.get("path"), asked.options)
-    secret = str(body.get("secretName"))
     if source == "image":
         asked.judging.images.append(("image.reference", str(body.get("reference"))))
     faults = {
+        "projected": (
+            not all(_is_file(each, asked) for each in body.get("sources") or (None,)),
+            "has parts that aren't files of a ConfigMap or a Secret without a key",
+        ),
         "persistentVolumeClaim": (str(body.get("claimName")).startswith("statesave"), "is slurmctld's state"),
-        "secret": (secret in asked.judging.world.keys or "auth" in secret, "holds a key of the cluster"),
+        "secret": (_is_key(body.get("secretName"), asked), "holds a key of the cluster"),
         "csi": (not matches(str(body.get("driver")), _LISTS["drivers"]), "is of a driver that may read a store's secrets"),
     }
     wrong, text = faults.get(source, (False, ""))
     return text if wrong else None
 
 
+_PARTS: Final = frozenset({"configMap", "secret", "downwardAPI"})
+
+
+def _is_file(part: object, asked: Asked) -> bool:
+    """Whether a part of a projected volume is one of a ConfigMap, or of a Secret without a key."""
+    known = isinstance(part, Mapping) and len(part) == 1 and part.keys() <= _PARTS
+    return known and not any(_is_key(each.get("name"), asked) for each in part.values() if isinstance(each, Mapping))
+
+
+def _is_key(secret: object, asked: Asked) -> bool:
+    return secret in asked.judging.world.keys or "auth" in str(secret)
+
+
 def mount(asked: Asked) -> str | None:
     """A mount beside what the image and Slurm have, never over it; of daemons with keys more strictly. To its ArchiveDir
     slurmdbd writes what it purges; beside that, neither it nor its image has anything below /var/spool."""
-    if not isinstance(asked.value, Mapping) or (
-        more := sorted(set(asked.value) - {"name", "mountPath", "readOnly", "subPath", "mountPropagation"})
-    ):
+    if not isinstance(asked.value, Mapping) or (more := sorted(set(asked.value) - {*_MOUNT})):
         return f"has {', '.join(more) if isinstance(asked.value, Mapping) else 'another shape'}"
     if asked.value.get("mountPropagation") == "Bidirectional":
         return "mounts on the node what it mounts (mountPropagation)"
@@ -81,19 +95,24 @@ def mount(asked: Asked) -> str | None:
     free = [*_LISTS["usualMounts" if of_jobs else "ownMounts"]]
     free += asked.judging.world.archives if asked.kind.endswith("/Accounting") else ()
     top = path.split("/")[1]
-    if not top or (
-        top in _LISTS["ownFolders"] and not matches(path, free) and not _certificates(path, name, asked.resource)
-    ):
+    if not top or (top in _LISTS["ownFolders"] and not matches(path, free) and not _beside(path, name, asked.resource)):
         return f"covers {path}, where the image, or Slurm, has its files"
     return None
+
+
+_MOUNT: Final = ("name", "mountPath", "readOnly", "subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly")
 
 
 def _path(mount: Mapping[str, Any]) -> str:
     return normpath("/" + str(mount.get("mountPath")).lstrip("/"))
 
 
-def _certificates(path: str, name: str, part: Resource | None) -> bool:
-    return part is not None and name in _given(part) and bool(_CERTIFICATES.fullmatch(path))
+def _beside(path: str, name: str, part: Resource | None) -> bool:
+    """Whether a mount adds certificates, or a folder of the pod's own to write temporary files."""
+    if part is None:
+        return False
+    own = path in _LISTS["temporary"] and name in _volumes(part, frozenset({"emptyDir"}))
+    return own or (bool(_CERTIFICATES.fullmatch(path)) and name in _volumes(part, _FILES))
 
 
 def _rows(part: Resource, *path: str) -> Iterator[Mapping[str, Any]]:
@@ -105,16 +124,16 @@ def _claims(part: Resource) -> set[object]:
     return {(each.get("metadata") or {}).get("name") for each in _rows(part, "volumeClaimTemplates")}
 
 
-def _given(part: Resource) -> set[object]:
-    """Names of the pod's volumes that are of a ConfigMap or a Secret, whatever else has their name."""
-    found = [(each.get("name"), bool(set(_FILES) & each.keys())) for each in _rows(part, "template", "spec", "volumes")]
+def _volumes(part: Resource, sources: frozenset[str]) -> set[object]:
+    """Names of the pod's volumes of these sources, without those that another volume or claim has, too."""
+    found = [(each.get("name"), each.keys() - {"name"} <= sources) for each in _rows(part, "template", "spec", "volumes")]
     return {name for name, given in found if given} - {name for name, given in found if not given} - _claims(part)
 
 
 def believes(part: Resource) -> Callable[[str], bool]:
     """Whether a file of slurmdbd's is one that a ConfigMap or a Secret has: its innermost mount is of one."""
     mounts = {_path(each): each.get("name") for each in _rows(part, "slurmdbd", "volumeMounts")}
-    given = _given(part)
+    given = _volumes(part, _FILES)
 
     def is_given(file: str) -> bool:
         around = [each for each in mounts if file == each or file.startswith(f"{each}/")]

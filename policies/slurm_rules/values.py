@@ -73,6 +73,7 @@ _RUNS_CODE: Final = re.compile(
     re.IGNORECASE,
 )
 """Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
+_OF_POD: Final = re.compile(r"\{'(?:fieldRef|resourceFieldRef)': \{[^{}]{1,300}\}\}")
 _SERVERS: Final = re.compile(r"[\w.:\[\]-]+:\d{1,5}(?:,[\w.:\[\]-]+:\d{1,5})*")
 
 
@@ -187,11 +188,16 @@ def _off(asked: Asked) -> str | None:
 
 
 def _env(asked: Asked) -> str | None:
-    if not isinstance(asked.value, Mapping) or set(asked.value) != {"name", "value"}:
+    value = asked.value if isinstance(asked.value, Mapping) else {}
+    of_jobs, name = asked.kind.endswith(("/NodeSet", "/LoginSet")), str(value.get("name"))
+    of_pod = of_jobs and name != "SLURM_CONF_SERVER" and _OF_POD.fullmatch(str(value.get("valueFrom")))
+    if set(value) != {"name", "value"} and not (of_pod and set(value) == {"name", "valueFrom"}):
         return "isn't a name and a value alone"
-    name = str(asked.value["name"])
+    if not of_jobs:
+        known = re.fullmatch(_LISTS["daemonEnv"], f"{name}={value['value']}")
+        return None if known else f"({name}) isn't as this program makes it"
     if name == "SLURM_CONF_SERVER":  # slurmctld's hosts, as free as the one in a Controller's externalConfig
-        known = _SERVERS.fullmatch(str(asked.value["value"]))
+        known = _SERVERS.fullmatch(str(value["value"]))
         return None if known else "isn't slurmctld's hosts, HOST:PORT each, parted by commas"
     return f"sets {name}, by which programs may run other code" if _RUNS_CODE.fullmatch(name) else None
 

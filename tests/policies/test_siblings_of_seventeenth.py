@@ -360,3 +360,69 @@ def test_profiles_of_jobs_go_to_a_parallel_file_system(folder: str) -> None:
 @pytest.mark.parametrize("folder", ["/root", "/boot/x", "/lustre/../etc", "/lustrex/y", "/home/alice", "/proc"])
 def test_profiles_go_nowhere_else(folder: str) -> None:
     assert "ProfileHDF5Dir" in profile(folder)
+
+
+POD = ("controller", "accounting", "restapi", "nodeset")
+
+
+def test_pods_have_no_token_of_kubernetes() -> None:
+    for part in POD:
+        host = {"hostname": "gpu-"} if part == "nodeset" else {}
+        assert of(part, {}, {**host, "automountServiceAccountToken": False, "enableServiceLinks": False}) == ""
+        assert "automount" in of(part, {}, {**host, "automountServiceAccountToken": True})
+        assert "serviceAccount" in of(part, {}, {**host, "serviceAccountName": "slurm-operator"})
+
+
+def test_daemons_have_a_time_zone() -> None:
+    for part in POD:
+        assert of(part, {"env": [{"name": "TZ", "value": "Europe/Berlin"}, {"name": "LANG", "value": "C.UTF-8"}]}) == ""
+        for name, value in (("TZ", "/tmp/zone"), ("TZ", ":/home/x"), ("TZ", "../../tmp/x"), ("LC_ALL", "/tmp/x")):
+            assert ("env" in of(part, {"env": [{"name": name, "value": value}]})) is (part != "nodeset")
+        for name in ("LD_PRELOAD", "SLURM_CONF", "MALLOC_TRACE", "LOCPATH", "TZDIR", "LANGUAGES"):
+            assert part == "nodeset" or "env" in of(part, {"env": [{"name": name, "value": "x"}]})
+
+
+@pytest.mark.parametrize("field", ["status.podIP", "spec.nodeName", "metadata.annotations['example.org/rack']"])
+def test_jobs_know_their_pod(field: str) -> None:
+    given = {"fieldRef": {"fieldPath": field}}
+    assert of("nodeset", {"env": [{"name": "POD_IP", "valueFrom": given}]}) == ""
+    assert "env" in of("nodeset", {"env": [{"name": "LD_PRELOAD", "valueFrom": given}]})
+    assert "env" in of("nodeset", {"env": [{"name": "SLURM_CONF_SERVER", "valueFrom": given}]})
+    for source in ({"secretKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"}}, {"configMapKeyRef": {}}):
+        assert "env" in of("nodeset", {"env": [{"name": "X", "valueFrom": source}]})
+        assert "env" in of("nodeset", {"env": [{"name": "X", "valueFrom": {**given, **source}}]})
+    assert "env" in of("controller", {"env": [{"name": "TZ", "valueFrom": given}]})
+
+
+def projected(*sources: Data, part: str = "nodeset") -> str:
+    return with_volumes(part, ("given", {"projected": {"sources": [*sources]}}, at("/etc/site-ca")))
+
+
+def test_a_volume_of_several_config_maps_and_secrets() -> None:
+    config, secret = {"configMap": {"name": "site-ca"}}, {"secret": {"name": "db-client", "items": []}}
+    for part in POD:
+        assert projected(config, secret, part=part) == ""
+        assert projected(config, {"serviceAccountToken": {"path": "token"}}, part=part) != ""
+        assert projected(config, {"secret": {"name": "slurm-auth-slurm"}}, part=part) != ""
+        assert projected({**config, "serviceAccountToken": {"path": "token"}}, part=part) != ""
+        assert projected({"podCertificate": {"signerName": "x"}}, part=part) != ""
+        assert projected({"clusterTrustBundle": {"signerName": "x", "path": "ca"}}, part=part) != ""
+        assert projected(part=part) != ""
+        assert projected(None, part=part) != ""  # type: ignore[arg-type]
+
+
+def test_mounts_that_only_close_or_part() -> None:
+    for more in ({"subPathExpr": "$(POD_NAME)"}, {"recursiveReadOnly": "Enabled"}):
+        assert with_volumes("nodeset", ("s", {"hostPath": {"path": "/scratch"}}, {"mountPath": "/local", **more})) == ""
+    for folder in ("/cvmfs", "/beegfs/x"):
+        assert with_volumes("nodeset", ("s", {"hostPath": {"path": folder}}, at(folder))) == ""
+
+
+@pytest.mark.parametrize("path", ["/tmp", "/var/tmp"])
+def test_a_daemon_has_a_place_of_its_own_to_write(path: str) -> None:
+    for part in ("controller", "accounting", "restapi"):
+        assert with_volumes(part, ("tmp", {"emptyDir": {"sizeLimit": "64Mi"}}, {"mountPath": path})) == ""
+        for source in (SCRATCH, {"persistentVolumeClaim": {"claimName": "homes"}}, {"nfs": {"server": "x", "path": "/y"}}):
+            assert "covers" in with_volumes(part, ("tmp", source, {"mountPath": path}))
+        for over in ("/run", "/var/spool", "/etc/slurm", "/usr/lib", "/var/lib"):
+            assert "covers" in with_volumes(part, ("tmp", {"emptyDir": {}}, {"mountPath": over}))
