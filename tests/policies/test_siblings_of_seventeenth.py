@@ -277,6 +277,12 @@ def test_a_backup_writes_one_bucket(action: str) -> None:
         assert policy(f"s3:{action}", BUCKET, thing) != ""
 
 
+def test_an_action_on_all_things_is_listed_so() -> None:
+    for action, passes in (("sqs:SendMessage", False), ("logs:PutLogEvents", False), ("ec2:DescribeInstances", True)):
+        assert (policy(action, "*") == "") is passes
+        assert policy(action, "arn:aws:sqs:eu-central-1:111122223333:render") == ""
+
+
 @pytest.mark.parametrize(
     "action",
     [
