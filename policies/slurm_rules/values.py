@@ -73,6 +73,7 @@ _RUNS_CODE: Final = re.compile(
     re.IGNORECASE,
 )
 """Variables by which a program that reads them loads code; a program that doesn't know a variable doesn't read it."""
+_OF_DAEMON: Final = re.compile(_LISTS["daemonEnv"])
 _OF_POD: Final = re.compile(r"\{'(?:fieldRef|resourceFieldRef)': \{[^{}]{1,300}\}\}")
 _SERVERS: Final = re.compile(r"[\w.:\[\]-]+:\d{1,5}(?:,[\w.:\[\]-]+:\d{1,5})*")
 
@@ -194,7 +195,7 @@ def _env(asked: Asked) -> str | None:
     if set(value) != {"name", "value"} and not (of_pod and set(value) == {"name", "valueFrom"}):
         return "isn't a name and a value alone"
     if not of_jobs:
-        known = re.fullmatch(_LISTS["daemonEnv"], f"{name}={value['value']}")
+        known = _OF_DAEMON.fullmatch(f"{name}={value['value']}")
         return None if known else f"({name}) isn't as this program makes it"
     if name == "SLURM_CONF_SERVER":  # slurmctld's hosts, as free as the one in a Controller's externalConfig
         known = _SERVERS.fullmatch(str(value["value"]))
