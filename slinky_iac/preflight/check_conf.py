@@ -12,6 +12,7 @@ from slinky_iac import names
 from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.slurm.node_gres import outside_line
 from slinky_iac.config.slurm.node_records import COUNT, Registered, node_records
+from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -104,7 +105,7 @@ def _auth(config: StackConfig, facts: Facts) -> Answers:
     got = [conf.AuthType, conf.CredType] if conf is not None else [None, None]
     if None in got:
         yield unread(facts, f"They must be {' and '.join(wanted)}", "|".join(keys))
-    elif got == wanted:
+    elif not any(parameter(key).lacking(value, is_) for key, value, is_ in zip(keys, wanted, got, strict=True)):
         yield fine(f"are {' and '.join(wanted)}")
     else:
         said = f"are {got[0]} and {got[1]}: {parameter('AuthType').without}"
@@ -116,7 +117,7 @@ def _jwt(config: StackConfig, facts: Facts) -> Answers:
     conf = facts.slurm.conf
     types, recorded = ("", "") if conf is None else (",".join(conf.AuthAltTypes or ()), conf.AuthAltParameters or "")
     lines = [
-        f"{key}={completed(had, parameter(key).value(config))}"
+        f"{key}={completed(key, had, parameter(key).value(config))}"
         for key, had in (("AuthAltTypes", types), ("AuthAltParameters", recorded))
     ]
     if facts.slurm.hung_up:
@@ -124,7 +125,7 @@ def _jwt(config: StackConfig, facts: Facts) -> Answers:
         yield problem(said, "Add what is missing and restart both daemons", *lines, at=_BOTH_FILES)
     elif conf is None or conf.AuthAltTypes is None:
         yield unread(facts, f"It must have {' and '.join(lines)}", "AuthAlt.*")
-    elif parameter("AuthAltTypes").value(config) in conf.AuthAltTypes:
+    elif not parameter("AuthAltTypes").lacking(parameter("AuthAltTypes").value(config), conf.AuthAltTypes):
         yield fine("has auth/jwt")
     else:
         said = f"has {', '.join(conf.AuthAltTypes) or 'nothing'}: {parameter('AuthAltTypes').without}"
@@ -207,7 +208,8 @@ def _cgroups(config: StackConfig, facts: Facts) -> Answers:
         wanted = "With proctrack/cgroup or task/cgroup, cgroup.conf must have IgnoreSystemd=yes"
         yield unread(facts, wanted, "ProctrackType|TaskPlugin|JobAcctGatherType")
         return
-    plugins = (conf.ProctrackType, *conf.TaskPlugin, conf.JobAcctGatherType or "")
+    tasks = (f"task/{bare('TaskPlugin', each)}" for each in conf.TaskPlugin)
+    plugins = (conf.ProctrackType, *tasks, conf.JobAcctGatherType or "")
     users = ", ".join(each for each in plugins if each.endswith("/cgroup"))
     suits, source = (None, "") if facts.host is None else (facts.host.cgroup, f"host {facts.host.host}")
     if not users:

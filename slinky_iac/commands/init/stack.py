@@ -25,6 +25,7 @@ from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.slurm.node_records import RecordedNode, recorded
+from slinky_iac.config.slurm.plugins import bare
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.catalogue import JWT
@@ -182,7 +183,7 @@ class Wanted:
 
 def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
     """Why no stack of this program fits the cluster as it is, each with what to change there."""
-    if found.auth != "auth/slurm":
+    if bare("AuthType", found.auth) != "slurm":
         yield (
             f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (`slinky docs"
             " munge Moving`); clients alone can stay with munge: keys.auth: auth/munge"
@@ -194,7 +195,7 @@ def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
             " slurmctld, slurmrestd and slurmd, in this order"
         )
     if not found.judged.key:
-        line = completed(found.alt_parameters, f"jwt_key={JWT_KEY}")
+        line = completed("AuthAltParameters", found.alt_parameters, f"jwt_key={JWT_KEY}")
         yield (
             f"{found.judged.lacking} Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it at the path that"
             " the line below names, set these lines in slurm.conf and slurmdbd.conf, with what slurmdbd.conf has there"
@@ -242,7 +243,7 @@ def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
     """What to decide or to do that the file with these settings can't say for itself."""
     yield from room.hints(found.max_nodes, room.records(settings, found.nodes), found.nodes)
     if "use_client_ids" not in found.named.get("AuthInfo", "").split(","):
-        line = completed(found.named.get("AuthInfo", ""), "use_client_ids")
+        line = completed("AuthInfo", found.named.get("AuthInfo", ""), "use_client_ids")
         yield f"users that slurmctld's host doesn't know can't run jobs: it needs AuthInfo={line}, slurmdbd.conf likewise"
     if found.judged.by_default:
         yield (
