@@ -150,6 +150,7 @@ RELEASES_SOUND = {
     "a slurmctld older than the outside slurmdbd": minimal(
         cluster={
             "name": "lab",
+            "createNamespace": False,
             "slurmVersion": "26.05",
             "images": {name: f"{SLINKY}/{name}:25.11-ubuntu24.04" for name in ("slurmctld", "slurmrestd")},
         },
