@@ -18,7 +18,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import pulumi_yaml
-from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, require_one_cluster, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
@@ -95,6 +95,7 @@ def read(answer: str) -> Found:
             "that isn't the output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION ="
             " …`; run it on slurmctld's host. Nothing was written"
         )
+    require_one_cluster(found["config"])
     user = _USER.fullmatch(config.get("SlurmUser", ""))
     host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")
     release = _RELEASE.fullmatch(config["SLURM_VERSION"])
@@ -230,13 +231,14 @@ def require_fit(found: Found, wanted: Wanted) -> None:
         raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
 
 
-def warnings(found: Found) -> Iterator[str]:
-    """What keeps pods of this stack out of the cluster until it is changed."""
+def warnings(found: Found, settings: Mapping[str, object]) -> Iterator[str]:
+    """What keeps pods of this stack out of the cluster until it is changed, or takes them from it again."""
     if found.uid not in (None, SLURM_UID):
         yield (
             f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
             " Set cluster.images to images of your own with your uid"
         )
+    yield from conf_lines.warnings(found.of_nodes, settings)
 
 
 def hints(found: Found, settings: Mapping[str, object]) -> Iterator[str]:

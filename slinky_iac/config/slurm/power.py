@@ -1,7 +1,8 @@
 """Power saving of an outside slurmctld: whether it powers down the pods of a stack when they are idle. Pure.
 
 To slurmctld pods are nodes as any other: one that is idle for SuspendTime gets SuspendProgram, and ResumeProgram when a job
-needs it again, which no pod hears of. Source: power_save.c (``_init_power_config``, ``_do_power_work``, ``_parse_exc_states``).
+needs it again, which no pod hears of. Source: power_save.c (``_init_power_config``, ``_do_power_work``,
+``_parse_exc_states``).
 """
 
 from __future__ import annotations
@@ -59,7 +60,6 @@ class PowerSaving:
     def _leaves(self, config: StackConfig, nodeset: str) -> bool:
         """Whether a partition with all of the NodeSet, or its NodeSet= line, is excluded."""
         own = config.nodesets[nodeset].partition.enabled
-        partitions = {name for name, each in config.partitions.items() if nodeset in each.nodesets} | ({nodeset} if own else set())
+        partitions = {name for name, each in config.partitions.items() if {nodeset, "ALL"} & set(each.nodesets)}
+        partitions |= {nodeset} if own else set()
         return nodeset in self.nodes or not partitions.isdisjoint(self.partitions)
-
-
