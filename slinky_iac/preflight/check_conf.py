@@ -13,6 +13,7 @@ from slinky_iac.config.slurm.forms import completed
 from slinky_iac.config.slurm.node_gres import outside_line
 from slinky_iac.config.slurm.node_records import COUNT, Registered, node_records
 from slinky_iac.config.slurm.plugins import bare
+from slinky_iac.config.slurm.power import FOLLOWS, LINE, PowerSaving
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import OUTSIDE, Answer, Answers, At, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
@@ -175,6 +176,28 @@ def _select_type(_: StackConfig, facts: Facts) -> Answers:
         yield problem(said, "A change loses all jobs: stop the cluster for it, then set", "SelectType=select/cons_tres")
 
 
+def _power_saving(config: StackConfig, facts: Facts) -> Answers:
+    """slurmctld doesn't power down idle pods, as it does other nodes."""
+    conf = facts.slurm.conf
+    if conf is None or conf.SuspendProgram is None or conf.SuspendTime is None:
+        return  # that slurm.conf isn't known is MaxNodeCount's to say
+    seconds, states = conf.SuspendTime, tuple(conf.SuspendExcStates or ())
+    saving = PowerSaving(
+        conf.SuspendProgram,
+        conf.ResumeProgram or "",
+        str(seconds.number) if seconds.set and not seconds.infinite else "",
+        states,
+        tuple(conf.SuspendExcParts or ()),
+        tuple(conf.SuspendExcNodes or ()),
+    )
+    if taken := saving.takes(config):
+        said = f"pods of {', '.join(taken)} that are idle for {saving.time} s are powered down as any node: {FOLLOWS}"
+        key, _, value = LINE.partition("=")
+        yield problem(said, "Exclude them", f"{key}={','.join((*states, value))}", at=At.SLURM_CONF)
+    else:
+        yield fine("leaves pods out" if saving.runs else "is off")
+
+
 def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
     """The user ``slurm`` has one id on all hosts and in all images: auth/slurm compares numbers."""
     theirs = None if facts.slurm.conf is None else facts.slurm.conf.SlurmUserId
@@ -260,6 +283,7 @@ EXPECTED: Final = (
         "return-to-service", "ReturnToService", "slurmctld", _required("ReturnToService", "is {got}", warning), Run.SHORT
     ),
     Expect("gres-types", "GresTypes", "slurmctld", _required("GresTypes", "has no {missing}"), Run.SHORT),
+    Expect("power-saving", "power saving", "slurmctld", _power_saving, Run.SHORT),
     Expect("slurm-uid", "user id of slurm", "slurmctld", _slurm_user),
     Expect("cgroup", "cgroup.conf", "slurmctld", _cgroups),
     Expect("gres-conf", "gres.conf", "slurmctld", _gres_conf),

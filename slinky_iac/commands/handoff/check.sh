@@ -264,6 +264,27 @@ check_parameter() { # FILE KEY VALUE [list|least]
     done
 }
 
+check_power_saving() { # FILE NODESET...: slurmctld powers down no idle pod (power_save.c)
+    local nodeset taken=
+    load_conf "$1"
+    shift
+    case $(conf_value SuspendTime | tr '[:upper:]' '[:lower:]') in
+        '' | -1 | none | infinite) ;;
+        *) [ -z "$(conf_value SuspendProgram)" ] || [ -z "$(conf_value ResumeProgram)" ] || taken=$* ;;
+    esac
+    if [ -z "$taken" ]; then
+        tell ok "power saving is off"
+        return
+    fi
+    case ,$(conf_value SuspendExcStates | tr '[:upper:]' '[:lower:]'), in *,dynamic_norm,*) taken= ;; esac
+    for nodeset in $taken; do
+        case ,$(conf_value SuspendExcParts),$(conf_value SuspendExcNodes), in *,"$nodeset",*) continue ;; esac
+        tell bad "SuspendProgram and SuspendTime power down idle pods of $taken as any node, and they are DOWN while their pods run on: add SuspendExcStates=DYNAMIC_NORM, with what SuspendExcStates has already"
+        return
+    done
+    tell ok "power saving leaves pods out"
+}
+
 alt_parameters() { # what AuthAltParameters says: the last line counts, and no other
     sed -n 's/^[[:space:]]*AuthAltParameters[[:space:]]*=[[:space:]]*"\{0,1\}\([^"[:space:]]*\).*/\1/Ip' <<<"$conf_text" | tail -n 1
 }

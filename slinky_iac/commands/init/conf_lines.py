@@ -69,8 +69,9 @@ def warnings(now: Mapping[str, str], settings: Mapping[str, object]) -> Iterator
     saving = power.PowerSaving.read(now)
     if config is not None and (taken := saving.takes(config)):
         yield (
-            f"slurmctld saves power (SuspendProgram, SuspendTime {name_of(saving.time)} s): {power.FOLLOWS}. Before pods of"
-            f" {', '.join(taken)} join, add {power.LINE} to slurm.conf, with what SuspendExcStates has there already"
+            f"slurmctld saves power: pods that are idle for {name_of(saving.time)} s (SuspendTime) are powered down as any"
+            f" node, and {power.FOLLOWS}. Before pods of {', '.join(taken)} join, add {power.LINE} to slurm.conf, with what"
+            " SuspendExcStates has there already"
         )
 
 

@@ -20,10 +20,8 @@ PARAMETERS: Final = (
 """What is read of slurm.conf."""
 LINE: Final = "SuspendExcStates=DYNAMIC_NORM"
 """What excludes nodes that register without a line in slurm.conf, as pods do."""
-FOLLOWS: Final = (
-    "pods that are idle for SuspendTime are powered down as any node, and DOWN once ResumeTimeout is over, while Kubernetes"
-    " lets them run"
-)
+FOLLOWS: Final = "jobs that then get one wait until ResumeTimeout, and it is DOWN, while its pod runs on"
+"""What follows where it takes pods."""
 _STATE: Final = "dynamic_norm"
 _NEVER: Final = frozenset({"", "infinite", "none", "-1"})
 

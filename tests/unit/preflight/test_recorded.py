@@ -54,6 +54,7 @@ NAMES = {
     ),
     *(
         "max-node-count",
+        "power-saving",
         "select-type",
         "trial",
         "qos",
