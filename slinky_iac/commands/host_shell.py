@@ -14,8 +14,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.errors import ProjectError
-
 TRUSTED: Final = Path(__file__).with_name("trusted.sh").read_text()
 """Two functions, ``trusted`` and ``enter``, for bash and POSIX shells that have ``local`` (dash, busybox)."""
 MARK: Final = "part() { printf '== %s\\n' \"$1\"; }\n"
@@ -64,14 +62,9 @@ def settings(lines: Iterable[str]) -> dict[str, str]:
     return {found[1]: found[2] for found in map(_LINE.match, lines) if found}
 
 
-def require_one_cluster(lines: Iterable[str]) -> None:
-    """Raises :class:`ProjectError` where the output is of several clusters: of each parameter the last would count."""
-    clusters = sum(found[1] == "ClusterName" for found in map(_LINE.match, lines) if found)
-    if clusters > 1:
-        raise ProjectError(
-            f"the output has {clusters} clusters, as `scontrol -M all` prints them, and a stack is of one: run"
-            " `scontrol show config` on slurmctld's own host. Nothing was written"
-        )
+def clusters(lines: Iterable[str]) -> int:
+    """Of how many clusters an output of `scontrol show config` is: with several, of each parameter the last would count."""
+    return sum(found[1] == "ClusterName" for found in map(_LINE.match, lines) if found)
 
 
 def known(config: Mapping[str, str], key: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import pulumi_yaml
-from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, known, number, parts, require_one_cluster, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, NODES, clusters, known, number, parts, settings
 from slinky_iac.commands.init import conf_lines, room
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
@@ -95,7 +95,11 @@ def read(answer: str) -> Found:
             "that isn't the output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION ="
             " …`; run it on slurmctld's host. Nothing was written"
         )
-    require_one_cluster(found["config"])
+    if clusters(found["config"]) > 1:
+        raise ProjectError(
+            "the output has several clusters, as `scontrol -M all` prints them, and a stack is of one: run `scontrol show config`"
+            " on slurmctld's own host. Nothing was written"
+        )
     user = _USER.fullmatch(config.get("SlurmUser", ""))
     host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")
     release = _RELEASE.fullmatch(config["SLURM_VERSION"])
