@@ -90,15 +90,10 @@ def read(answer: str) -> Found:
     """What the script printed, or `scontrol show config` alone. Raises :class:`ProjectError` where it is neither."""
     found = parts(answer)
     config = settings(found["config"])
-    if not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
+    if clusters(found["config"]) > 1 or not {"ClusterName", "SLURM_VERSION", "AuthType"} <= config.keys():
         raise ProjectError(
-            "that isn't the output of `scontrol show config`, which has lines such as `ClusterName = …` and `SLURM_VERSION ="
-            " …`; run it on slurmctld's host. Nothing was written"
-        )
-    if clusters(found["config"]) > 1:
-        raise ProjectError(
-            "the output has several clusters, as `scontrol -M all` prints them, and a stack is of one: run `scontrol show config`"
-            " on slurmctld's own host. Nothing was written"
+            "that isn't the output of `scontrol show config` of one cluster, which has lines such as `ClusterName = …` and"
+            " `SLURM_VERSION = …`; run it on slurmctld's host. Nothing was written"
         )
     user = _USER.fullmatch(config.get("SlurmUser", ""))
     host, address = _host(config.get("SlurmctldHost[0]", "")) or _host(config.get("SlurmctldHost", "")) or ("", "")

@@ -21,7 +21,6 @@ from slinky_iac.config.slurm.refusals import Conf, spelt
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Volume
 
-_ID: Final = "program-not-in-image"
 _ETC: Final = "/etc/slurm/"
 _SLINKY: Final = "ghcr.io/slinkyproject/"
 _EVERYWHERE: Final = frozenset({"/bin/true", "/bin/false", "/usr/bin/true", "/usr/bin/false"})
@@ -135,7 +134,7 @@ def _there(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is {shown(value)}: the image of {pods} is Slinky's, which has no program of a site's. If it isn't there,"
                 f" {program.follows}. Give the script in {program.put}, or use an image of your own that has it; acknowledge"
                 " this if Slinky's has it",
-                id=_ID,
+                id="program-not-in-image",
             )
 
 

@@ -38,5 +38,5 @@ def test_what_pods_would_not_survive_or_lack_is_said(lines: str, said: str) -> N
 
 def test_two_clusters_in_one_output_are_refused() -> None:
     other = CONFIG.replace("atlas", "other")
-    with pytest.raises(ProjectError, match="has several clusters"):
+    with pytest.raises(ProjectError, match="of one cluster"):
         read(f"CLUSTER: atlas\n{CONFIG}\nCLUSTER: other\n{other}")
