@@ -16,6 +16,7 @@ from slinky_iac.commands.handoff import common
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
 from slinky_iac.config.slurm.node_gres import GRES_CONF, outside_line
+from slinky_iac.config.slurm.power import LINE
 from slinky_iac.config.slurm.slurmd_hosts import SlurmdHost
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost
@@ -133,6 +134,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         *((("check_gres", _GRES_CONF, gpus),) if gpus else ()),
+        *((("check_power_saving", conf, *config.nodesets),) if config.nodesets else ()),
         *((("check_scripts", conf, _scripts_of(config)),) if config.nodesets else ()),
         ("check_running", "slurmctld"),
         ("check_ping",),
@@ -158,6 +160,8 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             " metal under systemd may need another setting: decide for both.",
             "Prolog, Epilog, TaskProlog and TaskEpilog run in pods too. slurmctld sends them those that slurm.conf"
             " names without a folder and that are beside it (`slinky docs outside-hosts 'Prolog and epilog'`).",
+            "Where this slurmctld saves power (SuspendProgram, SuspendTime), pods are nodes as any other: idle ones are"
+            f" powered down, and then DOWN. `{LINE}` in slurm.conf leaves them out.",
             *((_GRES.format(line=gpus, vendor=_VENDOR if "…" in gpus else ""),) if gpus else ()),
         ),
     )

@@ -546,6 +546,7 @@ SOUND = {
     "IPv6 alone": conf("CommunicationParameters", "DisableIPv4,EnableIPv6"),
     "a plugin that is built for several releases": conf("MpiDefault", "pmix_v5"),
     "a name that stands for no plugin": conf("MpiDefault", "openmpi"),
+    "a name that stands for no plugin, with its kind": conf("MpiDefault", "mpi/none"),
     "resources of a daemon": minimal(controller={"resources": {"cpus": 2, "memory": "4Gi"}}),
     "a password in a Secret of others": minimal(
         cluster={"name": "lab", "createNamespace": False},
