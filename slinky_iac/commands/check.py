@@ -35,8 +35,7 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.shown import place as shown_path
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import StateError
-from slinky_iac.specs.dropped import dropped
-from slinky_iac.specs.refused import refused
+from slinky_iac.specs.refused import unmakeable
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
@@ -69,7 +68,7 @@ def judged(file: StackFile) -> tuple[StackConfig | None, tuple[Place, ...]]:
     elif not (wrong or plain or file.faults) and (sound := without_faults(texts)) is not None:
         found += of_sound(_ruled(sound, there), faults, sound)
     if config is not None and not any(each.level is Level.ERROR for each in (*found, *unread)):
-        found += dropped(config) or refused(config)  # a preview's last questions, too
+        found += unmakeable(config)  # a preview's last questions, too
     places = [*file.faults, *(Place(file.line_of(each.path), each) for each in found)]
     is_sound = not any(place.finding.level is Level.ERROR for place in places)
     return config if is_sound else None, tuple(sorted(paste.tried(file.sections, places, misread), key=_order))
