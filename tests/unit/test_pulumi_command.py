@@ -112,11 +112,11 @@ def test_each_cause_has_its_own_next_step_and_no_other(said: str, advice: str) -
     [
         (
             {"PULUMI_CONFIG_PASSPHRASE": "hunter2", "PULUMI_CONFIG_PASSPHRASE_FILE": "/right"},
-            "pulumi reads PULUMI_CONFIG_PASSPHRASE, which is set, and not the file of PULUMI_CONFIG_PASSPHRASE_FILE. If that file"
-            " has this stack's passphrase: `unset PULUMI_CONFIG_PASSPHRASE`",
+            "pulumi reads PULUMI_CONFIG_PASSPHRASE, which is set, and not the file of PULUMI_CONFIG_PASSPHRASE_FILE. If that"
+            " file has this stack's passphrase: `unset PULUMI_CONFIG_PASSPHRASE`",
         ),
         ({"PULUMI_CONFIG_PASSPHRASE": ""}, "pulumi reads PULUMI_CONFIG_PASSPHRASE, which is set. Unset it, and set"),
-        ({"PULUMI_CONFIG_PASSPHRASE_FILE": "/wrong"}, "pulumi read the file of PULUMI_CONFIG_PASSPHRASE_FILE. Set it to"),
+        ({"PULUMI_CONFIG_PASSPHRASE_FILE": "/wrong"}, "pulumi read the file of PULUMI_CONFIG_PASSPHRASE_FILE. Set "),
         ({}, "Set PULUMI_CONFIG_PASSPHRASE_FILE to the file with this stack's passphrase"),
     ],
 )
