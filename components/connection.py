@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import pulumi
 from pulumi_kubernetes import Provider, ProviderArgs
 
 from slinky_iac.config.reading.engine import StackRefused
+from slinky_iac.config.reading.levels import closest
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 
@@ -96,6 +97,14 @@ class Component(pulumi.ComponentResource):
         start_callbacks()
         self.filled = as_it_is if opts is None else getattr(opts.parent, "filled", as_it_is)
         super().__init__(token(kind), name, None, opts)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one that is there
+
+        def __getattr__(self, name: str) -> object:
+            """Of what isn't there, which name is meant. Raises AttributeError."""
+            near = None if name.startswith("_") else closest(name, (each for each in dir(self) if not each.startswith("_")))
+            meant = f"; did you mean {near}?" if near else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name}{meant}", name=name, obj=self)
 
     def register_outputs(self, outputs: Mapping[str, Any]) -> None:
         """What the state has of the component."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar, Unpack
+from typing import Any, Final, Self, TypeVar, Unpack
 
 import pulumi
 
@@ -38,6 +38,7 @@ from .arguments import (
     outside,
     place_of_program,
     refuse,
+    require_arguments,
     require_name,
     require_options,
 )
@@ -67,6 +68,10 @@ class HybridCluster(_Cluster):
     """A whole cluster. ``config`` is what its parts join."""
 
     given: Given
+
+    def __new__(cls, name: object = "", *_more: Any, **arguments: Any) -> Self:  # noqa: ANN401 - a program's
+        require_arguments(cls, f"HybridCluster {name}" if isinstance(name, str) else "HybridCluster", arguments)
+        return super().__new__(cls)
 
     def __init__(  # noqa: PLR0913 - a section each, by name
         self,

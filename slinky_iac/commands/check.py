@@ -286,7 +286,7 @@ def as_text(
         yield ""
     pasted, lost = paste.block(sections or {}, places)
     if pasted:
-        yield from _wrapped(_to_paste(pasted, places), width, paint, "bold")
+        yield from _wrapped(_to_paste(pasted, places, sections or {}), width, paint, "bold")
         yield from (f"  {line}" for line in pasted.splitlines())
         yield ""
     can = sections is not None and mend.sections(sections, (place.finding for place in places)) != sections
@@ -309,14 +309,17 @@ def as_text(
         yield "  slurmctld itself judges controller.configFiles: `slinky preflight --try` asks it, before `pulumi up`"
 
 
-def _to_paste(pasted: str, places: Sequence[Place]) -> str:
+def _to_paste(pasted: str, places: Sequence[Place], sections: Mapping[str, object]) -> str:
     """What the YAML below is for: where it goes, and how many of the errors it mends."""
     mends = [each.finding for each in places if each.finding.paste or each.finding.instead is not None]
     errors = [each.finding for each in places if each.finding.level is Level.ERROR and not each.finding.reason]
     mended = sum(each in mends for each in errors)
     number = "all errors" if mended == len(errors) else f"{mended} of {len(errors)} errors"
     count = f"; it mends {number}" if mended else ""
-    return f"Paste this below `config:`, in place of what the file has of {', '.join(paste.names_of(pasted))}{count}:"
+    gone = sections.keys() - mend.sections(sections, mends).keys()  # the file's own words for sections that are pasted
+    words = [f"{PROJECT}:{name_of(name)}" for name in sections if name in gone]
+    own = ", ".join([*words, *paste.names_of(pasted)])
+    return f"Paste this below `config:`, in place of what the file has of {own}{count}:"
 
 
 def _own_files(sections: Mapping[str, object]) -> Iterator[str]:
