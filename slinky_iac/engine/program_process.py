@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from pathlib import PurePath
 from types import FrameType
 from typing import Final
@@ -21,11 +22,14 @@ SHOWN: Final = 32
 
 
 def end_silently() -> None:
-    """From now on, SIGINT ends the program at once and without a word. Only in Pulumi's executor, and in its main thread:
-    elsewhere the process is somebody else's (a test, an inline program of the Automation API)."""
+    """From now on, SIGINT ends the program at once and without a word, and a refusal with its own sentence alone. Only in
+    Pulumi's executor, and in its main thread: elsewhere the process is somebody else's (a test, an inline program of the
+    Automation API)."""
     script = sys.orig_argv[:4]  # python, -u, the executor
     if not any(PurePath(word).name == EXECUTOR for word in script):
         return
+    # A refusal ends the program while the SDK has words on their way; that these aren't awaited then says nothing.
+    warnings.filterwarnings("ignore", r"coroutine 'RPCManager\.do_rpc\b.*' was never awaited", RuntimeWarning)
     is_pythons = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a program's own handler stays
     if is_pythons and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _end)

@@ -43,3 +43,32 @@ def test_a_process_of_somebody_else_keeps_its_handler() -> None:
     before = signal.getsignal(signal.SIGINT)
     end_silently()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+REFUSED = """
+import asyncio, gc, sys
+from slinky_iac.engine.program_process import end_silently
+
+class RPCManager:
+    def do_rpc(self):
+        async def rpc_wrapper():
+            pass
+        return rpc_wrapper()
+
+async def own():
+    pass
+
+end_silently()
+RPCManager().do_rpc()
+own()
+gc.collect()
+"""
+
+
+def test_words_of_the_sdk_that_a_refusal_cuts_off_are_no_warning_and_a_program_s_own_are(tmp_path: Path) -> None:
+    (tmp_path / EXECUTOR).write_text(REFUSED)
+    argv = [sys.executable, "-u", str(tmp_path / EXECUTOR)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stderr
+    assert "do_rpc" not in said
+    assert "coroutine 'own' was never awaited" in said
