@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pulumi
-import yaml
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import is_host
@@ -121,7 +120,7 @@ _SUGGESTED: Final = re.compile(r"(?P<typed>[^\s.]+): is not a setting; (?:did yo
 def require_arguments(made: type, what: str, given: Iterable[str]) -> None:
     """Raises :class:`StackRefused` for an argument that the class doesn't have, which Python alone would name without those
     that there are."""
-    parameters = inspect.signature(made.__init__).parameters.values()  # type: ignore[misc] - of the class that a program makes
+    parameters = inspect.signature(made.__init__).parameters.values()  # type: ignore[misc]
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return
     known = [each.name for each in parameters if each.name != "self"]
@@ -148,10 +147,13 @@ def in_snake_case(fault: str) -> str:
 
 
 def _line_in_python(found: re.Match[str]) -> str:
+    text = found["value"]
     try:
-        value = yaml.safe_load(found["value"])
-    except yaml.YAMLError:
-        return found[0]
+        value = json.loads(text)
+    except ValueError:
+        if text[0] in "[{":
+            return found[0]
+        value = text
     return f'{found["lead"]}"{in_python(found["name"])}": {_literal(value)}'
 
 

@@ -19,6 +19,7 @@ from slinky_iac.config.reading.engine import StackRefused
 from slinky_iac.config.reading.levels import closest
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.engine.program_process import end_silently
 
 from .blueprint import Blueprint, joined_document
 from .callbacks import start_callbacks
@@ -83,6 +84,7 @@ class Component(pulumi.ComponentResource):
 
     def __init__(self, kind: str, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None) -> None:
         """Raises :class:`StackRefused`, before anything is registered."""
+        end_silently()
         found, access = given(opts), (config.kubernetes.kubeconfig, config.kubernetes.context)
         if found is None:
             opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=self.providers(config)))

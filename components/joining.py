@@ -139,8 +139,8 @@ def require_alone(name: str = "") -> None:
     if other is not None:
         raise StackRefused(
             f"{what}: this stack has {other} already; one stack is one cluster. Nothing of it was made. Give"
-            f" {name} a stack of its own: `pulumi stack init {name}`, and a program that makes the cluster that"
-            " pulumi.get_stack() names; or a project of its own"
+            f" {name} a stack of its own: `pulumi stack init {name}`, and one call for all stacks,"
+            " HybridCluster(pulumi.get_stack(), …); or a project of its own"
         )
 
 

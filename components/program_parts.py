@@ -203,6 +203,7 @@ class NodeSet(_NodeSet):
         Raises :class:`slinky_iac.config.reading.engine.StackRefused` with every error, before anything of it is registered;
         what the program registered earlier goes on.
         """
+        end_silently()
         require_name("NodeSet", name)
         what, slurm = f"NodeSet {name}", name if slurm_name is None else slurm_name
         require_name(f"{what}: slurm_", slurm)

@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from slinky_iac.engine.program_process import EXECUTOR, SHOWN, end_silently
+import pytest
+
+from slinky_iac.engine.program_process import EXECUTOR, NOTHING_MADE, SHOWN, end_silently
 from tests.stacks import ROOT
 
 PROGRAM = """
@@ -72,3 +74,31 @@ def test_words_of_the_sdk_that_a_refusal_cuts_off_are_no_warning_and_a_program_s
     said = subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stderr
     assert "do_rpc" not in said
     assert "coroutine 'own' was never awaited" in said
+
+
+UNUSED = """
+import sys, types
+runtime = types.ModuleType("pulumi.runtime")
+runtime.is_dry_run = lambda: {dry}
+sys.modules["pulumi.runtime"] = runtime
+import slinky_iac
+{called}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dry", "called", "said"),
+    [
+        (True, "", f"{NOTHING_MADE}\n"),
+        (True, "from slinky_iac.engine.program_process import end_silently; end_silently()", ""),
+        (False, "", ""),
+    ],
+)
+def test_a_preview_whose_program_calls_nothing_of_the_package_says_so(
+    tmp_path: Path, dry: bool, called: str, said: str
+) -> None:
+    """An `apply` that isn't run, since its value isn't known, shows nothing of the cluster that is in it."""
+    (tmp_path / EXECUTOR).write_text(UNUSED.format(dry=dry, called=called))
+    argv = [sys.executable, "-u", str(tmp_path / EXECUTOR)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    assert subprocess.run(argv, env=env, capture_output=True, text=True, check=True).stderr == said

@@ -245,7 +245,7 @@ def test_the_network_page_speaks_of_what_the_stack_has() -> None:
 def test_the_sheet_names_all_that_needs_a_restart_and_nothing_else(name: str) -> None:
     """MaxNodeCount and GresTypes too: with a `scontrol reconfigure` alone, pods above the old number don't register."""
     page = texts(render("folder", handoff(form(name), KNOWN), None))
-    (note,) = [line for line in page["slurmctld/README.md"].splitlines() if "needs a restart of slurmctld" in line]
+    (note,) = [line for line in page[f"{Role.SLURMCTLD}/README.md"].splitlines() if "needs a restart of slurmctld" in line]
     words = set(note.replace(",", " ").split())
     for parameter, _ in required(form(name)):
         assert (parameter.key in words) is parameter.restart
