@@ -149,7 +149,7 @@ def test_the_next_step_is_the_argument_s(given: dict[str, Any], words: str) -> N
 
 
 def test_an_output_that_is_no_image_is_told_what_one_is() -> None:
-    with pytest.raises(pulumi.RunError, match="isn't an image: repository:tag"):
+    with pytest.raises(pulumi.RunError, match="must be an image: repository:tag"):
         checked("a b", IMAGE, "nodesets.cpu.image")
 
 
