@@ -6,11 +6,10 @@ it to carry out a ``destroy`` when no program runs.
 """
 
 import logging
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
-
-from slinky_iac.engine.program_process import say_if_unused
 
 if TYPE_CHECKING:
     from .components.connection import kubernetes_provider as kubernetes_provider
@@ -25,7 +24,10 @@ __version__ = "0.1.0"
 # What a library has to say is its caller's to show: without this, Python prints it to stderr, amid pulumi's own lines.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-say_if_unused()
+if any("pulumi-language" in word for word in getattr(sys, "orig_argv", ())[:4]):  # a command has no use for it
+    from slinky_iac.engine.program_process import say_if_unused
+
+    say_if_unused()
 
 FOR_PROGRAMS = {
     "HybridCluster": "program_parts",
