@@ -490,6 +490,14 @@ FIELD += [
 ]
 FIELD_TOLD = [
     Case(
+        "a namespace of the operator's that can't have the Secret of its images yet",
+        minimal(operator={"values": {"imagePullSecrets": [{"name": "regcred"}]}}),
+        "warning",
+        "operator.createNamespace",
+        ("makes namespace slinky without", "Secret regcred", "set this false"),
+        {"operator": {"createNamespace": False}},
+    ),
+    Case(
         "files that fill most of a ConfigMap",
         minimal(controller={"configFiles": {"job_submit.lua": "-- " + "x" * (800 << 10)}}),
         "warning",
